@@ -1,0 +1,51 @@
+# On a fresh machine `make demo` and `make test` need Python 3.11+ and make; scripts/setup.sh sees to the rest.
+#
+# The lock is requirements.lock, not uv.lock: a uv.lock names its package index in every entry and does not work
+# without those names. requirements.lock has versions and hashes only, for every platform and Python that we support,
+# and installs from whatever index the machine is set up for.
+
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: demo test test-long lint format lock clean help java
+
+demo: $(STAMP) java ## Set up, then find the shoplifters in a day of a store's readings
+	$(BIN)/cepheid match src/cepheid/demo/shoplifting.sase src/cepheid/demo/readings.csv
+
+test: $(STAMP) java lint ## Set up, then lint, check types and import contracts, and run the tests
+	$(BIN)/pytest
+
+test-long: $(STAMP) java lint ## As test, with the long suites
+	$(BIN)/pytest -m "slow or not slow"
+
+lint: $(STAMP) ## Lint, check formatting, types and import contracts
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(STAMP) ## Format the code and mend what the linter can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+lock: | $(BIN)/uv ## Write requirements.lock from pyproject.toml; LOCK_FLAGS=--upgrade takes newer releases
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --group dev \
+	  --custom-compile-command "make lock" $(LOCK_FLAGS) --output-file requirements.lock pyproject.toml
+
+clean: ## Remove the environment, caches and built files
+	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+java:
+	@scripts/java.sh
+
+$(BIN)/uv:
+	@scripts/setup.sh
+
+$(STAMP): pyproject.toml requirements.lock scripts/setup.sh
+	@scripts/setup.sh
+	@touch $@

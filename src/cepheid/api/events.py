@@ -1,0 +1,90 @@
+"""Events in whatever form the user has them, as one Arrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.errors import InputError, UsageError
+
+_ACCEPTED = "pass a pyarrow Table or RecordBatchReader, a pandas or polars DataFrame, or a list of dicts"
+
+
+def to_table(events: object) -> pa.Table:
+    """Read the events.
+
+    >>> to_table([{"ts": 1, "type": "A"}, {"ts": 2, "type": "B", "x": 1.5}]).column_names
+    ['ts', 'type', 'x']
+    """
+    if isinstance(events, pa.Table):
+        return events
+    if isinstance(events, pa.RecordBatch):
+        return pa.Table.from_batches([events])
+    try:
+        if isinstance(events, pa.RecordBatchReader):
+            return events.read_all()
+        if type(events).__module__.startswith("pandas.") and hasattr(events, "columns"):
+            return pa.Table.from_pandas(_with_text_names(events), preserve_index=False)
+        if hasattr(events, "collect_schema") and hasattr(events, "collect"):  # a polars LazyFrame
+            events = events.collect()
+        if hasattr(events, "__arrow_c_stream__"):
+            return pa.table(events)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        remedy = "give each column values of one type"
+        raise InputError("CEP403", f"the events can't be read as a table: {error}", remedy) from None
+    if type(events).__module__.startswith("pyspark."):
+        raise UsageError("CEP601", "a Spark DataFrame can't be matched yet", "collect it: df.toArrow()")
+    if isinstance(events, Mapping | str | bytes) or not isinstance(events, Iterable):
+        shown = type(events).__name__
+        raise InputError("CEP401", f"a {shown} is not a stream of events", _ACCEPTED)
+    return _from_rows(list(events))
+
+
+def _with_text_names(frame: Any) -> Any:
+    for name in frame.columns:
+        if not isinstance(name, str):
+            remedy = "rename the columns: df.columns = df.columns.map(str)"
+            raise InputError("CEP404", f"the column name {name!r} is not a string", remedy)
+    return frame
+
+
+def _from_rows(rows: list[object]) -> pa.Table:
+    names: dict[str, None] = {}
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            shown = repr(row)[:60]
+            raise InputError("CEP401", f"row {number} is {type(row).__name__} {shown}, not a dict", _ACCEPTED)
+        for name in row:
+            if not isinstance(name, str):
+                remedy = "name every attribute with a string"
+                raise InputError("CEP404", f"row {number} has the key {name!r}", remedy)
+            names[name] = None
+    columns = {name: _column(name, [row.get(name) for row in rows]) for name in names}  # type: ignore[attr-defined]
+    return pa.table(columns)
+
+
+def _column(name: str, values: list[object]) -> pa.Array:
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        row, value = _culprit(values)
+        raise InputError(
+            "CEP403",
+            f"column '{name}' can't hold {value!r} of row {row}: {str(error).splitlines()[0]}",
+            f"give '{name}' values of one type in all rows",
+        ) from None
+
+
+def _culprit(values: list[object]) -> tuple[int, object]:
+    """The first value that the ones before it do not go with."""
+    low, high = 0, len(values)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            pa.array(values[:middle])
+            low = middle
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+            high = middle
+    return low, values[low]

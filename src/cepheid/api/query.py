@@ -1,0 +1,174 @@
+"""The query that a user holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import pyarrow as pa
+
+from cepheid.api.events import to_table
+from cepheid.api.matches import Matches
+from cepheid.errors import BindError, PatternError, UsageError, did_you_mean
+from cepheid.explain import Explanation, explain_program
+from cepheid.language import parse, print_program
+from cepheid.pattern.analysis import Analysed, analyse, check_flow
+from cepheid.pattern.bind import Bound, bind
+from cepheid.pattern.durations import UNITS
+from cepheid.pattern.expressions import AGGREGATES
+from cepheid.pattern.functions import BUILT_IN
+from cepheid.pattern.schema import END, START, Roles, Schema, make_schema
+from cepheid.pattern.tree import Program
+from cepheid.reference import interpret
+
+ENGINES = ("reference",)
+
+
+class HasProgram(Protocol):
+    """What the builder makes: anything that knows its pattern tree."""
+
+    @property
+    def program(self) -> Program: ...
+
+
+class Query:
+    """A query, or a program of several, with its parameters and functions bound.
+
+    >>> q = Query("PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 seconds")
+    >>> m = q.match([{"ts": 1, "type": "A", "id": 7}, {"ts": 2, "type": "B", "id": 7}])
+    >>> m.to_pylist()[0]["b"]
+    {'ts': 2, 'type': 'B', 'id': 7}
+    """
+
+    def __init__(
+        self,
+        query: str | Program | HasProgram,
+        *,
+        params: Mapping[str, object] | None = None,
+        functions: Mapping[str, Callable[..., object]] | None = None,
+        time: str = "ts",
+        type: str | None = "type",
+        order_by: str | Sequence[str] = (),
+        types: Mapping[str, Iterable[str]] | None = None,
+        unit: str = "ms",
+    ) -> None:
+        self._program = _read(query)
+        self._params = dict(params or {})
+        self._functions = _check_functions(functions or {})
+        self._roles = _roles(time, type, order_by, types, unit)
+        self._sources = check_flow(self._program)
+        self._analysed = tuple(
+            analyse(q, self._params, self._roles if source is None else replace(self._roles, types=None))
+            for q, source in zip(self._program.queries, self._sources, strict=True)
+        )
+
+    @property
+    def text(self) -> str:
+        """The query in canonical spelling."""
+        return print_program(self._program)
+
+    def __repr__(self) -> str:
+        return f"<Query\n{self.text}\n>"
+
+    def match(self, events: object, *, engine: str = "reference") -> Matches:
+        """All matches in a stream of events, in the order of their ends."""
+        if engine not in ENGINES:
+            raise UsageError("CEP601", f"unknown engine '{engine}'", did_you_mean(engine, ENGINES, "engines"))
+        base = to_table(events)
+        made: dict[str, pa.Table] = {}
+        schemas: dict[str, Schema] = {}
+        outputs: dict[str, Matches] = {}
+        matches: Matches | None = None
+        for number, (analysed, source) in enumerate(zip(self._analysed, self._sources, strict=True), start=1):
+            table = base if source is None else made[source]
+            schema = make_schema(base.schema, self._roles) if source is None else schemas[source]
+            bound = bind(analysed, schema, self._functions)
+            matches = Matches(bound, table, interpret(bound, table), outputs)
+            into = analysed.query.into
+            outputs[into or f"query {number}"] = matches
+            if into is not None:
+                made[into] = _composite(analysed, bound, matches, self._roles)
+                schemas[into] = make_schema(made[into].schema, _composite_roles(self._roles), START)
+        assert matches is not None  # a program has a query
+        return matches
+
+    def bind(self, schema: pa.Schema) -> Bound:
+        """Check the first query that reads the events against their schema, without running it."""
+        first = next(a for a, source in zip(self._analysed, self._sources, strict=True) if source is None)
+        return bind(first, make_schema(schema, self._roles), self._functions)
+
+    def schema(self, events: pa.Schema) -> pa.Schema:
+        """The columns of a match over events of a schema, known before running."""
+        return self.match(events.empty_table()).schema
+
+    def explain(self) -> Explanation:
+        """The query with every default written out, its components, and where each predicate sits."""
+        return explain_program(self._analysed, self._sources)
+
+
+def _read(query: object) -> Program:
+    if isinstance(query, str):
+        return parse(query)
+    if isinstance(query, Program):
+        return query
+    program = getattr(query, "program", None)
+    if isinstance(program, Program):
+        return program
+    shown = type(query).__name__
+    raise UsageError("CEP601", f"a {shown} is not a query", "pass the text of a query, or a pattern of the builder")
+
+
+def _roles(
+    time: str, type_: str | None, order_by: str | Sequence[str], types: Mapping[str, Iterable[str]] | None, unit: str
+) -> Roles:
+    names = (order_by,) if isinstance(order_by, str) else tuple(order_by)
+    for what, name in (("time", time), ("type", type_), *(("order_by", name) for name in names)):
+        if name == "" or (name is None and what != "type"):
+            raise UsageError("CEP603", f"{what} is {name!r}, which is no column name", "name a column of the events")
+    if unit not in UNITS:
+        raise UsageError("CEP601", f"unknown unit '{unit}'", did_you_mean(unit, UNITS, "units"))
+    declared = None
+    if types is not None:
+        declared = {name: _attributes(name, attributes) for name, attributes in types.items()}
+    return Roles(time, type_, names, declared, UNITS[unit])
+
+
+def _attributes(name: str, attributes: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(attributes, str) or not name:
+        remedy = "pass types={'Shelf': ['tag_id', 'reader'], …}"
+        raise UsageError("CEP603", f"types gives {name!r} the attributes {attributes!r}", remedy)
+    return tuple(attributes)
+
+
+def _check_functions(functions: Mapping[str, object]) -> Mapping[str, Callable[..., object]]:
+    checked: dict[str, Callable[..., object]] = {}
+    for name, function in functions.items():
+        if not callable(function):
+            remedy = "pass functions={'corr': a_python_function}"
+            raise BindError("CEP312", f"the function '{name}' is {function!r}, which can't be called", remedy)
+        if name.lower() in BUILT_IN or name.lower() in AGGREGATES:
+            raise BindError("CEP312", f"'{name}' is a built-in function", "give your function another name")
+        checked[name] = function
+    return checked
+
+
+def _composite_roles(roles: Roles) -> Roles:
+    return replace(roles, order_by=(), types=None, type=roles.type or "type")
+
+
+def _composite(analysed: Analysed, bound: Bound, matches: Matches, roles: Roles) -> pa.Table:
+    """S13: a composite event's time is its end; it carries its start, its type is the name of INTO."""
+    table = matches.to_arrow()
+    type_column = roles.type or "type"
+    for item in analysed.query.returns:
+        if item.name in (roles.time, type_column):
+            remedy = f"choose another name: a composite event's '{roles.time}' is its end and '{type_column}' its INTO"
+            raise PatternError("CEP212", f"'{item.name}' is a column of every composite event", remedy, item.span)
+    columns = {
+        roles.time: table[END],
+        type_column: pa.array([bound.into] * table.num_rows, pa.string()),
+        START: table[START],
+        **{r.name: table[r.name] for r in bound.returns},
+    }
+    return pa.table(columns)

@@ -1,0 +1,136 @@
+"""Errors with a stable code, the place in the query, and one remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a query's text. It carries the text, so that an error can show itself anywhere."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        """Line number from 1."""
+        return self.text.count("\n", 0, self.start) + 1
+
+    @property
+    def column(self) -> int:
+        """Column number from 1."""
+        return self.start - (self.text.rfind("\n", 0, self.start) + 1) + 1
+
+    @property
+    def excerpt(self) -> str:
+        """The words that the span covers."""
+        return self.text[self.start : self.end]
+
+    def caret(self) -> str:
+        """The line with the span underlined.
+
+        >>> print(Span("EVENT A a\\nWHERE a.pric > 1", 16, 22).caret())
+        2 | WHERE a.pric > 1
+          |       ^^^^^^
+        """
+        begin = self.text.rfind("\n", 0, self.start) + 1
+        finish = self.text.find("\n", self.start)
+        line = self.text[begin : finish if finish >= 0 else len(self.text)]
+        # Tabs would shift the caret, other control characters would garble a terminal.
+        shown = "".join(c if c.isprintable() else " " for c in line)
+        width = max(1, min(self.end, begin + len(line)) - self.start)
+        gutter = str(self.line)
+        return f"{gutter} | {shown}\n{' ' * len(gutter)} | {' ' * (self.column - 1)}{'^' * width}"
+
+
+def merge(first: Span | None, last: Span | None) -> Span | None:
+    """The span from the beginning of one to the end of another."""
+    if first is None or last is None:
+        return first or last
+    return Span(first.text, min(first.start, last.start), max(first.end, last.end))
+
+
+class CepheidError(Exception):
+    """The root of all errors of Cepheid. Fields: code, message, remedy, span, line, column.
+
+    >>> print(CepheidError("CEP000", "unknown column 'tag'", "did you mean 'tag_id'?"))
+    error CEP000: unknown column 'tag'
+    help: did you mean 'tag_id'?
+    """
+
+    def __init__(self, code: str, message: str, remedy: str, span: Span | None = None) -> None:
+        super().__init__(code, message, remedy, span)
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+        self.span = span
+
+    @property
+    def line(self) -> int | None:
+        """Line in the query's text from 1, or None where the query was built in Python."""
+        return self.span.line if self.span else None
+
+    @property
+    def column(self) -> int | None:
+        """Column in the query's text from 1, or None where the query was built in Python."""
+        return self.span.column if self.span else None
+
+    def __str__(self) -> str:
+        place = f"\n  at line {self.line}, column {self.column}\n{self.span.caret()}" if self.span else ""
+        return f"error {self.code}: {self.message}{place}\nhelp: {self.remedy}"
+
+
+class ParseError(CepheidError):
+    """The text is not a query (codes CEP1xx)."""
+
+
+class PatternError(CepheidError):
+    """The query has no meaning, whatever the data (CEP2xx)."""
+
+
+class BindError(CepheidError):
+    """The query does not fit its parameters, functions or the schema of the events (CEP3xx)."""
+
+
+class InputError(CepheidError):
+    """The events cannot be read or ordered (CEP4xx)."""
+
+
+class EvaluationError(CepheidError):
+    """A predicate or a user function failed on an event (CEP5xx)."""
+
+
+class UsageError(CepheidError):
+    """The Python API or the command line was called in a way that it does not offer (CEP6xx)."""
+
+
+class CepheidWarning(UserWarning):
+    """Something that is allowed and likely to surprise."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that the user probably meant.
+
+    >>> nearest("tagid", ["ts", "tag_id"])
+    'tag_id'
+    """
+    names = [k for k in known if k]
+    folded = {k.casefold(): k for k in reversed(names)}
+    close = get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
+    return folded[close[0]] if close else None
+
+
+def did_you_mean(name: str, known: Iterable[str], what: str) -> str:
+    """A remedy for an unknown name: the nearest one, else what there is."""
+    names = sorted(set(known))
+    close = nearest(name, names)
+    if close is not None:
+        return f"did you mean '{close}'?"
+    if not names:
+        return f"there are no {what}"
+    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return f"the {what} are: {shown}"

@@ -1,0 +1,235 @@
+"""From parse tree to pattern tree: the pattern and the clauses of a query."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from lark import Token, v_args
+from lark.tree import Meta
+
+from cepheid.errors import ParseError, PatternError, Span, did_you_mean
+from cepheid.language.expressions import ExpressionBuilder, name_of, read_integer
+from cepheid.pattern import expressions as ex
+from cepheid.pattern import types
+from cepheid.pattern.durations import UNITS
+from cepheid.pattern.tree import (
+    AnyOrder,
+    Column,
+    Either,
+    Event,
+    Maybe,
+    Negation,
+    Output,
+    Pattern,
+    Program,
+    Query,
+    Repeat,
+    Return,
+    Selection,
+    Seq,
+    Strategy,
+    Ties,
+    Window,
+)
+from cepheid.pattern.walk import conjuncts, rewrite, walk
+
+_CLAUSES = {
+    "where": "WHERE",
+    "partition_by": "PARTITION BY",
+    "within": "WITHIN",
+    "having": "HAVING",
+    "returns": "RETURN",
+    "output": "OUTPUT",
+    "ties": "TIES",
+}
+
+
+@v_args(meta=True)
+class QueryBuilder(ExpressionBuilder):
+    """The part of the transformer above expressions."""
+
+    def program(self, meta: Meta, queries: list[Query]) -> Program:
+        return Program(tuple(queries))
+
+    def query(self, meta: Meta, parts: list[Any]) -> Query:
+        source, pattern, *clauses = parts
+        found: dict[str, Any] = {}
+        for changes, span in clauses:
+            for key in changes:
+                if key in found and key in _CLAUSES:
+                    remedy = "keep one of the two; conditions are joined with AND"
+                    raise ParseError("CEP106", f"a second {_CLAUSES[key]} clause", remedy, span)
+            found |= changes
+        query = Query(pattern=pattern, source=source, span=self.span(meta), **found)
+        return with_lengths(query)
+
+    def source(self, meta: Meta, parts: list[Token]) -> str:
+        return name_of(parts[0])
+
+    def pattern_list(self, meta: Meta, parts: list[Pattern]) -> Pattern:
+        return parts[0]
+
+    def either(self, meta: Meta, parts: list[Pattern]) -> Pattern:
+        return Either(tuple(parts), span=self.span(meta))
+
+    def any_order(self, meta: Meta, parts: list[Pattern]) -> Pattern:
+        return AnyOrder(tuple(parts), span=self.span(meta))
+
+    def seq(self, meta: Meta, parts: list[Any]) -> Pattern:
+        return self.quantified(Seq(tuple(parts[:-1]), span=self.span(meta)), parts[-1], meta)
+
+    def either_call(self, meta: Meta, parts: list[Any]) -> Pattern:
+        return self.quantified(Either(tuple(parts[:-1]), span=self.span(meta)), parts[-1], meta)
+
+    def any_order_call(self, meta: Meta, parts: list[Any]) -> Pattern:
+        return self.quantified(AnyOrder(tuple(parts[:-1]), span=self.span(meta)), parts[-1], meta)
+
+    def group(self, meta: Meta, parts: list[Any]) -> Pattern:
+        # PATTERN(STOCK+ a[], STOCK b), as SASE+ 6 prints it, is a sequence.
+        inner = parts[0] if len(parts) == 2 else Seq(tuple(parts[:-1]), span=self.span(meta))
+        return self.quantified(inner, parts[-1], meta)
+
+    def quantified(self, body: Pattern, times: tuple[int, int | None] | str | None, meta: Meta) -> Pattern:
+        if times is None:
+            return body
+        if times == "?":
+            return Maybe(body, span=self.span(meta))
+        assert isinstance(times, tuple)
+        return Repeat(body, times[0], times[1], span=self.span(meta))
+
+    def negation(self, meta: Meta, parts: list[Pattern]) -> Pattern:
+        if not isinstance(parts[0], Event):
+            raise PatternError(
+                "CEP209",
+                "only a single event can be negated",
+                "write !(Type b) or !(ANY(T1, T2) b); a sequence or a repetition has no absence of its own",
+                self.span(meta),
+            )
+        return Negation(parts[0], span=self.span(meta))
+
+    def event(self, meta: Meta, parts: list[Any]) -> Pattern:
+        names, times, variable = parts
+        name, is_array = variable or (None, False)
+        repeated = isinstance(times, tuple)
+        if is_array and not repeated:
+            raise PatternError(
+                "CEP208",
+                f"{name}[] is an array, but its component is a single event",
+                f"write {names[0]}+ {name}[] for a Kleene closure, or {names[0]} {name}",
+                self.span(meta),
+            )
+        return self.quantified(Event(tuple(names), name, span=self.span(meta)), times, meta)
+
+    def types(self, meta: Meta, parts: list[str]) -> list[str]:
+        return parts
+
+    def type_name(self, meta: Meta, parts: list[Token]) -> str:
+        return name_of(parts[0])
+
+    def variable(self, meta: Meta, parts: list[Any]) -> tuple[str, bool]:
+        return name_of(parts[0]), parts[1] is not None
+
+    def plus(self, meta: Meta, _: list[Any]) -> tuple[int, int | None]:
+        return 1, None
+
+    def star(self, meta: Meta, _: list[Any]) -> tuple[int, int | None]:
+        return 0, None
+
+    def maybe(self, meta: Meta, _: list[Any]) -> str:
+        return "?"
+
+    def exactly(self, meta: Meta, parts: list[Token]) -> tuple[int, int | None]:
+        return self.times(meta, parts[0], parts[0])
+
+    def between_times(self, meta: Meta, parts: list[Any]) -> tuple[int, int | None]:
+        return self.times(meta, parts[0], parts[1])
+
+    def times(self, meta: Meta, low: Token, high: Token | None) -> tuple[int, int | None]:
+        least = read_integer(low, self.span(meta))
+        most = None if high is None else read_integer(high, self.span(meta))
+        if most is not None and (most == 0 or most < least):
+            remedy = "write {2,4}: at least two, at most four; at most must be 1 or more and not below at least"
+            raise ParseError("CEP109", f"no number of times is between {least} and {most}", remedy, self.span(meta))
+        return least, most
+
+    def where(self, meta: Meta, parts: list[ex.Expression]) -> tuple[dict[str, Any], Span]:
+        return {"where": conjuncts(parts[0])}, self.span(meta)
+
+    def where_strategy(self, meta: Meta, parts: list[Any]) -> tuple[dict[str, Any], Span]:
+        where = () if parts[-1] is None else conjuncts(parts[-1])
+        return {"strategies": tuple(parts[:-1]), "where": where}, self.span(meta)
+
+    def strategy(self, meta: Meta, parts: list[Any]) -> Selection:
+        strategy = Strategy(parts[0].lower().replace("-", "_"))
+        variables = tuple(p[0] for p in parts[1:] if p is not None)
+        return Selection(strategy, variables, span=self.span(meta))
+
+    def partition(self, meta: Meta, parts: list[Column]) -> tuple[dict[str, Any], Span]:
+        return {"partition_by": tuple(parts)}, self.span(meta)
+
+    def column(self, meta: Meta, parts: list[Token]) -> Column:
+        return Column(name_of(parts[0]), span=self.span(meta))
+
+    def within(self, meta: Meta, parts: list[Any]) -> tuple[dict[str, Any], Span]:
+        amount, unit = parts
+        if unit is not None:
+            word = unit.lower()
+            if word not in UNITS and word not in ("event", "events"):
+                remedy = did_you_mean(word, [*UNITS, "events"], "units")
+                raise ParseError("CEP111", f"'{unit}' is no unit of a window", remedy, self.span(unit))
+            unit = UNITS.get(word, "events")
+        return {"within": Window(amount, unit, span=self.span(meta))}, self.span(meta)
+
+    def amount(self, meta: Meta, parts: list[Token]) -> ex.Expression:
+        build = {"INTEGER": self.integer, "DECIMAL": self.number, "NAME": self.name}[parts[0].type]
+        return build(meta, parts)
+
+    def having(self, meta: Meta, parts: list[ex.Expression]) -> tuple[dict[str, Any], Span]:
+        return {"having": parts[0]}, self.span(meta)
+
+    def returns(self, meta: Meta, parts: list[Any]) -> tuple[dict[str, Any], Span]:
+        return {"returns": tuple(parts[:-1]), "into": parts[-1]}, self.span(meta)
+
+    def into(self, meta: Meta, parts: list[Token]) -> str:
+        return name_of(parts[0])
+
+    def item(self, meta: Meta, parts: list[Any]) -> Return:
+        expression, name = parts
+        return Return(expression, name_of(name) if name else self.default_name(expression), span=self.span(meta))
+
+    def default_name(self, expression: ex.Expression) -> str:
+        match expression:
+            case ex.Attribute(name=name) | ex.Name(name=name):
+                return name
+            case ex.Aggregate(function=function, argument=ex.Attribute(name=name)):
+                return f"{function}_{name}"
+        raise PatternError("CEP213", "this column has no name", "add AS and a name", expression.span)
+
+    def output(self, meta: Meta, parts: list[Token]) -> tuple[dict[str, Any], Span]:
+        return {"output": Output(parts[0].upper().replace("-", "_"))}, self.span(meta)
+
+    def ties(self, meta: Meta, parts: list[Token]) -> tuple[dict[str, Any], Span]:
+        return {"ties": Ties(parts[0].upper())}, self.span(meta)
+
+
+def with_lengths(query: Query) -> Query:
+    """`a.LEN` is a length where `a` is an array, and an attribute named LEN elsewhere."""
+    repeats = [node for node in walk(query.pattern) if isinstance(node, Repeat)]
+    arrays = {event.variable for repeat in repeats for event in walk(repeat.body) if isinstance(event, Event)}
+
+    def change(node: ex.Expression) -> ex.Expression:
+        if isinstance(node, ex.Attribute) and node.index is ex.Index.ONE and node.name.upper() == "LEN":
+            return ex.Length(node.variable, span=node.span) if node.variable in arrays else node
+        if isinstance(node, ex.Literal) and node.type is types.INT and node.value == 2**63:
+            raise ParseError(
+                "CEP105", f"{node.value} does not fit into 64 bits", "write it with a decimal point", node.span
+            )
+        return node
+
+    return replace(
+        query,
+        where=tuple(rewrite(c, change) for c in query.where),
+        having=query.having and rewrite(query.having, change),
+        returns=tuple(replace(r, expression=rewrite(r.expression, change)) for r in query.returns),
+    )

@@ -1,0 +1,239 @@
+"""From parse tree to expression nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+from lark import Token, Transformer, v_args
+from lark.tree import Meta
+
+from cepheid.errors import ParseError, Span
+from cepheid.pattern import expressions as ex
+from cepheid.pattern import types
+from cepheid.pattern.durations import NANOSECONDS, UNITS
+
+_COMPARISONS = {"==": "=", "<>": "!=", "≠": "!=", "^neq": "!=", "≤": "<=", "≥": ">="}
+_LATEX = {"neq": "!=", "ne": "!=", "leq": "<=", "le": "<=", "geq": ">=", "ge": ">="}
+_CLOSING = {"'": "'", '"': '"', "‘": "’", "“": "”"}
+
+
+def name_of(token: Token) -> str:
+    """A name without its back quotes."""
+    text = str(token)
+    return text[1:-1].replace("``", "`") if text.startswith("`") else text
+
+
+def text_of(token: Token) -> str:
+    """A string without its quotes; a doubled quote stands for one."""
+    quote = token[0]
+    return str(token[1:-1]).replace(quote * 2, quote) if quote == _CLOSING[quote] else str(token[1:-1])
+
+
+@v_args(meta=True)
+class ExpressionBuilder(Transformer[Token, Any]):
+    """Bottom-up: every method gets the built children and gives the node."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+    def span(self, meta: Meta | Token) -> Span:
+        """The text that a parse tree's node or a token covers."""
+        if isinstance(meta, Token):
+            return Span(self.text, meta.start_pos or 0, meta.end_pos or 0)
+        return Span(self.text, meta.start_pos, meta.end_pos) if not meta.empty else Span(self.text, 0, 0)
+
+    def or_(self, meta: Meta, operands: list[ex.Expression]) -> ex.Expression:
+        return ex.Or(tuple(operands), span=self.span(meta))
+
+    def and_(self, meta: Meta, operands: list[ex.Expression]) -> ex.Expression:
+        return ex.And(tuple(operands), span=self.span(meta))
+
+    def not_(self, meta: Meta, operands: list[ex.Expression]) -> ex.Expression:
+        return ex.Not(operands[0], span=self.span(meta))
+
+    def compare(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        left, operator, right = parts
+        word = str(operator).strip("$").lstrip("\\")
+        spelled = _LATEX.get(word) if "\\" in operator else _COMPARISONS.get(word, word)
+        return ex.Compare(str(spelled), left, right, span=self.span(meta))
+
+    def is_null(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.IsNull(parts[0], parts[1] is not None, span=self.span(meta))
+
+    def in_list(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.In(parts[0], tuple(parts[2:]), parts[1] is not None, span=self.span(meta))
+
+    def in_set(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.InSet(parts[0], parts[2], parts[1] is not None, span=self.span(meta))
+
+    def set_name(self, meta: Meta, parts: list[Token]) -> str:
+        return name_of(parts[0])
+
+    def between(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.Between(parts[0], parts[2], parts[3], parts[1] is not None, span=self.span(meta))
+
+    def like(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.Like(parts[0], parts[2], parts[1] is not None, span=self.span(meta))
+
+    def arithmetic(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.Arithmetic(str(parts[1]), parts[0], parts[2], span=self.span(meta))
+
+    def concat(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.Call("concat", tuple(parts), span=self.span(meta))
+
+    def minus(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        operand = parts[1]
+        if isinstance(operand, ex.Literal) and operand.type in (types.INT, types.FLOAT):
+            return self.number_literal(-operand.value, operand.type, self.span(meta))  # type: ignore[operator]
+        return ex.Minus(operand, span=self.span(meta))
+
+    def number_literal(self, value: Any, type_: types.Type, span: Span) -> ex.Literal:
+        # 9223372036854775808 may still get its minus, so the range of a positive literal is one larger.
+        if type_ is types.INT and not -(2**63) <= value <= 2**63:
+            raise ParseError("CEP105", f"{value} does not fit into 64 bits", "write it with a decimal point", span)
+        return ex.Literal(value, type_, span=span)
+
+    def integer(self, meta: Meta, parts: list[Token]) -> ex.Expression:
+        return self.number_literal(read_integer(parts[0], self.span(meta)), types.INT, self.span(meta))
+
+    def number(self, meta: Meta, parts: list[Token]) -> ex.Expression:
+        return self.number_literal(float(parts[0]), types.FLOAT, self.span(meta))
+
+    def percentage(self, meta: Meta, parts: list[Token]) -> ex.Expression:
+        return self.number_literal(float(Decimal(parts[0][:-1]) / 100), types.FLOAT, self.span(meta))
+
+    def duration(self, meta: Meta, parts: list[Token]) -> ex.Expression:
+        nanoseconds = Decimal(parts[0]) * NANOSECONDS[UNITS[parts[1].lower()]]
+        if nanoseconds != int(nanoseconds) or nanoseconds >= 2**63:
+            raise ParseError(
+                "CEP105", "the duration is not a whole number of nanoseconds", "use another unit", self.span(meta)
+            )
+        return ex.Literal(int(nanoseconds), types.DURATION, span=self.span(meta))
+
+    def string(self, meta: Meta, parts: list[Token]) -> ex.Expression:
+        return ex.Literal(text_of(parts[0]), types.STRING, span=self.span(meta))
+
+    def date(self, meta: Meta, parts: list[Token]) -> ex.Expression:
+        try:
+            day = date.fromisoformat(text_of(parts[0]))
+        except ValueError:
+            raise ParseError("CEP105", "this is not a date", "write DATE '2024-12-31'", self.span(meta)) from None
+        return ex.Literal((day - date(1970, 1, 1)).days, types.DATE, span=self.span(meta))
+
+    def timestamp(self, meta: Meta, parts: list[Token]) -> ex.Expression:
+        try:
+            moment = datetime.fromisoformat(text_of(parts[0]))
+        except ValueError:
+            remedy = "write TIMESTAMP '2024-12-31 23:59:59'"
+            raise ParseError("CEP105", "this is not a timestamp", remedy, self.span(meta)) from None
+        zone = "UTC" if moment.tzinfo else None
+        utc = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        since = utc - datetime(1970, 1, 1, tzinfo=UTC)
+        nanoseconds = (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1_000
+        return ex.Literal(nanoseconds, types.timestamp(zone), span=self.span(meta))
+
+    def true(self, meta: Meta, _: Sequence[Token]) -> ex.Expression:
+        return ex.Literal(True, types.BOOL, span=self.span(meta))
+
+    def false(self, meta: Meta, _: Sequence[Token]) -> ex.Expression:
+        return ex.Literal(False, types.BOOL, span=self.span(meta))
+
+    def null(self, meta: Meta, _: Sequence[Token]) -> ex.Expression:
+        return ex.Literal(None, types.NULL, span=self.span(meta))
+
+    def name(self, meta: Meta, parts: list[Token]) -> ex.Expression:
+        return ex.Name(name_of(parts[0]), span=self.span(meta))
+
+    def attribute(self, meta: Meta, parts: list[Token]) -> ex.Expression:
+        return ex.Attribute(name_of(parts[0]), ex.Index.ONE, name_of(parts[1]), span=self.span(meta))
+
+    def indexed(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.Attribute(
+            name_of(parts[0]), self.own_index(parts[0], parts[1]), name_of(parts[2]), span=self.span(meta)
+        )
+
+    def rows(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.Rows(name_of(parts[0]), self.own_index(parts[0], parts[1]), span=self.span(meta))
+
+    def own_index(self, variable: Token, index: ex.Index | Token) -> ex.Index:
+        """`a[b.LEN]` is no index of a."""
+        if isinstance(index, Token):
+            if name_of(index) != name_of(variable):
+                raise self.bad_index(self.span(index), name_of(variable))
+            return ex.Index.LAST
+        return index
+
+    def bad_index(self, span: Span, variable: str = "a") -> ParseError:
+        a = variable
+        return ParseError(
+            "CEP107",
+            f"'{span.excerpt}' is not an index",
+            f"an index is {a}[1], {a}[i], {a}[i-1], {a}[..i-1], {a}[{a}.LEN] or {a}[]",
+            span,
+        )
+
+    def each(self, meta: Meta, _: Sequence[Token]) -> ex.Index:
+        return ex.Index.EACH
+
+    def nth(self, meta: Meta, parts: list[Token]) -> ex.Index:
+        if parts[0] != "1":
+            raise self.bad_index(self.span(meta))
+        return ex.Index.FIRST
+
+    def current(self, meta: Meta, parts: list[Token]) -> ex.Index:
+        if parts[0].lower() != "i":
+            raise self.bad_index(self.span(meta))
+        return ex.Index.CURRENT
+
+    def back(self, meta: Meta, parts: list[Token]) -> ex.Index:
+        if parts[0].lower() != "i" or parts[2] != "1":
+            raise self.bad_index(self.span(meta))
+        return ex.Index.PREVIOUS
+
+    def before(self, meta: Meta, parts: list[Token]) -> ex.Index:
+        if parts[0].lower() != "i" or parts[2] != "1":
+            raise self.bad_index(self.span(meta))
+        return ex.Index.BEFORE
+
+    def last(self, meta: Meta, parts: list[Token]) -> Token:
+        if parts[1].upper() != "LEN":
+            raise self.bad_index(self.span(meta))
+        return parts[0]
+
+    def call(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        function, span = name_of(parts[0]), self.span(meta)
+        arguments = tuple(p for p in parts[1:] if p is not None)
+        if function.lower() not in ex.AGGREGATES:
+            return ex.Call(function, arguments, span=span)
+        if len(arguments) != 1:
+            raise ParseError(
+                "CEP110",
+                f"{function} takes one argument, not {len(arguments)}",
+                f"write {function}(a[].price) or {function}(a[..i-1].price)",
+                span,
+            )
+        return ex.Aggregate(function.lower(), arguments[0], span=span)
+
+    def case(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        arms = tuple(p for p in parts[1:-1])
+        return ex.Case(parts[0], arms, parts[-1], span=self.span(meta))
+
+    def arm(self, meta: Meta, parts: list[Any]) -> ex.When:
+        return ex.When(parts[0], parts[1], span=self.span(meta))
+
+    def test(self, meta: Meta, parts: list[Any]) -> ex.SameValue:
+        return ex.SameValue(name_of(parts[0]), parts[1], span=self.span(meta))
+
+    def same_value(self, meta: Meta, tests: list[ex.SameValue]) -> ex.Expression:
+        return tests[0] if len(tests) == 1 else ex.And(tuple(tests), span=self.span(meta))
+
+
+def read_integer(token: Token, span: Span) -> int:
+    """An integer of a bearable length: Python refuses to read more than some thousand digits."""
+    if len(token) > 30:
+        raise ParseError("CEP105", f"{token[:12]}… does not fit into 64 bits", "write it with a decimal point", span)
+    return int(token)

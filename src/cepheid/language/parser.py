@@ -1,0 +1,141 @@
+"""Text to tree, with errors that show the place."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from lark import Lark
+from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken, VisitError
+
+from cepheid.errors import CepheidError, ParseError, Span, nearest
+from cepheid.language.builder import QueryBuilder
+from cepheid.pattern.expressions import Expression
+from cepheid.pattern.tree import Pattern, Program, Query
+from cepheid.pattern.walk import MAX_DEPTH, depth
+
+# How a terminal of the grammar is called in an error.
+_WORDS = {
+    "_AND": "AND",
+    "_OR": "OR",
+    "_NOT": "!",
+    "NEGATED": "NOT",
+    "_IN": "IN",
+    "_PATTERN": "PATTERN",
+    "COMPARE": "a comparison",
+    "NAME": "a name",
+    "TYPE": "an event type",
+    "INTEGER": "a number",
+    "DECIMAL": "a number",
+    "STRING": "a string",
+    "STRATEGY": "a strategy",
+    "WINDOW_UNIT": "a unit such as hours",
+    "OUTPUT_MODE": "ALL or NON_OVERLAP",
+    "TIES_MODE": "SIMULTANEOUS or ORDERED",
+    "COMMA": "','",
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "LBRACE": "'{'",
+    "RBRACE": "'}'",
+    "LSQB": "'['",
+    "RSQB": "']'",
+    "DOT": "'.'",
+    "SEMICOLON": "';'",
+    "ARRAY": "'[]'",
+    "$END": "the end",
+}
+# Named last or not at all: what could stand almost anywhere tells the user nothing.
+_QUIET = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT_SIGN", "_CONCAT", "QUOTED", "TIME_UNIT", "PERCENTAGE", "QMARK"}
+
+
+@cache
+def _grammar() -> Lark:
+    text = files("cepheid.language").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(text, start="program", parser="lalr", propagate_positions=True, maybe_placeholders=True)
+
+
+def parse(text: str) -> Program:
+    """Read one or more queries.
+
+    >>> len(parse("EVENT A a; EVENT B b").queries)
+    2
+    """
+    if not text.strip().strip(";"):
+        raise ParseError("CEP108", "the query is empty", "write PATTERN SEQ(Shelf a, Exit b) …", Span(text, 0, 0))
+    _check_nesting(text)
+    try:
+        tree = _grammar().parse(text)
+        program: Program = QueryBuilder(text).transform(tree)
+    except UnexpectedInput as error:
+        raise _syntax_error(text, error) from None
+    except VisitError as error:
+        if isinstance(error.orig_exc, CepheidError):
+            raise error.orig_exc from None
+        if isinstance(error.orig_exc, RecursionError):
+            raise _too_deep(Span(text, 0, len(text))) from None
+        raise
+    except RecursionError:
+        raise _too_deep(Span(text, 0, len(text))) from None
+    for query in program.queries:
+        _check_depth(query)
+    return program
+
+
+def _check_nesting(text: str) -> None:
+    level = 0
+    for position, character in enumerate(text):
+        if character in "([{":
+            level += 1
+            if level > MAX_DEPTH:
+                raise _too_deep(Span(text, position, position + 1))
+        elif character in ")]}":
+            level = max(0, level - 1)
+
+
+def _check_depth(query: Query) -> None:
+    nodes: list[Pattern | Expression] = [query.pattern, *query.where, *(r.expression for r in query.returns)]
+    if query.having is not None:
+        nodes.append(query.having)
+    for node in nodes:
+        if depth(node) > MAX_DEPTH:
+            raise _too_deep(node.span)
+
+
+def _too_deep(span: Span | None) -> ParseError:
+    return ParseError(
+        "CEP104", f"the query is nested more than {MAX_DEPTH} levels deep", "split it into simpler conditions", span
+    )
+
+
+def _syntax_error(text: str, error: UnexpectedInput) -> ParseError:
+    if isinstance(error, UnexpectedToken) and error.token.type != "$END":
+        token = error.token
+        span = Span(text, token.start_pos or 0, token.end_pos or 0)
+        return ParseError("CEP101", f"'{token}' can't stand here", _expected(error, str(token)), span)
+    if isinstance(error, UnexpectedCharacters):
+        start: int = error.pos_in_stream  # type: ignore[assignment]  # always set by the lexer
+        rest = text[start:]
+        if rest[0] in "'\"‘“`":
+            return ParseError("CEP103", "the quote is not closed", "close it", Span(text, start, start + 1))
+        if rest.startswith("/*"):
+            return ParseError("CEP103", "the comment is not closed", "close it with */", Span(text, start, start + 2))
+        word = next((w for w in [rest.split()[0]] if w.isidentifier()), rest[0])
+        span = Span(text, start, start + len(word))
+        return ParseError("CEP101", f"'{word}' can't stand here", _expected(error, word), span)
+    assert isinstance(error, UnexpectedToken | UnexpectedEOF)
+    end = len(text.rstrip())
+    return ParseError("CEP102", "the query ends too early", _expected(error, ""), Span(text, end, end + 1))
+
+
+def _expected(error: UnexpectedToken | UnexpectedCharacters | UnexpectedEOF, word: str) -> str:
+    terminals = set(error.allowed if isinstance(error, UnexpectedCharacters) else error.expected) - _QUIET
+    if isinstance(error, UnexpectedToken):
+        terminals = set(error.accepts or error.expected) - _QUIET
+    called = {_WORDS.get(t, t.strip("_").replace("_", " ")) for t in terminals}
+    words = sorted(called, key=lambda w: (not w.isupper(), w))
+    close = nearest(word, [w for w in words if w.isupper()]) if len(word) > 2 else None
+    if close is not None:
+        return f"did you mean {close}?"
+    if len(words) > 1:
+        return f"expected {', '.join(words[:-1])} or {words[-1]}"
+    return f"expected {words[0] if words else 'nothing more'}"

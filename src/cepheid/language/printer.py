@@ -1,0 +1,341 @@
+"""Tree to text: the canonical spelling that the parser reads back to the same tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from functools import singledispatch
+from typing import NamedTuple
+
+from cepheid.pattern import expressions as ex
+from cepheid.pattern import tree
+from cepheid.pattern.durations import spell
+from cepheid.pattern.types import Kind
+
+_WORD = re.compile(r"[^\W\d]\w*\Z")
+_TYPE = re.compile(r"[^\W\d]\w*(-\w+)*\Z")
+# Words that the grammar would read as something else where a bare name stands in an expression or as a variable.
+_RESERVED = frozenset(
+    """
+    and any as between by case date else end event false from having in into is like not null or output partition
+    pattern return seq then ties timestamp true when where within
+    skip_till_next_match skip_till_any_match strict_contiguity partition_contiguity
+    count sum avg min max first last stddev
+    """.split()  # noqa: SIM905  a list of words is read more easily
+)
+
+
+def quote_name(name: str) -> str:
+    """A name, in back quotes where it must be."""
+    plain = _WORD.match(name) and name.lower() not in _RESERVED
+    return name if plain else "`" + name.replace("`", "``") + "`"
+
+
+def quote_type(name: str) -> str:
+    """A type or set name: hyphens need no quotes there."""
+    plain = _TYPE.match(name) and name.lower() not in _RESERVED
+    return name if plain else "`" + name.replace("`", "``") + "`"
+
+
+class Level(NamedTuple):
+    """Printed text and how tightly it binds."""
+
+    text: str
+    level: int
+
+
+OR, AND, NOT, PREDICATE, SUM, PRODUCT, UNARY, PRIMARY = range(8)
+
+
+def print_expression(node: ex.Expression) -> str:
+    """One expression as text.
+
+    >>> from cepheid.pattern.types import INT
+    >>> print_expression(ex.Arithmetic("*", ex.Minus(ex.Name("x")), ex.Literal(2, INT)))
+    '-x * 2'
+    """
+    return _print(node).text
+
+
+def _wrap(node: ex.Expression, least: int) -> str:
+    text, level = _print(node)
+    return text if level >= least else f"({text})"
+
+
+@singledispatch
+def _print(node: ex.Expression) -> Level:
+    raise TypeError(f"no printer for {type(node).__name__}")
+
+
+@_print.register
+def _(node: ex.Literal) -> Level:
+    text = _LITERALS[node.type.kind](node.value)
+    return Level(text, UNARY if text.startswith("-") else PRIMARY)
+
+
+def print_string(value: object) -> str:
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _timestamp(value: object) -> str:
+    assert isinstance(value, int)
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value // 1000)
+    return f"TIMESTAMP '{moment.replace(tzinfo=None)}'"
+
+
+def _float(value: object) -> str:
+    text = repr(value)
+    return text if any(c in text for c in ".en") else text + ".0"
+
+
+_LITERALS: dict[Kind, Callable[[object], str]] = {
+    Kind.INT: str,
+    Kind.FLOAT: _float,
+    Kind.DECIMAL: str,
+    Kind.STRING: print_string,
+    Kind.BOOL: lambda value: "TRUE" if value else "FALSE",
+    Kind.NULL: lambda value: "NULL",
+    Kind.DATE: lambda value: f"DATE '{date(1970, 1, 1) + timedelta(days=int(str(value)))}'",
+    Kind.TIMESTAMP: _timestamp,
+    Kind.DURATION: lambda value: spell(int(str(value))),
+    Kind.ANY: repr,
+}
+
+
+@_print.register
+def _(node: ex.Name) -> Level:
+    return Level(quote_name(node.name), PRIMARY)
+
+
+def _indexed(variable: str, index: ex.Index) -> str:
+    a = quote_name(variable)
+    return f"{a}[{a}.LEN]" if index is ex.Index.LAST else a + index.value
+
+
+@_print.register
+def _(node: ex.Attribute) -> Level:
+    # After a dot every word is a name.
+    attribute = node.name if _WORD.match(node.name) else quote_name(node.name)
+    return Level(f"{_indexed(node.variable, node.index)}.{attribute}", PRIMARY)
+
+
+@_print.register
+def _(node: ex.Rows) -> Level:
+    return Level(_indexed(node.variable, node.index), PRIMARY)
+
+
+@_print.register
+def _(node: ex.Length) -> Level:
+    return Level(f"{quote_name(node.variable)}.LEN", PRIMARY)
+
+
+@_print.register
+def _(node: ex.Aggregate) -> Level:
+    return Level(f"{node.function}({print_expression(node.argument)})", PRIMARY)
+
+
+@_print.register
+def _(node: ex.Call) -> Level:
+    return Level(f"{quote_name(node.function)}({', '.join(map(print_expression, node.arguments))})", PRIMARY)
+
+
+@_print.register
+def _(node: ex.Minus) -> Level:
+    # A space keeps --x from being read as a comment; parentheses keep -(1) from being read as the literal -1.
+    inner = _wrap(node.operand, PRIMARY if isinstance(node.operand, ex.Literal) else UNARY)
+    if isinstance(node.operand, ex.Literal) and not inner.startswith("("):
+        inner = f"({inner})"
+    return Level(f"-{' ' if inner.startswith('-') else ''}{inner}", UNARY)
+
+
+@_print.register
+def _(node: ex.Arithmetic) -> Level:
+    level = SUM if node.operator in "+-" else PRODUCT
+    return Level(f"{_wrap(node.left, level)} {node.operator} {_wrap(node.right, level + 1)}", level)
+
+
+@_print.register
+def _(node: ex.Compare) -> Level:
+    return Level(f"{_wrap(node.left, SUM)} {node.operator} {_wrap(node.right, SUM)}", PREDICATE)
+
+
+@_print.register
+def _(node: ex.And) -> Level:
+    return Level(" AND ".join(_wrap(o, NOT) for o in node.operands), AND)
+
+
+@_print.register
+def _(node: ex.Or) -> Level:
+    return Level(" OR ".join(_wrap(o, AND) for o in node.operands), OR)
+
+
+@_print.register
+def _(node: ex.Not) -> Level:
+    return Level(f"NOT {_wrap(node.operand, NOT)}", NOT)
+
+
+def _not(negated: bool) -> str:
+    return "NOT " if negated else ""
+
+
+@_print.register
+def _(node: ex.IsNull) -> Level:
+    return Level(f"{_wrap(node.operand, SUM)} IS {_not(node.negated)}NULL", PREDICATE)
+
+
+@_print.register
+def _(node: ex.In) -> Level:
+    choices = ", ".join(_wrap(c, SUM) for c in node.choices)
+    return Level(f"{_wrap(node.operand, SUM)} {_not(node.negated)}IN ({choices})", PREDICATE)
+
+
+@_print.register
+def _(node: ex.InSet) -> Level:
+    return Level(f"{_wrap(node.operand, SUM)} {_not(node.negated)}IN {quote_type(node.set)}", PREDICATE)
+
+
+@_print.register
+def _(node: ex.Between) -> Level:
+    low, high = _wrap(node.low, SUM), _wrap(node.high, SUM)
+    return Level(f"{_wrap(node.operand, SUM)} {_not(node.negated)}BETWEEN {low} AND {high}", PREDICATE)
+
+
+@_print.register
+def _(node: ex.Like) -> Level:
+    return Level(f"{_wrap(node.operand, SUM)} {_not(node.negated)}LIKE {_wrap(node.pattern, SUM)}", PREDICATE)
+
+
+@_print.register
+def _(node: ex.When) -> Level:
+    return Level(f"WHEN {print_expression(node.condition)} THEN {print_expression(node.result)}", PRIMARY)
+
+
+@_print.register
+def _(node: ex.Case) -> Level:
+    subject = f" {print_expression(node.subject)}" if node.subject is not None else ""
+    arms = "".join(f" {print_expression(arm)}" for arm in node.arms)
+    otherwise = f" ELSE {print_expression(node.otherwise)}" if node.otherwise is not None else ""
+    return Level(f"CASE{subject}{arms}{otherwise} END", PRIMARY)
+
+
+@_print.register
+def _(node: ex.SameValue) -> Level:
+    value = f" = {_wrap(node.value, SUM)}" if node.value is not None else ""
+    attribute = node.attribute if _WORD.match(node.attribute) else quote_name(node.attribute)
+    return Level(f"[{attribute}{value}]", PRIMARY)
+
+
+@singledispatch
+def print_pattern(node: tree.Pattern) -> str:
+    """A pattern as text."""
+    raise TypeError(f"no printer for {type(node).__name__}")
+
+
+def _types(event: tree.Event) -> str:
+    names = ", ".join(map(quote_type, event.types))
+    return names if len(event.types) == 1 else f"ANY({names})"
+
+
+def _variable(event: tree.Event, array: str = "") -> str:
+    return f" {quote_name(event.variable)}{array}" if event.variable is not None else ""
+
+
+@print_pattern.register
+def _(node: tree.Event) -> str:
+    return _types(node) + _variable(node)
+
+
+@print_pattern.register
+def _(node: tree.Negation) -> str:
+    return f"!({print_pattern(node.event)})"
+
+
+@print_pattern.register
+def _(node: tree.Repeat) -> str:
+    match (node.low, node.high):
+        case (1, None):
+            times = "+"
+        case (0, None):
+            times = "*"
+        case (low, None):
+            times = f"{{{low},}}"
+        case (low, high):
+            times = f"{{{low},{high}}}"
+    if isinstance(node.body, tree.Event):
+        return _types(node.body) + times + _variable(node.body, "[]")
+    return f"({print_pattern(node.body)}){times}"
+
+
+@print_pattern.register
+def _(node: tree.Maybe) -> str:
+    if isinstance(node.body, tree.Event):
+        return f"{_types(node.body)}?{_variable(node.body)}"
+    return f"({print_pattern(node.body)})?"
+
+
+def _call(operator: str, parts: tuple[tree.Pattern, ...]) -> str:
+    return f"{operator}({', '.join(map(print_pattern, parts))})"
+
+
+@print_pattern.register
+def _(node: tree.Seq) -> str:
+    return _call("SEQ", node.parts)
+
+
+@print_pattern.register
+def _(node: tree.Either) -> str:
+    return _call("OR", node.parts)
+
+
+@print_pattern.register
+def _(node: tree.AnyOrder) -> str:
+    return _call("AND", node.parts)
+
+
+def _conditions(conditions: tuple[ex.Expression, ...], indent: str) -> str:
+    return f"\n{indent}AND ".join(_wrap(c, NOT) for c in conditions)
+
+
+def _window(window: tree.Window) -> str:
+    unit = window.unit or ""
+    if isinstance(window.amount, ex.Literal) and window.amount.value == 1 and unit:
+        unit = unit[:-1]
+    return f"{print_expression(window.amount)} {unit}".rstrip()
+
+
+def print_query(query: tree.Query) -> str:
+    """A query as text, one clause a line, in the order of the semantics page."""
+    lines = [f"FROM {quote_name(query.source)}"] if query.source is not None else []
+    lines.append(f"PATTERN {print_pattern(query.pattern)}")
+    if query.strategies:
+        chosen = ", ".join(_selection(s) for s in query.strategies)
+        body = f"\n    {_conditions(query.where, '    ')}\n" if query.where else " "
+        lines.append(f"WHERE {chosen} {{{body}}}")
+    elif query.where:
+        lines.append(f"WHERE {_conditions(query.where, '  ')}")
+    if query.partition_by:
+        lines.append(f"PARTITION BY {', '.join(quote_name(c.name) for c in query.partition_by)}")
+    if query.within is not None:
+        lines.append(f"WITHIN {_window(query.within)}")
+    if query.having is not None:
+        lines.append(f"HAVING {print_expression(query.having)}")
+    if query.returns:
+        items = ", ".join(f"{print_expression(r.expression)} AS {quote_name(r.name)}" for r in query.returns)
+        into = f" INTO {quote_name(query.into)}" if query.into is not None else ""
+        lines.append(f"RETURN {items}{into}")
+    if query.output is not tree.Output.ALL:
+        lines.append(f"OUTPUT {query.output.value}")
+    if query.ties is not tree.Ties.ORDERED:
+        lines.append(f"TIES {query.ties.value}")
+    return "\n".join(lines)
+
+
+def _selection(selection: tree.Selection) -> str:
+    variables = ", ".join(map(quote_name, selection.variables))
+    return selection.strategy.value + (f"({variables})" if variables else "")
+
+
+def print_program(program: tree.Program) -> str:
+    """All queries of a program."""
+    return ";\n\n".join(map(print_query, program.queries))

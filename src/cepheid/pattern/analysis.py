@@ -1,0 +1,117 @@
+"""From a parsed query to one with names, parameters and strategies settled; no schema is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from cepheid.errors import BindError, PatternError, did_you_mean
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.check import (
+    canonical,
+    check_ends,
+    check_negations,
+    check_output,
+    check_same_values,
+    check_strategies,
+    warn_unbounded,
+)
+from cepheid.pattern.components import Component, components, name_events
+from cepheid.pattern.layout import Layout, lay_out
+from cepheid.pattern.parameters import Params, resolve_names
+from cepheid.pattern.placement import place
+from cepheid.pattern.schema import Roles
+from cepheid.pattern.tree import Program, Query, Strategy
+from cepheid.pattern.walk import conjuncts
+
+Functions = Mapping[str, Callable[..., object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """A query that is right in itself. `same`: its `[attr]` tests; `conditions`: its other conjuncts."""
+
+    query: Query
+    components: Mapping[str, Component]
+    layout: Layout
+    strategies: Mapping[str, Strategy]
+    same: tuple[ex.SameValue, ...]
+    conditions: tuple[ex.Expression, ...]
+    roles: Roles
+
+    @property
+    def positive(self) -> tuple[Component, ...]:
+        """The components that a match binds, in the order of the text."""
+        return tuple(c for c in self.components.values() if not c.negated)
+
+
+def analyse(query: Query, params: Params, roles: Roles) -> Analysed:
+    """Settle names, parameters and strategies, and check all rules that need no schema."""
+    pattern = name_events(query.pattern)
+    check_negations(pattern)
+    found = {c.variable: c for c in components(pattern)}
+    _check_types(found, roles)
+    only = next(iter(found.values())) if len(found) == 1 else None
+    query = resolve_names(replace(query, pattern=pattern), params, only.variable if only and not only.array else None)
+    query = replace(
+        query,
+        where=tuple(canonical(c, found) for w in query.where for c in conjuncts(w)),
+        having=query.having and canonical(query.having, found),
+        returns=tuple(replace(r, expression=canonical(r.expression, found)) for r in query.returns),
+    )
+    for condition in query.where:
+        check_same_values(condition, top=True)
+    layout = lay_out(pattern)
+    check_ends(query, layout)
+    strategies = check_strategies(query, found)
+    same = tuple(c for c in query.where if isinstance(c, ex.SameValue))
+    conditions = tuple(c for c in query.where if not isinstance(c, ex.SameValue))
+    place(conditions, layout, found)
+    check_output(query, found)
+    warn_unbounded(query, strategies)
+    return Analysed(query, found, layout, strategies, same, conditions, roles)
+
+
+def _check_types(found: Mapping[str, Component], roles: Roles) -> None:
+    names = dict.fromkeys(name for c in found.values() for name in c.types)
+    if roles.type is None and len(names) > 1:
+        raise BindError(
+            "CEP302",
+            f"type=None says that all events are of one type, but the query names {', '.join(names)}",
+            "use one type name for all components, or say which column is the type with type=",
+            next(c.span for c in found.values() if c.types[0] != next(iter(names)) or len(c.types) > 1),
+        )
+    if roles.types is not None:
+        for component in found.values():
+            for name in component.types:
+                if name not in roles.types:
+                    remedy = did_you_mean(name, roles.types, "types")
+                    raise BindError("CEP302", f"unknown type '{name}'", remedy, component.span)
+
+
+def check_flow(program: Program) -> tuple[str | None, ...]:
+    """The INTO name that each query reads, or None for the events themselves (S13)."""
+    made: dict[str, Query] = {}
+    base: str | None = None
+    sources: list[str | None] = []
+    for query in program.queries:
+        source = query.source
+        if source is None or source in made:
+            sources.append(source)
+        else:
+            later = [q.into for q in program.queries if q.into is not None]
+            close = did_you_mean(source, later, "streams")
+            if source in later:
+                remedy = "put the query that makes it first"
+                raise PatternError("CEP214", f"'{source}' is read before it is made", remedy, query.span)
+            if close.startswith("did") or base not in (None, source):
+                message = f"no query of the program makes '{source}'"
+                raise PatternError("CEP214", message, close if later else f"the events are '{base}'", query.span)
+            base = source
+            sources.append(None)
+        if query.into is not None:
+            if query.into in made:
+                remedy = "give each query's INTO a name of its own"
+                raise PatternError("CEP214", f"two queries make '{query.into}'", remedy, query.span)
+            made[query.into] = query
+    return tuple(sources)

@@ -1,0 +1,125 @@
+"""Binding: a query and a schema become one typed value that every engine runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from cepheid.errors import BindError, did_you_mean
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.analysis import Analysed, Functions
+from cepheid.pattern.components import Component
+from cepheid.pattern.layout import Layout
+from cepheid.pattern.parameters import window_nanoseconds
+from cepheid.pattern.placement import Placement, place
+from cepheid.pattern.schema import END, START, Schema
+from cepheid.pattern.tree import Output, Strategy, Ties
+from cepheid.pattern.types import Kind, Type
+from cepheid.pattern.typing import Typer
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A window: nanoseconds of time, or a number of events."""
+
+    nanoseconds: int | None = None
+    events: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A column of RETURN."""
+
+    name: str
+    expression: ex.Expression
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A query that can be run on a table of its schema."""
+
+    schema: Schema
+    components: Mapping[str, Component]
+    layout: Layout
+    strategies: Mapping[str, Strategy]
+    same: tuple[ex.SameValue, ...]
+    placement: Placement
+    partition_by: tuple[str, ...]
+    within: Within | None
+    having: ex.Expression | None
+    returns: tuple[Result, ...]
+    into: str | None
+    output: Output
+    ties: Ties
+    functions: Mapping[str, Callable[..., object]]
+    typer: Typer
+
+    @property
+    def positive(self) -> tuple[Component, ...]:
+        """The components that a match binds, in the order of the text."""
+        return tuple(c for c in self.components.values() if not c.negated)
+
+    def match_schema(self) -> pa.Schema:
+        """The columns of a match (S11). A user function's type is known only from its values."""
+        time = self.schema.columns[self.schema.roles.time].arrow
+        fields = [pa.field(START, time), pa.field(END, time)]
+        if self.returns:
+            return pa.schema([*fields, *(pa.field(r.name, r.type.arrow) for r in self.returns)])
+        event = pa.struct(list(self.schema.arrow))
+        fields += [pa.field(c.variable, pa.list_(event) if c.array else event) for c in self.positive]
+        return pa.schema(fields)
+
+
+def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
+    """Check a query against a schema."""
+    query = analysed.query
+    typer = Typer(schema, analysed.components, functions)
+    conditions = tuple(typer.condition(c) for c in analysed.conditions)
+    same = tuple(_same_value(typer, test) for test in analysed.same)
+    for column in query.partition_by:
+        found = schema.columns.get(column.name)
+        if found is None:
+            remedy = did_you_mean(column.name, schema.columns, "columns")
+            raise BindError("CEP301", f"unknown column '{column.name}'", remedy, column.span)
+        if found.kind is Kind.OPAQUE:
+            remedy = "partition by a column of single values"
+            raise BindError("CEP305", f"'{column.name}' is {found}, which has no equality", remedy, column.span)
+    within = None
+    if query.within is not None:
+        if query.within.unit == "events":
+            assert isinstance(query.within.amount, ex.Literal)
+            assert isinstance(query.within.amount.value, int)
+            within = Within(events=query.within.amount.value)
+        else:
+            within = Within(nanoseconds=window_nanoseconds(query.within, schema.roles.unit))
+    returns = [(r.name, *typer.check(r.expression)) for r in query.returns]
+    return Bound(
+        schema=schema,
+        components=analysed.components,
+        layout=analysed.layout,
+        strategies=analysed.strategies,
+        same=same,
+        placement=place(conditions, analysed.layout, analysed.components),
+        partition_by=tuple(c.name for c in query.partition_by),
+        within=within,
+        having=query.having and typer.condition(query.having),
+        returns=tuple(Result(*r) for r in returns),
+        into=query.into,
+        output=query.output,
+        ties=query.ties,
+        functions=functions,
+        typer=typer,
+    )
+
+
+def _same_value(typer: Typer, test: ex.SameValue) -> ex.SameValue:
+    checked, _ = typer.check(test)
+    assert isinstance(checked, ex.SameValue)
+    if checked.value is not None and not isinstance(checked.value, ex.Literal):
+        raise BindError(
+            "CEP305", f"[{test.attribute} = …] takes a constant", "write a literal or a parameter", test.span
+        )
+    return replace(checked)

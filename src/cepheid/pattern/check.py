@@ -1,0 +1,198 @@
+"""Rules that a query must keep whatever the data: each with a code, the place and a remedy."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from cepheid.errors import CepheidWarning, PatternError, did_you_mean
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.components import Component
+from cepheid.pattern.layout import Layout, Step
+from cepheid.pattern.placement import check_complete
+from cepheid.pattern.schema import END, START, output_names
+from cepheid.pattern.tree import Event, Maybe, Negation, Pattern, Query, Repeat, Seq, Strategy
+from cepheid.pattern.uses import uses
+from cepheid.pattern.walk import children, rewrite, walk
+
+Components = Mapping[str, Component]
+
+
+def check_negations(pattern: Pattern, *, in_sequence: bool = False) -> None:
+    """An absence has a place only among the parts of a sequence that bind something."""
+    match pattern:
+        case Negation() if not in_sequence:
+            raise PatternError(
+                "CEP209",
+                "a negated event needs a place: between, before or after other events",
+                "put it into a sequence: SEQ(Shelf a, !(Register b), Exit c)",
+                pattern.span,
+            )
+        case Seq(parts=parts) if all(isinstance(p, Negation) for p in parts):
+            remedy = "add the events between which the others must be absent"
+            raise PatternError("CEP209", "the sequence has only negated events", remedy, pattern.span)
+        case Repeat(body=body) | Maybe(body=body):
+            check_negations(body)
+        case Negation() | Event():
+            pass
+        case _:
+            for part in children(pattern):
+                check_negations(part, in_sequence=isinstance(pattern, Seq))
+
+
+def check_ends(query: Query, layout: Layout) -> None:
+    """Negation at an end means nothing without a window (S10)."""
+    if query.within is not None:
+        return
+    at_end = [move for moves in layout.moves for move in moves if move.target is None]
+    for move in (*layout.starts, *at_end):
+        for mark in move.marks:
+            if mark.step is Step.ABSENT:
+                where = "end" if move.target is None else "start"
+                raise PatternError(
+                    "CEP203",
+                    f"negation at the {where} of the pattern without WITHIN",
+                    "add a window, such as WITHIN 12 hours: the event must be absent for some time",
+                    layout.negations[mark.number].span,
+                )
+
+
+def canonical(condition: ex.Expression, components: Components) -> ex.Expression:
+    """Check references and aggregates; an aggregate over a[i-1] is over a[..i-1] (SASE+ Table 1)."""
+    for use in uses(condition):
+        if use.variable not in components:
+            remedy = did_you_mean(use.variable, components, "variables")
+            raise PatternError("CEP202", f"unknown variable '{use.variable}'", remedy, use.node.span)
+        component = components[use.variable]
+        if not component.array and use.index is not ex.Index.ONE:
+            a = use.variable
+            remedy = f"write {a}.x; or declare it as a Kleene closure: {component.types[0]}+ {a}[]"
+            raise PatternError("CEP208", f"{a} is a single event and has no index", remedy, use.node.span)
+    _check_aggregates(condition, inside=False)
+
+    def change(node: ex.Expression) -> ex.Expression:
+        if isinstance(node, ex.Aggregate):
+            return replace(node, argument=rewrite(node.argument, _running))
+        return node
+
+    return rewrite(condition, change)
+
+
+def _running(node: ex.Expression) -> ex.Expression:
+    if isinstance(node, ex.Attribute | ex.Rows) and node.index is ex.Index.PREVIOUS:
+        return replace(node, index=ex.Index.BEFORE)
+    return node
+
+
+def _check_aggregates(node: ex.Expression, *, inside: bool) -> None:
+    match node:
+        case ex.Aggregate(function=name, argument=argument):
+            found = uses(argument)
+            ranges = {(u.variable, _range(u.index)) for u in found}
+            example = f"{name}(a[].price) or {name}(a[..i-1].price)"
+            if inside:
+                remedy = "compute one of them in RETURN, and the other in a query that reads it"
+                raise PatternError("CEP206", "an aggregate of an aggregate", remedy, node.span)
+            if len(ranges) != 1 or None in {r for _, r in ranges}:
+                remedy = f"aggregate over the events of one Kleene variable: {example}"
+                raise PatternError("CEP206", f"{name} has nothing to run over", remedy, node.span)
+            if name == "count" and isinstance(argument, ex.Rows):
+                return
+            _check_aggregates(argument, inside=True)
+        case ex.Rows(variable=a):
+            remedy = f"name an attribute, {a}[i].price, or count them: count({a}[])"
+            raise PatternError("CEP206", "events without an attribute", remedy, node.span)
+        case ex.Attribute(index=ex.Index.BEFORE, variable=a) if not inside:
+            remedy = f"aggregate over it, avg({a}[..i-1].x), or use {a}[i-1]"
+            raise PatternError("CEP205", f"{a}[..i-1] is many events", remedy, node.span)
+        case _:
+            for child in children(node):
+                _check_aggregates(child, inside=inside)
+
+
+def _range(index: ex.Index) -> str | None:
+    if index in (ex.Index.BEFORE, ex.Index.PREVIOUS):
+        return "before"
+    return "all" if index is ex.Index.EACH else None
+
+
+def check_same_values(node: ex.Expression, *, top: bool) -> None:
+    """`[attr]` speaks of the whole match, so it can only be a conjunct of its own."""
+    if isinstance(node, ex.SameValue):
+        if top:
+            return
+        remedy = "move it out: [attr] AND (…); or compare the attributes: a.x = b.x"
+        raise PatternError("CEP210", f"[{node.attribute}] can only be joined with AND in WHERE", remedy, node.span)
+    for child in children(node):
+        check_same_values(child, top=False)
+
+
+def check_strategies(query: Query, components: Components) -> Mapping[str, Strategy]:
+    """The strategy of each positive variable; the default is skip_till_any_match (S6)."""
+    chosen: dict[str, Strategy] = {}
+    for selection in query.strategies:
+        names = selection.variables or tuple(components)
+        for name in names:
+            if name not in components:
+                remedy = did_you_mean(name, components, "variables")
+                raise PatternError("CEP202", f"unknown variable '{name}'", remedy, selection.span)
+            if name in chosen:
+                remedy = "name each variable once; a strategy without variables governs all of them"
+                raise PatternError("CEP215", f"two strategies for '{name}'", remedy, selection.span)
+            chosen[name] = selection.strategy
+    positive = [c.variable for c in components.values() if not c.negated]
+    left = [v for v in positive if v not in chosen]
+    if chosen and left:
+        message = f"no strategy is named for {', '.join(left)}: skip_till_any_match holds there"
+        warnings.warn(message, CepheidWarning, stacklevel=2)
+    strategies = {v: chosen.get(v, Strategy.ANY) for v in positive}
+    same = [c for c in query.where if isinstance(c, ex.SameValue)]
+    if Strategy.PARTITION in strategies.values() and not same and not query.partition_by:
+        raise PatternError(
+            "CEP207",
+            "partition_contiguity without a partition",
+            "add an equivalence test, such as [symbol], to WHERE, or a PARTITION BY clause",
+            next(s.span for s in query.strategies if s.strategy is Strategy.PARTITION),
+        )
+    return strategies
+
+
+def check_output(query: Query, components: Components) -> None:
+    """HAVING and RETURN see the complete match."""
+    for name, node in _results(query):
+        check_same_values(node, top=False)
+        for use in uses(node):
+            if components[use.variable].negated:
+                remedy = f"use it in WHERE: {use.variable} is absent from every match"
+                raise PatternError("CEP211", f"{name} of a negated event", remedy, use.node.span)
+        check_complete(uses(node), components, name)
+    names = [r.name for r in query.returns]
+    twice = output_names(names if query.returns else [c.variable for c in components.values() if not c.negated])
+    if twice is not None:
+        place = next((r.span for r in reversed(query.returns) if r.name == twice), query.pattern.span)
+        reserved = twice in (START, END)
+        message = f"'{twice}' is a column of every match" if reserved else f"two columns are named '{twice}'"
+        raise PatternError("CEP212", message, "rename it with AS" if query.returns else "rename the variable", place)
+
+
+def _results(query: Query) -> Iterator[tuple[str, ex.Expression]]:
+    if query.having is not None:
+        yield "HAVING", query.having
+    for item in query.returns:
+        yield "RETURN", item.expression
+
+
+def warn_unbounded(query: Query, strategies: Mapping[str, Strategy]) -> None:
+    """Skip-till-any Kleene without a window: as many matches as there are subsets."""
+    for node in walk(query.pattern):
+        if query.within is None and isinstance(node, Repeat) and node.high is None:
+            names = [e.variable for e in walk(node.body) if isinstance(e, Event)]
+            if any(strategies.get(str(name)) is Strategy.ANY for name in names):
+                warnings.warn(
+                    f"{', '.join(map(str, names))}: a Kleene closure under skip_till_any_match without WITHIN matches "
+                    "every subset of the events; add WITHIN or skip_till_next_match",
+                    CepheidWarning,
+                    stacklevel=2,
+                )
+                return

@@ -1,0 +1,194 @@
+"""Where predicates sit (S5): each conjunct is tested when its last identifier is bound (SASE+ 3.2 step 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from cepheid.errors import PatternError
+from cepheid.pattern.components import Component
+from cepheid.pattern.expressions import Expression, Index
+from cepheid.pattern.layout import Layout, Place
+from cepheid.pattern.uses import ITERATED, Use, uses
+
+
+class When(Enum):
+    """On which events of its variable a condition is tested."""
+
+    ALWAYS = "on each"
+    FIRST = "on the first"
+    LATER = "on the second and each later"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Conditions by the number of their place, loop or negation; those without variables are constant."""
+
+    at_place: Mapping[int, tuple[tuple[When, Expression], ...]] = field(default_factory=dict)
+    at_exit: Mapping[int, tuple[Expression, ...]] = field(default_factory=dict)
+    of_witness: Mapping[int, tuple[Expression, ...]] = field(default_factory=dict)
+    constant: tuple[Expression, ...] = ()
+
+
+def place(conditions: Sequence[Expression], layout: Layout, components: Mapping[str, Component]) -> Placement:
+    """Find the place of each condition, or say why it has none."""
+    at_place: dict[int, list[tuple[When, Expression]]] = {}
+    at_exit: dict[int, list[Expression]] = {}
+    of_witness: dict[int, list[Expression]] = {}
+    constant: list[Expression] = []
+    negations = {event.variable: number for number, event in enumerate(layout.negations)}
+    for condition in conditions:
+        found = uses(condition)
+        negated = {use.variable for use in found if components[use.variable].negated}
+        if not found:
+            constant.append(condition)
+        elif len(negated) > 1:
+            names = " and ".join(sorted(negated))
+            remedy = "split it with AND: each conjunct may speak of one absent event (SASE 2.2.2)"
+            raise PatternError("CEP204", f"a condition with two negated variables, {names}", remedy, condition.span)
+        elif negated:
+            check_complete([use for use in found if use.variable not in negated], components, "the negated event")
+            # AND lays a negation out once per order.
+            variable = next(iter(negated))
+            for number, event in enumerate(layout.negations):
+                if event.variable == variable:
+                    of_witness.setdefault(number, []).append(condition)
+            assert variable in negations
+        else:
+            for number, when in _places(condition, found, layout, components):
+                at_place.setdefault(number, []).append((when, condition))
+            for number in _exits(condition, found, layout):
+                at_exit.setdefault(number, []).append(condition)
+    return Placement(
+        {k: tuple(v) for k, v in at_place.items()},
+        {k: tuple(v) for k, v in at_exit.items()},
+        {k: tuple(v) for k, v in of_witness.items()},
+        tuple(constant),
+    )
+
+
+def check_complete(found: Sequence[Use], components: Mapping[str, Component], reader: str) -> None:
+    """Check references from outside a repetition, once all of its events are bound."""
+    for use in found:
+        component = components[use.variable]
+        if use.index in ITERATED or (use.index is Index.EACH and not use.whole):
+            raise _no_single_event(use, reader)
+        if use.index is Index.ONE and component.array:
+            raise _needs_index(use)
+
+
+def _no_single_event(use: Use, reader: str) -> PatternError:
+    a = use.variable
+    return PatternError(
+        "CEP205",
+        f"{a}{use.index.value} can't stand here: {reader} does not see one event of {a} after the other",
+        f"use {a}[1], {a}[{a}.LEN], or an aggregate such as max({a}[].x)",
+        use.node.span,
+    )
+
+
+def _needs_index(use: Use) -> PatternError:
+    a = use.variable
+    return PatternError(
+        "CEP208",
+        f"{a} is bound many times",
+        f"say which: {a}[1], {a}[i], {a}[i-1], {a}[{a}.LEN], each with {a}[], or an aggregate over {a}[]",
+        use.node.span,
+    )
+
+
+def _places(
+    condition: Expression, found: Sequence[Use], layout: Layout, components: Mapping[str, Component]
+) -> Iterator[tuple[int, When]]:
+    names = {use.variable for use in found}
+    for number, spot in enumerate(layout.places):
+        if spot.variable not in names or names & spot.later:
+            continue
+        own = [use for use in found if use.variable == spot.variable]
+        if any(use.whole for use in own):
+            _check_own_whole(own)
+            if names & _around(spot, layout) <= {spot.variable}:
+                continue  # tested when the repetition is left
+            raise _incomplete(next(use for use in own if use.whole))
+        when = _when(own, components[spot.variable])
+        _check_others([use for use in found if use.variable != spot.variable], spot, layout, components)
+        yield number, when
+
+
+def _around(spot: Place, layout: Layout) -> frozenset[str]:
+    """The variables of the outermost repetition around a place."""
+    return layout.loops[spot.loops[0]].variables if spot.loops else frozenset()
+
+
+def _check_own_whole(own: Sequence[Use]) -> None:
+    for use in own:
+        if not use.whole and use.index is not Index.FIRST:
+            a = use.variable
+            raise PatternError(
+                "CEP206",
+                f"{a}{use.index.value} and all of {a}[] in one condition: while {a} grows, its whole is not known",
+                f"use the running {a}[..i-1], or put what needs all of {a}[] into HAVING",
+                use.node.span,
+            )
+
+
+def _incomplete(use: Use) -> PatternError:
+    a = use.variable
+    return PatternError(
+        "CEP206",
+        f"all of {a}[] is not known here: the group that binds {a} may repeat",
+        "put the condition into HAVING",
+        use.node.span,
+    )
+
+
+def _when(own: Sequence[Use], component: Component) -> When:
+    """On which events of its variable a condition holds a reference to the current one."""
+    indexes = {use.index for use in own}
+    for use in own:
+        if use.index is Index.ONE and component.indexed:
+            raise _needs_index(use)
+    if indexes & ITERATED:
+        if Index.EACH in indexes or Index.ONE in indexes:
+            a = component.variable
+            raise PatternError(
+                "CEP205",
+                f"{a}[] is each event and {a}[i] each from the second: one condition can't mean both",
+                f"use {a}[i] for the event and {a}[i-1] for the one before it",
+                own[0].node.span,
+            )
+        return When.LATER
+    return When.FIRST if indexes == {Index.FIRST} else When.ALWAYS
+
+
+def _check_others(others: Sequence[Use], spot: Place, layout: Layout, components: Mapping[str, Component]) -> None:
+    around = _around(spot, layout)
+    for use in others:
+        if use.index in ITERATED or (use.index is Index.EACH and not use.whole):
+            raise _no_single_event(use, f"the condition of {spot.variable}")
+        if use.whole and use.variable in around:
+            raise _incomplete(use)
+        if use.index is Index.ONE and components[use.variable].array:
+            inner = _loops_of(use.variable, layout)
+            if components[use.variable].indexed or inner != spot.loops[: len(inner)]:
+                raise _needs_index(use)
+
+
+def _loops_of(variable: str, layout: Layout) -> tuple[int, ...]:
+    return next((spot.loops for spot in layout.places if spot.variable == variable), ())
+
+
+def _exits(condition: Expression, found: Sequence[Use], layout: Layout) -> Iterator[int]:
+    """The outermost repetitions after which the condition can be tested for the first time."""
+    names = {use.variable for use in found}
+    for number, loop in enumerate(layout.loops):
+        if loop.outer or names & loop.later:
+            continue
+        inside = [use for use in found if use.variable in loop.variables]
+        if not any(use.whole for use in inside):
+            continue
+        for use in inside:
+            if not use.whole and use.index is not Index.FIRST:
+                raise _incomplete(use)
+        yield number

@@ -1,0 +1,103 @@
+"""What a query is bound to: the columns of the events, and which of them are time and type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from cepheid.errors import BindError, InputError, did_you_mean
+from cepheid.pattern.types import Kind, Type, from_arrow
+
+START = "match_start"
+END = "match_end"
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which columns are what, as the user says when the query is made."""
+
+    time: str = "ts"
+    type: str | None = "type"
+    order_by: tuple[str, ...] = ()
+    types: Mapping[str, tuple[str, ...]] | None = None  # the attributes of each declared type (S3)
+    unit: str = "milliseconds"  # of an integer time column
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns of a stream by name, in order, and their roles."""
+
+    columns: Mapping[str, Type]
+    roles: Roles
+    start: str | None = None  # the column with the start of composite events (S13)
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """As an Arrow schema."""
+        return pa.schema([(name, column.arrow) for name, column in self.columns.items()])
+
+    def has(self, event_type: str | None, attribute: str) -> bool:
+        """Whether events of a type have an attribute: missing is not NULL (S3)."""
+        if self.roles.types is None or event_type is None or attribute in (self.roles.time, self.roles.type):
+            return True
+        return attribute in self.roles.types.get(event_type, ())
+
+
+def make_schema(arrow: pa.Schema, roles: Roles, start: str | None = None) -> Schema:
+    """Check the columns and their roles."""
+    columns: dict[str, Type] = {}
+    for field in arrow:
+        if not field.name:
+            raise InputError("CEP404", "a column has an empty name", "name every column of the events")
+        if field.name in columns:
+            raise InputError("CEP404", f"two columns are named '{field.name}'", "rename one of them")
+        columns[field.name] = from_arrow(field.type)
+    _check_time(columns, roles)
+    _check_type(columns, roles)
+    for name in roles.order_by:
+        _require(name, columns, "CEP301", f"order_by names '{name}', which is no column of the events")
+    for type_name, attributes in (roles.types or {}).items():
+        for name in attributes:
+            message = f"types gives {type_name} the attribute '{name}', which is no column of the events"
+            _require(name, columns, "CEP301", message)
+    return Schema(columns, roles, start)
+
+
+def _require(name: str, columns: Mapping[str, Type], code: str, message: str, more: str = "") -> Type:
+    if name not in columns:
+        raise BindError(code, message, did_you_mean(name, columns, "columns") + more)
+    return columns[name]
+
+
+def _check_time(columns: Mapping[str, Type], roles: Roles) -> None:
+    message = f"the events have no time column '{roles.time}'"
+    found = _require(roles.time, columns, "CEP309", message, "; say which column is the time with time=")
+    if found.kind not in (Kind.INT, Kind.TIMESTAMP, Kind.DATE):
+        raise BindError(
+            "CEP309",
+            f"the time column '{roles.time}' is {found}, which has no exact order in time",
+            "cast it to a timestamp, or to an integer of milliseconds (or of the unit that unit= says)",
+        )
+
+
+def _check_type(columns: Mapping[str, Type], roles: Roles) -> None:
+    if roles.type is None:
+        return
+    message = f"the events have no type column '{roles.type}'"
+    more = "; say which column it is with type=, or type=None for a stream of a single type"
+    found = _require(roles.type, columns, "CEP310", message, more)
+    if found.kind not in (Kind.STRING, Kind.NULL):
+        remedy = "cast it to strings: they are compared with the type names of the query"
+        raise BindError("CEP310", f"the type column '{roles.type}' is {found}", remedy)
+
+
+def output_names(names: Sequence[str]) -> str | None:
+    """The first name that a match's columns would have twice."""
+    seen = {START, END}
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None

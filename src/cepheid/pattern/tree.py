@@ -1,0 +1,151 @@
+"""The pattern tree: what a query says, as one immutable value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from cepheid.errors import Span
+from cepheid.pattern.expressions import Expression, Literal, Name
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A node of the PATTERN clause."""
+
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Pattern):
+    """`Shelf a`, `ANY(Shelf, Exit) a`; without a variable it is named by its type."""
+
+    types: tuple[str, ...]
+    variable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Negation(Pattern):
+    """`!(Register b)`: no such event there."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Pattern):
+    """`+ * {n,m}` of an event or of a group; its variables are arrays."""
+
+    body: Pattern
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Maybe(Pattern):
+    """`?`: once or not at all; its variables stay single."""
+
+    body: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Seq(Pattern):
+    """One after the other."""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either(Pattern):
+    """`OR(p, q)`: the union of the matches."""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOrder(Pattern):
+    """`AND(p, q)`: all of them, in any order."""
+
+    parts: tuple[Pattern, ...]
+
+
+class Strategy(Enum):
+    """Which events a run may ignore (SASE+ 3.2 step 3)."""
+
+    STRICT = "strict_contiguity"
+    PARTITION = "partition_contiguity"
+    NEXT = "skip_till_next_match"
+    ANY = "skip_till_any_match"
+
+
+class Output(Enum):
+    """Which matches are given."""
+
+    ALL = "ALL"
+    NON_OVERLAP = "NON_OVERLAP"
+
+
+class Ties(Enum):
+    """Whether equal times are ordered by content (S1) or simultaneous (S2)."""
+
+    ORDERED = "ORDERED"
+    SIMULTANEOUS = "SIMULTANEOUS"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A strategy and the variables that it governs; no variables: all of them."""
+
+    strategy: Strategy
+    variables: tuple[str, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`12 hours`, `500 events`, `T`. A bare number counts in the unit of the time column."""
+
+    amount: Literal | Name
+    unit: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column name of PARTITION BY."""
+
+    name: str
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """`expression AS name`."""
+
+    expression: Expression
+    name: str
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query. `where` holds the conjuncts in the order of the text."""
+
+    pattern: Pattern
+    source: str | None = None
+    strategies: tuple[Selection, ...] = ()
+    where: tuple[Expression, ...] = ()
+    partition_by: tuple[Column, ...] = ()
+    within: Window | None = None
+    having: Expression | None = None
+    returns: tuple[Return, ...] = ()
+    into: str | None = None
+    output: Output = Output.ALL
+    ties: Ties = Ties.ORDERED
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Queries that may feed each other: INTO names what a later FROM reads."""
+
+    queries: tuple[Query, ...]

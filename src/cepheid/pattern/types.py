@@ -1,0 +1,98 @@
+"""The types of values, and how Arrow's types map to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import pyarrow as pa
+
+
+class Kind(Enum):
+    """What operations a value allows."""
+
+    INT = "integer"
+    FLOAT = "float"
+    DECIMAL = "decimal"
+    STRING = "string"
+    BOOL = "boolean"
+    BINARY = "binary"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    DURATION = "duration"
+    NULL = "NULL"
+    ANY = "any"  # what a user function returns: checked when it runs
+    OPAQUE = "nested"  # lists, structs, maps: handed to user functions and to the output, never computed with
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A kind and the Arrow type that carries it."""
+
+    kind: Kind
+    arrow: pa.DataType
+
+    def __str__(self) -> str:
+        return str(self.arrow) if self.kind is not Kind.ANY else "any"
+
+
+INT = Type(Kind.INT, pa.int64())
+FLOAT = Type(Kind.FLOAT, pa.float64())
+STRING = Type(Kind.STRING, pa.string())
+BOOL = Type(Kind.BOOL, pa.bool_())
+DATE = Type(Kind.DATE, pa.date32())
+DURATION = Type(Kind.DURATION, pa.duration("ns"))
+NULL = Type(Kind.NULL, pa.null())
+ANY = Type(Kind.ANY, pa.null())
+
+NUMERIC = frozenset({Kind.INT, Kind.FLOAT, Kind.DECIMAL})
+
+
+def decimal(scale: int) -> Type:
+    """A decimal of the greatest precision with a scale."""
+    return Type(Kind.DECIMAL, pa.decimal128(38, scale))
+
+
+def timestamp(zone: str | None) -> Type:
+    """A timestamp in nanoseconds, the resolution that expressions compute in."""
+    return Type(Kind.TIMESTAMP, pa.timestamp("ns", tz=zone))
+
+
+def from_arrow(arrow: pa.DataType) -> Type:
+    """The type of a column.
+
+    >>> from_arrow(pa.int32()).kind, from_arrow(pa.dictionary(pa.int8(), pa.string())).kind
+    (<Kind.INT: 'integer'>, <Kind.STRING: 'string'>)
+    """
+    if isinstance(arrow, pa.DictionaryType):
+        return Type(from_arrow(arrow.value_type).kind, arrow)
+    for kind, test in _TESTS:
+        if test(arrow):
+            return Type(kind, arrow)
+    return Type(Kind.OPAQUE, arrow)
+
+
+_TESTS = (
+    (Kind.BOOL, pa.types.is_boolean),
+    (Kind.INT, pa.types.is_integer),
+    (Kind.FLOAT, pa.types.is_floating),
+    (Kind.DECIMAL, pa.types.is_decimal),
+    (Kind.STRING, lambda t: pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_string_view(t)),
+    (Kind.BINARY, lambda t: pa.types.is_binary(t) or pa.types.is_large_binary(t) or pa.types.is_fixed_size_binary(t)),
+    (Kind.DATE, pa.types.is_date),
+    (Kind.TIMESTAMP, pa.types.is_timestamp),
+    (Kind.DURATION, pa.types.is_duration),
+    (Kind.NULL, pa.types.is_null),
+)
+
+
+def scale_of(type_: Type) -> int:
+    """The digits after the point of a decimal; zero for integers."""
+    arrow = type_.arrow.value_type if isinstance(type_.arrow, pa.DictionaryType) else type_.arrow
+    return arrow.scale if pa.types.is_decimal(arrow) else 0
+
+
+def zone_of(type_: Type) -> str | None:
+    """The time zone of a timestamp, if it has one."""
+    arrow = type_.arrow.value_type if isinstance(type_.arrow, pa.DictionaryType) else type_.arrow
+    return arrow.tz if pa.types.is_timestamp(arrow) else None

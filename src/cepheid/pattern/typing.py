@@ -1,0 +1,391 @@
+"""Types of expressions: every node is checked once, and constants take the type of what they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from functools import singledispatchmethod
+from zoneinfo import ZoneInfo
+
+from cepheid.errors import BindError, did_you_mean
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.components import Component
+from cepheid.pattern.functions import BUILT_IN, SAME, Function
+from cepheid.pattern.parameters import literal
+from cepheid.pattern.schema import Schema
+from cepheid.pattern.types import (
+    ANY,
+    BOOL,
+    DURATION,
+    FLOAT,
+    INT,
+    NUMERIC,
+    STRING,
+    Kind,
+    Type,
+    decimal,
+    scale_of,
+    timestamp,
+    zone_of,
+)
+
+Typed = tuple[ex.Expression, Type]
+UserFunctions = Mapping[str, Callable[..., object]]
+_ORDERED = frozenset(Kind) - {Kind.OPAQUE}
+
+
+@dataclass(frozen=True, slots=True)
+class Typer:
+    """Checks expressions against a schema and the user's functions."""
+
+    schema: Schema
+    components: Mapping[str, Component]
+    functions: UserFunctions
+
+    def condition(self, node: ex.Expression) -> ex.Expression:
+        """A checked predicate."""
+        checked, type_ = self.check(node)
+        if type_.kind not in (Kind.BOOL, Kind.NULL, Kind.ANY):
+            remedy = "compare it with something: a predicate is TRUE, FALSE or NULL"
+            raise BindError("CEP308", f"this is {_a(type_)}, not a condition", remedy, node.span)
+        return checked
+
+    @singledispatchmethod
+    def check(self, node: ex.Expression) -> Typed:
+        """The node with its constants adapted, and its type."""
+        raise TypeError(f"no type for {type(node).__name__}")
+
+    @check.register
+    def _(self, node: ex.Literal) -> Typed:
+        return node, node.type
+
+    @check.register
+    def _(self, node: ex.Attribute) -> Typed:
+        columns = self.schema.columns
+        if node.name not in columns:
+            remedy = did_you_mean(node.name, columns, "columns")
+            raise BindError("CEP301", f"unknown column '{node.name}'", remedy, node.span)
+        return node, columns[node.name]
+
+    @check.register
+    def _(self, node: ex.Rows) -> Typed:
+        return node, INT
+
+    @check.register
+    def _(self, node: ex.Length) -> Typed:
+        return node, INT
+
+    @check.register
+    def _(self, node: ex.Aggregate) -> Typed:
+        argument, type_ = self.check(node.argument)
+        name = node.function
+        checked = replace(node, argument=argument)
+        if name == "count":
+            return checked, INT
+        if name in ("first", "last"):
+            return checked, type_
+        if name in ("min", "max"):
+            self.require(node, type_, _ORDERED, f"{name} of {_a(type_)}")
+            return checked, type_
+        self.require(node, type_, NUMERIC, f"{name} of {_a(type_)}")
+        if name == "sum":
+            return checked, type_ if type_.kind in (Kind.ANY, Kind.NULL) else _widest(type_)
+        return checked, FLOAT
+
+    @check.register
+    def _(self, node: ex.Call) -> Typed:
+        checked = [self.check(argument) for argument in node.arguments]
+        if node.function in self.functions:
+            return replace(node, arguments=tuple(c[0] for c in checked)), ANY
+        name = node.function.lower()
+        if name not in BUILT_IN:
+            remedy = did_you_mean(node.function, [*self.functions, *BUILT_IN, *ex.AGGREGATES], "functions")
+            more = "" if remedy.startswith("did") else "; pass your own with functions={…}"
+            raise BindError("CEP303", f"unknown function '{node.function}'", remedy + more, node.span)
+        function = BUILT_IN[name]
+        self.check_count(node, function)
+        same = [pair for pair, accepts in zip(checked, _accepted(function, checked), strict=True) if accepts is SAME]
+        unified, common = self.unify(node, same) if same else ([], ANY)
+        arguments, given, position = [], [], iter(unified)
+        for (argument, type_), accepts in zip(checked, _accepted(function, checked), strict=True):
+            if accepts is not SAME:
+                wanted = " or ".join(sorted(k.value for k in accepts))
+                self.require(argument, type_, accepts, f"{name} takes {wanted}, not {_a(type_)}")
+            arguments.append(next(position) if accepts is SAME else argument)
+            given.append(type_)
+        result = common if function.result is None else function.result
+        return (
+            replace(node, function=name, arguments=tuple(arguments)),
+            result(given) if callable(result) else result,
+        )
+
+    def check_count(self, node: ex.Call, function: Function) -> None:
+        count, most = len(node.arguments), len(function.parameters)
+        if count < function.least or (count > most and not function.variadic):
+            takes = f"{function.least}" if function.least == most else f"{function.least} to {most}"
+            takes += " or more" if function.variadic else ""
+            raise BindError("CEP306", f"{node.function} got {count} arguments", f"it takes {takes}", node.span)
+
+    @check.register
+    def _(self, node: ex.Minus) -> Typed:
+        operand, type_ = self.check(node.operand)
+        self.require(node, type_, NUMERIC | {Kind.DURATION}, f"minus {_a(type_)}")
+        return replace(node, operand=operand), type_ if type_.kind is Kind.DURATION else _widest(type_)
+
+    @check.register
+    def _(self, node: ex.Arithmetic) -> Typed:
+        (left, right), (first, second) = self.adapt(node, self.check(node.left), self.check(node.right))
+        checked = replace(node, left=left, right=right)
+        kinds = first.kind, second.kind
+        if Kind.ANY in kinds or Kind.NULL in kinds:
+            known = next((t for t in (first, second) if t.kind not in (Kind.ANY, Kind.NULL)), first)
+            if known.kind in NUMERIC or known.kind in (Kind.ANY, Kind.NULL):
+                return checked, ANY if Kind.ANY in kinds else (FLOAT if node.operator == "/" else known)
+        if first.kind in NUMERIC and second.kind in NUMERIC:
+            return checked, _arithmetic(node.operator, first, second)
+        return checked, self.time_arithmetic(node, first, second)
+
+    def time_arithmetic(self, node: ex.Arithmetic, first: Type, second: Type) -> Type:
+        match node.operator, first.kind, second.kind:
+            case "-", Kind.TIMESTAMP, Kind.TIMESTAMP if zone_of(first) == zone_of(second) or (
+                zone_of(first) and zone_of(second)
+            ):
+                return DURATION
+            case "+" | "-", Kind.TIMESTAMP, Kind.DURATION:
+                return timestamp(zone_of(first))
+            case "+", Kind.DURATION, Kind.TIMESTAMP:
+                return timestamp(zone_of(second))
+            case "+" | "-", Kind.DURATION, Kind.DURATION:
+                return DURATION
+        raise BindError(
+            "CEP305",
+            f"{node.operator} between {_a(first)} and {_a(second)}",
+            "arithmetic takes numbers; timestamps take - between them and + or - of a duration such as 5 minutes",
+            node.span,
+        )
+
+    @check.register
+    def _(self, node: ex.Compare) -> Typed:
+        left, right = self.comparable(node, node.left, node.right)
+        return replace(node, left=left, right=right), BOOL
+
+    @check.register
+    def _(self, node: ex.And) -> Typed:
+        return replace(node, operands=tuple(map(self.condition, node.operands))), BOOL
+
+    @check.register
+    def _(self, node: ex.Or) -> Typed:
+        return replace(node, operands=tuple(map(self.condition, node.operands))), BOOL
+
+    @check.register
+    def _(self, node: ex.Not) -> Typed:
+        return replace(node, operand=self.condition(node.operand)), BOOL
+
+    @check.register
+    def _(self, node: ex.IsNull) -> Typed:
+        return replace(node, operand=self.check(node.operand)[0]), BOOL
+
+    @check.register
+    def _(self, node: ex.In) -> Typed:
+        pairs = [self.comparable(node, node.operand, choice) for choice in node.choices]
+        operand = pairs[0][0] if pairs else self.check(node.operand)[0]
+        return replace(node, operand=operand, choices=tuple(choice for _, choice in pairs)), BOOL
+
+    @check.register
+    def _(self, node: ex.Between) -> Typed:
+        operand, low = self.comparable(node, node.operand, node.low)
+        operand, high = self.comparable(node, operand, node.high)
+        return replace(node, operand=operand, low=low, high=high), BOOL
+
+    @check.register
+    def _(self, node: ex.Like) -> Typed:
+        operand, type_ = self.check(node.operand)
+        pattern, of_pattern = self.check(node.pattern)
+        self.require(node, type_, frozenset({Kind.STRING}), f"LIKE on {_a(type_)}")
+        self.require(node, of_pattern, frozenset({Kind.STRING}), f"LIKE with {_a(of_pattern)}")
+        return replace(node, operand=operand, pattern=pattern), BOOL
+
+    @check.register
+    def _(self, node: ex.When) -> Typed:
+        result, type_ = self.check(node.result)
+        return replace(node, condition=self.condition(node.condition), result=result), type_
+
+    @check.register
+    def _(self, node: ex.Case) -> Typed:
+        if node.subject is not None:
+            # CASE x WHEN v is CASE WHEN x = v.
+            subject = node.subject
+            arms = [replace(arm, condition=ex.Compare("=", subject, arm.condition, span=arm.span)) for arm in node.arms]
+            return self.check(replace(node, subject=None, arms=tuple(arms)))
+        conditions = [self.condition(arm.condition) for arm in node.arms]
+        results = [self.check(arm.result) for arm in node.arms]
+        if node.otherwise is not None:
+            results.append(self.check(node.otherwise))
+        unified, type_ = self.unify(node, results)
+        arms = [
+            replace(arm, condition=condition, result=result)
+            for arm, condition, result in zip(node.arms, conditions, unified, strict=False)
+        ]
+        otherwise = unified[-1] if node.otherwise is not None else None
+        return replace(node, arms=tuple(arms), otherwise=otherwise), type_
+
+    @check.register
+    def _(self, node: ex.SameValue) -> Typed:
+        attribute = ex.Attribute("", ex.Index.ONE, node.attribute, span=node.span)
+        _, type_ = self.check(attribute)
+        self.require(node, type_, _ORDERED, f"[{node.attribute}] on {_a(type_)}")
+        if node.value is None:
+            return node, BOOL
+        _, value = self.comparable(node, attribute, node.value)
+        return replace(node, value=value), BOOL
+
+    def require(self, node: ex.Expression, type_: Type, accepts: frozenset[Kind], message: str) -> None:
+        """Raise unless a value of the type can be one of the kinds."""
+        if type_.kind not in accepts and type_.kind not in (Kind.ANY, Kind.NULL):
+            wanted = (
+                " or ".join(sorted(k.value for k in accepts)) if len(accepts) < 6 else "one value, not a nested one"
+            )
+            raise BindError("CEP305", message, f"it needs {wanted}", node.span)
+
+    def comparable(
+        self, node: ex.Expression, left: ex.Expression, right: ex.Expression
+    ) -> tuple[ex.Expression, ex.Expression]:
+        """Both sides of a comparison, with constants in the type of the other side."""
+        (one, other), (first, second) = self.adapt(node, self.check(left), self.check(right))
+        if not _comparable(first, second):
+            raise _mismatch(node, first, second, one, other)
+        return one, other
+
+    def unify(self, node: ex.Expression, pairs: Sequence[Typed]) -> tuple[list[ex.Expression], Type]:
+        """Values of which any may be the result: their common type."""
+        expressions = [pairs[0][0]]
+        common = pairs[0][1]
+        for pair in pairs[1:]:
+            (_, other), (first, second) = self.adapt(node, (ex.Literal(None, common), common), pair)
+            if not _comparable(first, second) and first != second:
+                raise _mismatch(node, first, second, pairs[0][0], pair[0])
+            expressions.append(other)
+            common = _common(first, second)
+        return expressions, common
+
+    def adapt(
+        self, node: ex.Expression, left: Typed, right: Typed
+    ) -> tuple[tuple[ex.Expression, ex.Expression], tuple[Type, Type]]:
+        """A constant takes the type of the other side where it can be read as such."""
+        left_literal = isinstance(left[0], ex.Literal)
+        right_literal = isinstance(right[0], ex.Literal)
+        if right_literal and not left_literal:
+            right = _read_as(right, left[1])
+        elif left_literal and not right_literal:
+            left = _read_as(left, right[1])
+        return (left[0], right[0]), (left[1], right[1])
+
+
+def _accepted(function: Function, arguments: Sequence[Typed]) -> list[frozenset[Kind]]:
+    return [function.parameters[min(k, len(function.parameters) - 1)] for k in range(len(arguments))]
+
+
+def _a(type_: Type) -> str:
+    return "NULL" if type_.kind is Kind.NULL else f"{type_.kind.value} ({type_})"
+
+
+def _mismatch(node: ex.Expression, first: Type, second: Type, left: ex.Expression, right: ex.Expression) -> BindError:
+    remedy = "compare values of the same kind"
+    for constant, type_ in ((left, second), (right, first)):
+        if isinstance(constant, ex.Literal) and constant.type.kind is Kind.STRING and type_.kind is not Kind.STRING:
+            remedy = f"'{constant.value}' can't be read as {type_.kind.value}: write a value of that type"
+        elif isinstance(constant, ex.Literal) and type_.kind is Kind.STRING:
+            remedy = f"write it in quotes: '{constant.value}'"
+    return BindError("CEP305", f"{_a(first)} can't be compared with {_a(second)}", remedy, node.span)
+
+
+def _comparable(first: Type, second: Type) -> bool:
+    kinds = {first.kind, second.kind}
+    if Kind.OPAQUE in kinds:
+        return False
+    if kinds & {Kind.ANY, Kind.NULL} or kinds <= NUMERIC:
+        return True
+    if kinds == {Kind.TIMESTAMP}:
+        return (zone_of(first) is None) == (zone_of(second) is None)
+    return first.kind is second.kind
+
+
+def _common(first: Type, second: Type) -> Type:
+    if first.kind is Kind.NULL:
+        return second
+    if second.kind is Kind.NULL or first == second:
+        return first
+    if Kind.ANY in (first.kind, second.kind):
+        return ANY
+    if first.kind in NUMERIC:
+        return _arithmetic("+", first, second)
+    if first.kind is Kind.TIMESTAMP:
+        return timestamp(zone_of(first))
+    return STRING if first.kind is Kind.STRING else first
+
+
+def _widest(type_: Type) -> Type:
+    if type_.kind is Kind.DECIMAL:
+        return decimal(scale_of(type_))
+    return {Kind.INT: INT, Kind.FLOAT: FLOAT}.get(type_.kind, type_)
+
+
+def _arithmetic(operator: str, first: Type, second: Type) -> Type:
+    """S3a: `/` gives a double; floats win over decimals, decimals over integers and keep their scale."""
+    if operator == "/" or Kind.FLOAT in (first.kind, second.kind):
+        return FLOAT
+    if Kind.DECIMAL in (first.kind, second.kind):
+        scales = scale_of(first), scale_of(second)
+        return decimal(min(38, sum(scales) if operator == "*" else max(scales)))
+    return INT
+
+
+def _read_as(constant: Typed, wanted: Type) -> Typed:
+    """A literal in the type of a column, if it can be read so exactly; else as it is."""
+    node, type_ = constant
+    assert isinstance(node, ex.Literal)
+    value = node.value
+    try:
+        if isinstance(value, str) and wanted.kind in _READERS:
+            read = _READERS[wanted.kind](value, wanted)
+            return replace(read, span=node.span), read.type
+        if type_.kind is Kind.FLOAT and wanted.kind is Kind.DECIMAL:
+            read = literal(Decimal(repr(value)))
+            return replace(read, span=node.span), read.type
+        if type_.kind is Kind.TIMESTAMP and wanted.kind is Kind.TIMESTAMP and not zone_of(type_) and zone_of(wanted):
+            assert isinstance(value, int)
+            naive = datetime.fromtimestamp(value // 10**9, tz=UTC).replace(tzinfo=None)
+            moment = literal(_in_zone(naive, wanted)).value
+            assert isinstance(moment, int)
+            moved = moment + value % 10**9
+            return replace(node, value=moved, type=timestamp("UTC")), timestamp("UTC")
+    except (ValueError, InvalidOperation, OverflowError, BindError):
+        pass
+    return constant
+
+
+def _in_zone(naive: datetime, wanted: Type) -> datetime:
+    zone = zone_of(wanted)
+    return naive.replace(tzinfo=ZoneInfo(zone) if zone else None)
+
+
+def _read_timestamp(text: str, wanted: Type) -> ex.Literal:
+    moment = datetime.fromisoformat(text)
+    if zone_of(wanted) and moment.tzinfo is None:
+        moment = _in_zone(moment, wanted)
+    return literal(moment)
+
+
+def _read_finite(text: str, _: Type) -> ex.Literal:
+    return literal(float(text))
+
+
+_READERS: dict[Kind, Callable[[str, Type], ex.Literal]] = {
+    Kind.INT: lambda text, _: literal(int(text)),
+    Kind.FLOAT: _read_finite,
+    Kind.DECIMAL: lambda text, _: literal(Decimal(text)),
+    Kind.DATE: lambda text, _: literal(date.fromisoformat(text)),
+    Kind.TIMESTAMP: _read_timestamp,
+}

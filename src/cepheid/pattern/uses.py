@@ -1,0 +1,39 @@
+"""How a condition uses the variables: the facts that decide where it can be tested."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cepheid.pattern.expressions import Aggregate, Attribute, Expression, Index, Length, Rows
+from cepheid.pattern.walk import children
+
+ITERATED = frozenset({Index.CURRENT, Index.PREVIOUS, Index.BEFORE})
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One reference to a variable. `whole`: it needs all events of the variable (a.LEN, a[a.LEN], avg(a[].x))."""
+
+    node: Expression
+    variable: str
+    index: Index
+    whole: bool = False
+    counts: bool = False  # a.LEN and count(…) are defined when nothing is bound
+
+
+def uses(node: Expression, aggregate: str | None = None) -> tuple[Use, ...]:
+    """All references below a node, in the order of the text."""
+    match node:
+        case Attribute(variable=variable, index=index) | Rows(variable=variable, index=index):
+            whole = index is Index.LAST or (aggregate is not None and index is Index.EACH)
+            return (Use(node, variable, index, whole, aggregate == "count"),)
+        case Length(variable=variable):
+            return (Use(node, variable, Index.LAST, whole=True, counts=True),)
+        case Aggregate(function=function, argument=argument):
+            return uses(argument, function)
+    return tuple(use for child in children(node) for use in uses(child, aggregate))
+
+
+def variables(node: Expression) -> frozenset[str]:
+    """The variables that an expression mentions."""
+    return frozenset(use.variable for use in uses(node))

@@ -1,0 +1,69 @@
+"""Walking and rewriting trees of frozen nodes, and the limit on their depth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from cepheid.pattern.expressions import And, Expression
+from cepheid.pattern.tree import Pattern
+
+N = TypeVar("N", bound=Expression | Pattern)
+
+
+def _kind(node: N) -> type[N]:
+    kinds: tuple[type[Any], ...] = (Expression, Pattern)
+    return next(kind for kind in kinds if isinstance(node, kind))
+
+
+def children(node: N) -> Iterator[N]:
+    """The nodes directly below a node, in the order of the text."""
+    kind = _kind(node)
+    for field in fields(node):
+        value = getattr(node, field.name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, kind):
+                yield item
+
+
+def walk(node: N) -> Iterator[N]:
+    """A node and all below it, parents first."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def rewrite(node: N, change: Callable[[N], N]) -> N:
+    """The tree with `change` applied to every node, children first."""
+    kind = _kind(node)
+    changes: dict[str, Any] = {}
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, kind):
+            changes[field.name] = rewrite(value, change)
+        elif isinstance(value, tuple) and any(isinstance(v, kind) for v in value):
+            changes[field.name] = tuple(rewrite(v, change) if isinstance(v, kind) else v for v in value)
+    return change(replace(node, **changes) if changes else node)
+
+
+def conjuncts(condition: Expression) -> tuple[Expression, ...]:
+    """The operands of the outermost ANDs, in the order of the text (S5)."""
+    if isinstance(condition, And):
+        return tuple(c for operand in condition.operands for c in conjuncts(operand))
+    return (condition,)
+
+
+MAX_DEPTH = 100
+"""Deeper trees are refused: every later stage walks them recursively."""
+
+
+def depth(node: Expression | Pattern) -> int:
+    """How deep a tree is, found without recursion."""
+    deepest = 0
+    stack: list[tuple[Expression | Pattern, int]] = [(node, 1)]
+    while stack:
+        current, level = stack.pop()
+        deepest = max(deepest, level)
+        stack.extend((child, level + 1) for child in children(current))
+    return deepest

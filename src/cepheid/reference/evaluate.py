@@ -1,0 +1,311 @@
+"""The value of an expression on the events that a run has bound."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import singledispatchmethod
+
+import pyarrow as pa
+
+from cepheid.errors import BindError, EvaluationError
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.parameters import literal
+from cepheid.pattern.types import Kind, Type, zone_of
+from cepheid.pattern.uses import uses
+from cepheid.reference import functions, values
+from cepheid.reference.stream import Event
+from cepheid.reference.values import Value
+
+Bindings = Mapping[str, Sequence[Event]]
+Evaluator = Callable[[Bindings], Value]
+
+
+class Missing(Exception):  # noqa: N818  a signal, not an error
+    """The event's declared type has no such attribute: the atom around it is TRUE (S3)."""
+
+
+class Compiler:
+    """Turns the expressions of a bound query into functions of the bindings.
+
+    The event that is being bound is already the last one of its variable.
+    """
+
+    def __init__(self, query: Bound) -> None:
+        self.query = query
+        self.declared = query.schema.roles.types is not None
+
+    def condition(self, node: ex.Expression) -> Callable[[Bindings], bool]:
+        """Whether a predicate is TRUE: what is not TRUE does not hold (S3)."""
+        evaluate = self.logical(node)
+        return lambda bindings: evaluate(bindings) is True
+
+    def conjunct(self, node: ex.Expression) -> Callable[[Bindings], bool]:
+        """A conjunct of WHERE, which is not tested where a variable of it bound nothing.
+
+        By S5 it waits for its last identifier. But a.LEN and count of a repetition that may be empty are 0.
+        """
+        holds = self.condition(node)
+        components = self.query.components
+        needs = {u.variable for u in uses(node) if not (u.counts and components[u.variable].can_be_empty)}
+        return lambda bindings: not needs <= bindings.keys() or holds(bindings)
+
+    def logical(self, node: ex.Expression) -> Evaluator:
+        """An expression where a truth value stands: there a boolean attribute or call is an atom."""
+        return self.atom(self.compile(node))
+
+    def result(self, node: ex.Expression) -> Evaluator:
+        """A value for the output: what is missing is NULL there."""
+        evaluate = self.compile(node)
+
+        def safe(bindings: Bindings) -> Value:
+            try:
+                return evaluate(bindings)
+            except Missing:
+                return None
+
+        return safe
+
+    def atom(self, evaluate: Evaluator) -> Evaluator:
+        """An atom is TRUE where an attribute is missing."""
+        if not self.declared:
+            return evaluate
+
+        def tolerant(bindings: Bindings) -> Value:
+            try:
+                return evaluate(bindings)
+            except Missing:
+                return True
+
+        return tolerant
+
+    @singledispatchmethod
+    def compile(self, node: ex.Expression) -> Evaluator:
+        """The function of a node."""
+        raise TypeError(f"no meaning for {type(node).__name__}")
+
+    @compile.register
+    def _(self, node: ex.Literal) -> Evaluator:
+        value = node.value
+        return lambda _: value
+
+    @compile.register
+    def _(self, node: ex.Attribute) -> Evaluator:
+        variable, name = node.variable, node.name
+        at = {ex.Index.FIRST: 0, ex.Index.PREVIOUS: -2}.get(node.index, -1)
+        read = self.reader(name)
+
+        def evaluate(bindings: Bindings) -> Value:
+            events = bindings.get(variable)
+            return read(events[at]) if events else None
+
+        return evaluate
+
+    def reader(self, name: str) -> Callable[[Event], Value]:
+        """How an attribute is read from an event."""
+        schema = self.query.schema
+        if not self.declared:
+            return lambda event: event.values[name]
+
+        def read(event: Event) -> Value:
+            if not schema.has(event.type, name):
+                raise Missing
+            return event.values[name]
+
+        return read
+
+    @compile.register
+    def _(self, node: ex.Length) -> Evaluator:
+        variable = node.variable
+        return lambda bindings: len(bindings.get(variable, ()))
+
+    @compile.register
+    def _(self, node: ex.Aggregate) -> Evaluator:
+        use = uses(node.argument)[0]  # all of them run over the same events
+        variable, index = use.variable, use.index
+        aggregate = functions.AGGREGATES[node.function]
+        item = self.compile(node.argument)
+
+        def value_of(event: Event) -> Value:
+            try:
+                return item({variable: (event,)})
+            except Missing:
+                return None
+
+        def evaluate(bindings: Bindings) -> Value:
+            events = bindings.get(variable, ())
+            found = map(value_of, events[:-1] if index is ex.Index.BEFORE else events)
+            return aggregate([value for value in found if value is not None])
+
+        return evaluate
+
+    @compile.register
+    def _(self, node: ex.Rows) -> Evaluator:
+        return lambda _: True  # each event counts
+
+    @compile.register
+    def _(self, node: ex.Call) -> Evaluator:
+        arguments = [self.compile(argument) for argument in node.arguments]
+        if node.function in self.query.functions:
+            return self.user_call(node, arguments)
+        name = node.function
+        if name in functions.NULLABLE:
+            nullable = functions.NULLABLE[name]
+            return lambda bindings: nullable(*[argument(bindings) for argument in arguments])
+        if name in functions.CALENDAR:
+            return self.calendar_call(name, node.arguments[0], arguments[0])
+        function = functions.SCALAR[name]
+
+        def evaluate(bindings: Bindings) -> Value:
+            given = [argument(bindings) for argument in arguments]
+            return None if None in given else function(*given)
+
+        return evaluate
+
+    def calendar_call(self, name: str, node: ex.Expression, argument: Evaluator) -> Evaluator:
+        function = functions.CALENDAR[name]
+        type_ = self.query.typer.check(node)[1]
+        scale = 86_400 * 10**9 if type_.kind is Kind.DATE else 1
+        zone = zone_of(type_)
+
+        def evaluate(bindings: Bindings) -> Value:
+            value = argument(bindings)
+            return None if value is None else function(functions.moment(value * scale, zone))
+
+        return evaluate
+
+    def user_call(self, node: ex.Call, arguments: Sequence[Evaluator]) -> Evaluator:
+        function = self.query.functions[node.function]
+        outward = [_as_python(self.query.typer.check(argument)[1]) for argument in node.arguments]
+
+        def evaluate(bindings: Bindings) -> Value:
+            given = [out(argument(bindings)) for out, argument in zip(outward, arguments, strict=True)]
+            try:
+                return _from_python(function(*given))
+            except Exception as error:  # whatever the user's code raises is told with the call that raised it
+                shown = ", ".join(map(repr, given))
+                raise EvaluationError(
+                    "CEP501",
+                    f"{node.function}({shown[:200]}) raised {type(error).__name__}: {error}",
+                    "mend the function, or keep such values from it with another condition",
+                    node.span,
+                ) from error
+
+        return evaluate
+
+    @compile.register
+    def _(self, node: ex.Minus) -> Evaluator:
+        operand = self.compile(node.operand)
+        return lambda bindings: values.negate(operand(bindings))
+
+    @compile.register
+    def _(self, node: ex.Arithmetic) -> Evaluator:
+        left, right = self.compile(node.left), self.compile(node.right)
+        operation = values.ARITHMETIC[node.operator]
+        return lambda bindings: operation(left(bindings), right(bindings))
+
+    @compile.register
+    def _(self, node: ex.Compare) -> Evaluator:
+        left, right, operator = self.compile(node.left), self.compile(node.right), node.operator
+        return self.atom(lambda bindings: values.compare(operator, left(bindings), right(bindings)))
+
+    @compile.register
+    def _(self, node: ex.And) -> Evaluator:
+        operands = [self.logical(operand) for operand in node.operands]
+        return lambda bindings: values.conjunction([operand(bindings) for operand in operands])
+
+    @compile.register
+    def _(self, node: ex.Or) -> Evaluator:
+        operands = [self.logical(operand) for operand in node.operands]
+        return lambda bindings: values.disjunction([operand(bindings) for operand in operands])
+
+    @compile.register
+    def _(self, node: ex.Not) -> Evaluator:
+        operand = self.logical(node.operand)
+        return lambda bindings: values.negation(operand(bindings))
+
+    @compile.register
+    def _(self, node: ex.IsNull) -> Evaluator:
+        operand, negated = self.compile(node.operand), node.negated
+        return self.atom(lambda bindings: (operand(bindings) is None) is not negated)
+
+    @compile.register
+    def _(self, node: ex.In) -> Evaluator:
+        operand = self.compile(node.operand)
+        choices = [self.compile(choice) for choice in node.choices]
+
+        def evaluate(bindings: Bindings) -> Value:
+            value = operand(bindings)
+            found = values.disjunction([values.compare("=", value, choice(bindings)) for choice in choices])
+            return values.negation(found) if node.negated else found
+
+        return self.atom(evaluate)
+
+    @compile.register
+    def _(self, node: ex.Between) -> Evaluator:
+        operand, low, high = self.compile(node.operand), self.compile(node.low), self.compile(node.high)
+
+        def evaluate(bindings: Bindings) -> Value:
+            value = operand(bindings)
+            inside = values.conjunction(
+                [values.compare(">=", value, low(bindings)), values.compare("<=", value, high(bindings))]
+            )
+            return values.negation(inside) if node.negated else inside
+
+        return self.atom(evaluate)
+
+    @compile.register
+    def _(self, node: ex.Like) -> Evaluator:
+        operand, pattern = self.compile(node.operand), self.compile(node.pattern)
+
+        def evaluate(bindings: Bindings) -> Value:
+            text, wanted = operand(bindings), pattern(bindings)
+            if text is None or wanted is None:
+                return None
+            return (like(wanted).fullmatch(text) is not None) is not node.negated
+
+        return self.atom(evaluate)
+
+    @compile.register
+    def _(self, node: ex.Case) -> Evaluator:
+        arms = [(self.condition(arm.condition), self.compile(arm.result)) for arm in node.arms]
+        otherwise = self.compile(node.otherwise) if node.otherwise is not None else None
+
+        def evaluate(bindings: Bindings) -> Value:
+            for holds, result in arms:
+                if holds(bindings):
+                    return result(bindings)
+            return otherwise(bindings) if otherwise is not None else None
+
+        return evaluate
+
+
+def like(pattern: str) -> re.Pattern[str]:
+    """A LIKE pattern: % is any text, _ one character, a backslash takes the next character as it is.
+
+    >>> bool(like("a%").fullmatch("abc")), bool(like("a\\\\%").fullmatch("abc"))
+    (True, False)
+    """
+    wild = {"%": ".*", "_": "."}
+    tokens = re.findall(r"\\.|.", pattern, re.DOTALL)
+    return re.compile("".join(wild.get(t) or re.escape(t[-1]) for t in tokens), re.DOTALL)
+
+
+def _as_python(type_: Type) -> Callable[[Value], Value]:
+    """User functions see datetimes, dates and timedeltas, as they are in the events."""
+    if type_.kind is Kind.DATE:
+        return lambda value: None if value is None else pa.scalar(value, pa.int32()).cast(pa.date32()).as_py()
+    if type_.kind is Kind.TIMESTAMP:
+        arrow = pa.timestamp("us", tz=zone_of(type_))
+        return lambda value: None if value is None else pa.scalar(value // 1000, arrow).as_py()
+    if type_.kind is Kind.DURATION:
+        return lambda value: None if value is None else pa.scalar(value // 1000, pa.duration("us")).as_py()
+    return lambda value: value
+
+
+def _from_python(value: Value) -> Value:
+    try:
+        return literal(value).value
+    except BindError:
+        return value

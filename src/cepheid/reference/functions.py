@@ -1,0 +1,185 @@
+"""The meaning of the built-in scalar functions and of the aggregates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from zoneinfo import ZoneInfo
+
+from cepheid.reference import values
+from cepheid.reference.values import Value
+
+
+def _rounded_to(value: Value, digits: int = 0) -> Value:
+    """Half away from zero, as Spark's round; the kind of number stays."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return value
+    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    places = min(max(digits, -400), 400)
+    quantum = Decimal(1).scaleb(-places)
+    result = values._DECIMALS.create_decimal(0) if abs(exact) < quantum / 10 else _quantize(exact, quantum)
+    if isinstance(value, int):
+        return values.wrap(int(result)) if digits < 0 else value
+    return float(result) if isinstance(value, float) else result
+
+
+def _quantize(exact: Decimal, quantum: Decimal) -> Decimal:
+    if exact.as_tuple().exponent >= quantum.as_tuple().exponent:  # type: ignore[operator]
+        return exact
+    return (exact / quantum).to_integral_value(ROUND_HALF_UP) * quantum
+
+
+def _integral(value: Value, rounding: str) -> Value:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        whole = math.floor(value) if rounding == ROUND_FLOOR else math.ceil(value)
+        return max(-(2**63), min(2**63 - 1, whole))
+    return value.to_integral_value(rounding) if isinstance(value, Decimal) else value
+
+
+def _positive_only(function: Callable[[float], float], least: float) -> Callable[[Value], Value]:
+    """ln(0) is NULL in Spark, sqrt(-1) is NaN."""
+
+    def apply(value: Value) -> Value:
+        number = float(value)
+        if math.isnan(number):
+            return math.nan
+        if number < least or (number == 0 and least == 0 and function is not math.sqrt):
+            return math.nan if function is math.sqrt else None
+        return function(number)
+
+    return apply
+
+
+def _overflowing(function: Callable[..., float]) -> Callable[..., Value]:
+    def apply(*numbers: Value) -> Value:
+        try:
+            return function(*map(float, numbers))
+        except OverflowError:
+            return math.inf
+        except (ValueError, ZeroDivisionError):
+            return math.nan
+
+    return apply
+
+
+def _substring(text: str, start: int, length: int | None = None) -> str:
+    """Positions count from 1, negative ones from the end, 0 is 1 (Spark)."""
+    begin = start - 1 if start > 0 else len(text) + start if start < 0 else 0
+    end = len(text) if length is None else begin + max(length, 0)
+    return text[max(begin, 0) : max(end, 0)]
+
+
+def _extreme(sign: int) -> Callable[..., Value]:
+    """`least` and `greatest` skip NULLs."""
+
+    def apply(*arguments: Value) -> Value:
+        best = None
+        for value in arguments:
+            if value is not None and (best is None or values.order(value, best) * sign > 0):
+                best = value
+        return best
+
+    return apply
+
+
+def _coalesce(*arguments: Value) -> Value:
+    return next((value for value in arguments if value is not None), None)
+
+
+def _nullif(value: Value, other: Value) -> Value:
+    return None if values.equal(value, other) else value
+
+
+def moment(nanoseconds: int, zone: str | None) -> datetime:
+    """A timestamp as the clock on the wall shows it."""
+    utc = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=nanoseconds // 1000)
+    return utc.astimezone(ZoneInfo(zone)) if zone else utc
+
+
+# Functions that see NULL; all others are NULL when an argument is.
+NULLABLE: dict[str, Callable[..., Value]] = {
+    "coalesce": _coalesce,
+    "nullif": _nullif,
+    "least": _extreme(-1),
+    "greatest": _extreme(1),
+}
+
+SCALAR: dict[str, Callable[..., Value]] = {
+    "upper": str.upper,
+    "lower": str.lower,
+    "trim": lambda text: text.strip(" "),
+    "ltrim": lambda text: text.lstrip(" "),
+    "rtrim": lambda text: text.rstrip(" "),
+    "reverse": lambda text: text[::-1],
+    "length": len,
+    "substring": _substring,
+    "replace": lambda text, old, new: text.replace(old, new) if old else text,
+    "concat": lambda *parts: "".join(parts),
+    "contains": lambda text, part: part in text,
+    "startswith": str.startswith,
+    "endswith": str.endswith,
+    "instr": lambda text, part: text.find(part) + 1,
+    "abs": lambda number: values.wrap(abs(number)) if isinstance(number, int) else abs(number),
+    "sign": lambda number: math.nan if number != number else float((number > 0) - (number < 0)),
+    "floor": lambda number: _integral(number, ROUND_FLOOR),
+    "ceil": lambda number: _integral(number, ROUND_CEILING),
+    "round": _rounded_to,
+    "power": _overflowing(math.pow),
+    "sqrt": _positive_only(math.sqrt, 0.0),
+    "exp": _overflowing(math.exp),
+    "ln": _positive_only(math.log, 0.0),
+    "log10": _positive_only(math.log10, 0.0),
+}
+
+# Functions of a moment: they get a datetime.
+CALENDAR: dict[str, Callable[[datetime], int]] = {
+    "year": lambda at: at.year,
+    "month": lambda at: at.month,
+    "day": lambda at: at.day,
+    "hour": lambda at: at.hour,
+    "minute": lambda at: at.minute,
+    "second": lambda at: at.second,
+}
+
+
+def _sum(items: Sequence[Value]) -> Value:
+    total = None
+    for item in items:
+        total = item if total is None else values.add(total, item)
+    return total
+
+
+def _average(items: Sequence[Value]) -> Value:
+    """A double, also of integers and decimals (S3a: `/` gives a double)."""
+    total = 0.0
+    for item in items:
+        total += float(item)
+    return total / len(items) if items else None
+
+
+def _deviation(items: Sequence[Value]) -> Value:
+    """Of a sample, by running mean and sum of squares (Welford), so that every engine rounds alike."""
+    count, mean, squares = 0, 0.0, 0.0
+    for item in items:
+        count += 1
+        delta = float(item) - mean
+        mean += delta / count
+        squares += delta * (float(item) - mean)
+    return math.sqrt(squares / (count - 1)) if count > 1 else None
+
+
+# Aggregates get the values that are not NULL, in order.
+AGGREGATES: dict[str, Callable[[Sequence[Value]], Value]] = {
+    "count": len,
+    "sum": _sum,
+    "avg": _average,
+    "min": lambda items: _extreme(-1)(*items),
+    "max": lambda items: _extreme(1)(*items),
+    "first": lambda items: items[0] if items else None,
+    "last": lambda items: items[-1] if items else None,
+    "stddev": _deviation,
+}

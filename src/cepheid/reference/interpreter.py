@@ -1,0 +1,22 @@
+"""A query on a table, rule by rule."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from cepheid.pattern.bind import Bound
+from cepheid.reference.negation import Absence
+from cepheid.reference.output import Match, arrange, choose, results
+from cepheid.reference.partition import substreams
+from cepheid.reference.runs import Run, Runner
+from cepheid.reference.stream import read_events
+
+
+def interpret(query: Bound, table: pa.Table) -> list[Match]:
+    """All matches of a bound query in a table of its schema."""
+    found: list[Run] = []
+    for substream in substreams(query, read_events(table, query.schema)):
+        runner = Runner(query, substream)
+        absence = Absence(query, runner)
+        found += [run for run, absences in runner.complete() if absence.holds(run, absences)]
+    return results(query, choose(query, arrange(query, found)))

@@ -1,0 +1,70 @@
+"""S10: a complete run is dropped when a witness of a negated component exists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.tree import Ties
+from cepheid.reference.evaluate import Compiler
+from cepheid.reference.runs import Run, Runner
+from cepheid.reference.stream import Event
+
+
+class Absence:
+    """The negated components of a query."""
+
+    def __init__(self, query: Bound, runner: Runner) -> None:
+        self.query = query
+        self.runner = runner
+        compiler = Compiler(query)
+        self.conditions = {
+            number: [compiler.conjunct(c) for c in found] for number, found in query.placement.of_witness.items()
+        }
+
+    def holds(self, run: Run, absences: tuple[tuple[int, int], ...]) -> bool:
+        """Whether nothing that must be absent was there."""
+        return not any(
+            self.is_witness(run, negation, event)
+            for negation, gap in absences
+            for event in self.candidates(run, negation, gap)
+        )
+
+    def is_witness(self, run: Run, negation: int, event: Event) -> bool:
+        """Right type (of all candidates), `[attr]`, and every conjunct that mentions the variable."""
+        if self.runner.agreement.join(run.key, event) is None:
+            return False
+        variable = self.query.layout.negations[negation].variable
+        assert variable is not None
+        bindings = {**run.bindings, variable: (event,)}
+        return all(holds(bindings) for holds in self.conditions.get(negation, ()))
+
+    def candidates(self, run: Run, negation: int, gap: int) -> Iterator[Event]:
+        """Events of the negated type between the neighbours; at an end of the pattern, in the window."""
+        stream = self.runner.stream
+        if self.query.schema.roles.type is not None:
+            stream = stream.of_types(frozenset(self.query.layout.negations[negation].types))
+        first, last = run.selected[0], run.selected[-1]
+        before = run.selected[gap - 1] if gap > 0 else None
+        after = run.selected[gap] if gap < len(run.selected) else None
+        begin = stream.after(before.position) if before else 0
+        end = stream.before(after.position) if after else len(stream.events)
+        for event in stream.events[begin:end]:
+            if self.query.ties is Ties.SIMULTANEOUS and (
+                (before and event.time <= before.time) or (after and event.time >= after.time)
+            ):
+                continue
+            if (before is None and not self.inside(run, event, last)) or (
+                after is None and not self.inside(run, first, event)
+            ):
+                continue
+            yield event
+
+    def inside(self, run: Run, first: Event, last: Event) -> bool:
+        """`time > time(last) - T` at the start, `time < time(first) + T` at the end: both strict, like S8."""
+        within = self.query.within
+        assert within is not None  # else the query was refused
+        if within.nanoseconds is not None:
+            return last.time - first.time < within.nanoseconds
+        assert within.events is not None
+        return self.runner.distance(run.key, first, last) < within.events

@@ -1,0 +1,82 @@
+"""Partitions: PARTITION BY splits the input; `[attr]` tests agree within a run."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.expressions import Literal
+from cepheid.pattern.tree import Strategy
+from cepheid.reference.stream import Event
+from cepheid.reference.values import Value, equal, group_key
+
+UNSET = object()
+Key = tuple[Value, ...]
+"""The value of each `[attr]` test, UNSET until an event of the run has the attribute."""
+
+
+class Agreement:
+    """The `[attr]` tests of a query."""
+
+    def __init__(self, query: Bound) -> None:
+        self.schema = query.schema
+        self.tests = query.same
+        self.unset: Key = (UNSET,) * len(self.tests)
+
+    def join(self, key: Key, event: Event) -> Key | None:
+        """The key with an event added, or None if the event does not agree. NULL agrees with nothing."""
+        joined = list(key)
+        for k, test in enumerate(self.tests):
+            if not self.schema.has(event.type, test.attribute):
+                continue  # missing is not NULL (S3)
+            value = event.values[test.attribute]
+            wanted = test.value.value if isinstance(test.value, Literal) else value
+            if not equal(value, wanted) or (key[k] is not UNSET and not equal(value, key[k])):
+                return None
+            joined[k] = value
+        return tuple(joined)
+
+
+class Substream:
+    """The events that one run can see, in order."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.events = events
+        self.index = {event.position: k for k, event in enumerate(events)}
+        self.positions = [event.position for event in events]
+        self._by_type: dict[frozenset[str], Substream] = {}
+
+    def of_types(self, types: frozenset[str]) -> Substream:
+        """Only the events of some types."""
+        if types not in self._by_type:
+            self._by_type[types] = Substream([event for event in self.events if event.type in types])
+        return self._by_type[types]
+
+    def after(self, position: int) -> int:
+        """The index of the first event after a position."""
+        return bisect_right(self.positions, position)
+
+    def before(self, position: int) -> int:
+        """The index after the last event before a position."""
+        return bisect_left(self.positions, position)
+
+
+def substreams(query: Bound, events: Sequence[Event]) -> Iterator[Substream]:
+    """Split by PARTITION BY, which groups NULLs (S3).
+
+    Where no strategy is strict, events with another `[attr]` value are ignored by every run of a key, so they can be
+    left out: the answer is the same, and a long stream of many keys stays bearable. Declared types may lack the
+    attribute; then no event is left out.
+    """
+    columns = list(query.partition_by)
+    agreed = [test.attribute for test in query.same]
+    if Strategy.STRICT in query.strategies.values() or query.schema.roles.types is not None:
+        agreed = []
+    groups: dict[tuple[Value, ...], list[Event]] = {}
+    for event in events:
+        if any(event.values[name] is None for name in agreed):
+            continue
+        key = tuple(group_key(event.values[name]) for name in columns + agreed)
+        groups.setdefault(key, []).append(event)
+    return map(Substream, groups.values())

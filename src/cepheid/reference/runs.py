@@ -1,0 +1,235 @@
+"""Runs over the events of a partition: S2, S4 to S8."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.layout import Mark, Move, Place, Step
+from cepheid.pattern.placement import When
+from cepheid.pattern.tree import Strategy, Ties
+from cepheid.reference.evaluate import Bindings, Compiler
+from cepheid.reference.partition import Agreement, Key, Substream
+from cepheid.reference.stream import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run: where it is, what it has selected, in order and by variable, and what must be absent between."""
+
+    place: int
+    selected: tuple[Event, ...]
+    bindings: Mapping[str, tuple[Event, ...]]
+    times: Mapping[int, int]  # how often each loop was gone through
+    absences: tuple[tuple[int, int], ...]  # (negation, how many events were selected before it)
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a run waits for. After a Kleene event: to *take* one more, or to *proceed* (S7); else to *begin*."""
+
+    take: Move | None
+    others: tuple[Move, ...]
+    in_loop: bool
+
+
+class Runner:
+    """All runs of a query over one substream."""
+
+    def __init__(self, query: Bound, substream: Substream) -> None:
+        self.query = query
+        self.stream = substream
+        self.agreement = Agreement(query)
+        self.tests = Conditions(query)
+        self.waits = [tuple(_waits(moves)) for moves in query.layout.moves]
+
+    def complete(self) -> Iterator[tuple[Run, tuple[tuple[int, int], ...]]]:
+        """Every run that reaches the end, with its absences. Depth first: the order of the output is S9's affair."""
+        stack = list(self.begin())
+        while stack:
+            run = stack.pop()
+            for move in self.query.layout.moves[run.place]:
+                if move.target is None and (passed := self.pass_marks(run, move.marks)) is not None:
+                    yield run, passed.absences
+            for wait in self.waits[run.place]:
+                stack.extend(self.extend(run, wait))
+
+    def begin(self) -> Iterator[Run]:
+        """S4: every event that satisfies the first component begins a run; no strategy applies before it."""
+        if not self.tests.constants_hold():
+            return
+        blank = Run(-1, (), {}, {}, (), self.agreement.unset)
+        for move in self.query.layout.starts:
+            for event in self.visible([move]).events:
+                if (run := self.bind(blank, move, event)) is not None:
+                    yield run
+
+    def extend(self, run: Run, wait: Wait) -> Iterator[Run]:
+        """S6, S7: for the run and each next event, all that hold happen, until the event may not be ignored."""
+        may_take, may_move = True, list(wait.others)
+        moves = [*([wait.take] if wait.take else []), *wait.others]
+        for instant in self.instants(run, moves):
+            if not self.inside(run, instant[0]):
+                return
+            relevant = []
+            for event in instant:
+                taken = self.bind(run, wait.take, event) if wait.take else None
+                moved = [(move, self.bind(run, move, event)) for move in wait.others]
+                if taken is not None and may_take:
+                    yield taken
+                yield from (new for move, new in moved if new is not None and move in may_move)
+                # The condition of the run's state: take in a loop, begin elsewhere.
+                relevant.append(taken is not None if wait.in_loop else moved[0][1] is not None)
+            may_take = may_take and wait.take is not None and self.may_ignore(run, wait.take, instant, relevant)
+            may_move = [move for move in may_move if self.may_ignore(run, move, instant, relevant)]
+            if not may_take and not may_move:
+                return
+
+    def may_ignore(self, run: Run, move: Move, instant: Sequence[Event], relevant: Sequence[bool]) -> bool:
+        """S6, by the strategy of the component that is waited for; S2: all events of the instant must allow it."""
+        strategy = self.strategy(move)
+        if strategy is Strategy.STRICT:
+            return False
+        if strategy is Strategy.PARTITION:
+            return all(self.agreement.join(run.key, event) is None for event in instant)
+        return strategy is Strategy.ANY or not any(relevant)
+
+    def strategy(self, move: Move) -> Strategy:
+        return self.query.strategies[self.target(move).variable]
+
+    def target(self, move: Move) -> Place:
+        assert move.target is not None  # moves to the end bind nothing
+        return self.query.layout.places[move.target]
+
+    def visible(self, moves: Sequence[Move]) -> Substream:
+        """Events of other types satisfy nothing, so that the skip strategies never see them."""
+        contiguous = any(self.strategy(move) in (Strategy.STRICT, Strategy.PARTITION) for move in moves)
+        if contiguous or self.query.schema.roles.type is None:
+            return self.stream
+        return self.stream.of_types(frozenset(name for move in moves for name in self.target(move).event.types))
+
+    def instants(self, run: Run, moves: Sequence[Move]) -> Iterator[Sequence[Event]]:
+        """The events after the run's last one: each alone, or all of a time together (S2)."""
+        visible = self.visible(moves)
+        last = run.selected[-1]
+        rest = visible.events[visible.after(last.position) :]
+        if self.query.ties is Ties.ORDERED:
+            return ((event,) for event in rest)
+        later = (event for event in rest if event.time > last.time)
+        return (tuple(group) for _, group in groupby(later, key=lambda event: event.time))
+
+    def inside(self, run: Run, event: Event) -> bool:
+        """S8: whether an event is still in the window of the run's first one."""
+        within = self.query.within
+        if within is None:
+            return True
+        first = run.selected[0]
+        if within.nanoseconds is not None:
+            return event.time - first.time < within.nanoseconds
+        assert within.events is not None
+        return self.distance(run.key, first, event) < within.events
+
+    def distance(self, key: Key, first: Event, last: Event) -> int:
+        """How many positions after the first: in the run's partition, in the whole input if all is strict (S8)."""
+        begin, end = self.stream.index[first.position], self.stream.index[last.position]
+        strict = set(self.query.strategies.values()) == {Strategy.STRICT}
+        if strict or not self.query.same:
+            return end - begin
+        return sum(self.agreement.join(key, event) is not None for event in self.stream.events[begin + 1 : end + 1])
+
+    def bind(self, run: Run, move: Move, event: Event) -> Run | None:
+        """The run with an event bound at the move's target, if all conditions there are TRUE (S5)."""
+        assert move.target is not None
+        spot = self.target(move)
+        if self.query.schema.roles.type is not None and event.type not in spot.event.types:
+            return None
+        if run.selected and self.query.schema.start is not None and event.start <= run.selected[-1].time:
+            return None  # S13: a later component starts after the previous one's end
+        passed = self.pass_marks(run, move.marks)
+        if passed is None:
+            return None
+        key = self.agreement.join(run.key, event)
+        if key is None:
+            return None
+        bound = (*run.bindings.get(spot.variable, ()), event)
+        bindings = {**run.bindings, spot.variable: bound}
+        if not self.tests.at_place(move.target, len(bound), bindings):
+            return None
+        new = Run(move.target, (*run.selected, event), bindings, passed.times, passed.absences, key)
+        return new if self.inside(new, event) else None
+
+    def pass_marks(self, run: Run, marks: Sequence[Mark]) -> Passed | None:
+        """Go through what lies before a move's target; None where a repetition can't go on or be left."""
+        times, absences = dict(run.times), run.absences
+        for mark in marks:
+            if mark.step is Step.ABSENT:
+                absences = (*absences, (mark.number, len(run.selected)))
+                continue
+            loop = self.query.layout.loops[mark.number]
+            if mark.step is Step.ENTER:
+                times[mark.number] = 1
+            elif mark.step is Step.AGAIN:
+                if times[mark.number] == loop.high:
+                    return None
+                times[mark.number] += 1
+            else:
+                if mark.step is Step.EXIT and times[mark.number] < loop.low:
+                    return None
+                if not self.tests.at_exit(mark.number, run.bindings):
+                    return None
+        return Passed(times, absences)
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What is known after some marks."""
+
+    times: Mapping[int, int]
+    absences: tuple[tuple[int, int], ...]
+
+
+def _waits(moves: Sequence[Move]) -> Iterator[Wait]:
+    """After a Kleene event, one wait for take and all ways to proceed; else one for each way to go on.
+
+    Alternatives are a union, so each has a wait, and an ignore rule, of its own.
+    """
+    ahead = [move for move in moves if move.target is not None]
+    takes = [move for move in ahead if move.repeats]
+    leaves = tuple(move for move in ahead if move.leaves)
+    for take in takes:
+        yield Wait(take, leaves, in_loop=True)
+    for move in ahead:
+        if not move.repeats and not move.leaves:
+            yield Wait(None, (move,), in_loop=False)
+
+
+class Conditions:
+    """The conjuncts of WHERE, compiled, where they sit (S5)."""
+
+    def __init__(self, query: Bound) -> None:
+        compiler = Compiler(query)
+        placement = query.placement
+        self.constant = [compiler.condition(c) for c in placement.constant]
+        self._at_place = {
+            number: [(when, compiler.conjunct(c)) for when, c in found] for number, found in placement.at_place.items()
+        }
+        self._at_exit = {number: [compiler.conjunct(c) for c in found] for number, found in placement.at_exit.items()}
+
+    def constants_hold(self) -> bool:
+        """Conditions without a variable hold for all events or for none."""
+        return all(test({}) for test in self.constant)
+
+    def at_place(self, place: int, count: int, bindings: Bindings) -> bool:
+        """Begin and take: `count` is the index of the event that is being bound."""
+        return all(
+            test(bindings)
+            for when, test in self._at_place.get(place, ())
+            if when is When.ALWAYS or (when is When.FIRST) == (count == 1)
+        )
+
+    def at_exit(self, loop: int, bindings: Bindings) -> bool:
+        """Proceed."""
+        return all(test(bindings) for test in self._at_exit.get(loop, ()))

@@ -1,0 +1,92 @@
+"""Events and their order (S1), read from an Arrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.errors import InputError
+from cepheid.pattern.durations import NANOSECONDS
+from cepheid.pattern.schema import Schema
+from cepheid.pattern.types import Kind, from_arrow
+from cepheid.reference.values import Value, sort_key
+
+_UNIT_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """A row. Equal rows are still distinct events."""
+
+    row: int  # in the table as it was given
+    position: int  # in the order of S1
+    time: int  # nanoseconds
+    start: int  # of a composite event (S13); else its time
+    type: str | None
+    values: Mapping[str, Value]
+
+
+def column_values(column: pa.ChunkedArray) -> list[Value]:
+    """A column as Python values; dates in days, timestamps and durations in nanoseconds.
+
+    >>> column_values(pa.chunked_array([pa.array([1, None], pa.timestamp("ms"))]))
+    [1000000, None]
+    """
+    arrow = column.type
+    if isinstance(arrow, pa.DictionaryType):
+        column = column.cast(arrow.value_type)
+        arrow = arrow.value_type
+    kind = from_arrow(arrow).kind
+    if kind in (Kind.TIMESTAMP, Kind.DURATION):
+        scale = _UNIT_NANOSECONDS[arrow.unit]
+        return [None if v is None else v * scale for v in column.cast(pa.int64()).to_pylist()]
+    if kind is Kind.DATE:
+        return list(column.cast(pa.date32()).cast(pa.int32()).to_pylist())
+    if kind is Kind.INT and pa.types.is_uint64(arrow):
+        try:
+            column = column.cast(pa.int64())
+        except pa.ArrowInvalid:
+            largest = pc.max(column).as_py()
+            remedy = "cast the column to decimal or string"
+            raise InputError("CEP405", f"{largest} does not fit into a signed 64-bit integer", remedy) from None
+    return list(column.to_pylist())
+
+
+def read_events(table: pa.Table, schema: Schema) -> list[Event]:
+    """The events of a table in the order of S1: time, order_by, then the whole content, never arrival."""
+    roles = schema.roles
+    columns = {name: column_values(table.column(name)) for name in schema.columns}
+    times = _times(columns[roles.time], schema)
+    starts = _times(columns[schema.start], schema) if schema.start is not None else times
+    keys = [columns[name] for name in (*roles.order_by, *schema.columns)]
+
+    def rank(row: int) -> tuple[Value, ...]:
+        return times[row], *(sort_key(column[row]) for column in keys)
+
+    ordered = sorted(range(table.num_rows), key=rank)
+    kinds = columns[roles.type] if roles.type is not None else None
+    return [
+        Event(
+            row=row,
+            position=position,
+            time=times[row],
+            start=starts[row],
+            type=kinds[row] if kinds is not None else None,
+            values={name: column[row] for name, column in columns.items()},
+        )
+        for position, row in enumerate(ordered)
+    ]
+
+
+def _times(values: list[Value], schema: Schema) -> list[int]:
+    roles = schema.roles
+    kind = schema.columns[roles.time].kind
+    scale = {Kind.INT: NANOSECONDS[roles.unit], Kind.DATE: NANOSECONDS["days"]}.get(kind, 1)
+    for row, value in enumerate(values):
+        if value is None:
+            remedy = "give every event a time, or drop the rows without one"
+            raise InputError("CEP402", f"the time '{roles.time}' of row {row} is NULL", remedy)
+    return [value * scale for value in values]
