@@ -62,13 +62,22 @@ def _from_rows(rows: list[object]) -> pa.Table:
                 raise InputError("CEP404", f"row {number} has the key {name!r}", remedy)
             names[name] = None
     columns = {name: _column(name, [row.get(name) for row in rows]) for name in names}  # type: ignore[attr-defined]
-    return pa.table(columns)
+    try:
+        return pa.table(columns)
+    except UnicodeEncodeError as error:
+        raise InputError("CEP404", f"a column name is not text: {error}", "rename the column") from None
 
 
 def _column(name: str, values: list[object]) -> pa.Array:
     try:
         return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowTypeError,
+        pa.ArrowNotImplementedError,
+        OverflowError,
+        UnicodeEncodeError,
+    ) as error:
         row, value = _culprit(values)
         raise InputError(
             "CEP403",
@@ -85,6 +94,6 @@ def _culprit(values: list[object]) -> tuple[int, object]:
         try:
             pa.array(values[:middle])
             low = middle
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, UnicodeEncodeError):
             high = middle
     return low, values[low]

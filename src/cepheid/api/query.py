@@ -10,14 +10,12 @@ import pyarrow as pa
 
 from cepheid.api.events import to_table
 from cepheid.api.matches import Matches
-from cepheid.errors import BindError, PatternError, UsageError, did_you_mean
+from cepheid.api.options import read_functions, read_params, read_roles
+from cepheid.errors import PatternError, UsageError, did_you_mean
 from cepheid.explain import Explanation, explain_program
 from cepheid.language import parse, print_program
-from cepheid.pattern.analysis import Analysed, analyse, check_flow
+from cepheid.pattern.analysis import Analysed, analyse, check_flow, columns_read
 from cepheid.pattern.bind import Bound, bind
-from cepheid.pattern.durations import UNITS
-from cepheid.pattern.expressions import AGGREGATES
-from cepheid.pattern.functions import BUILT_IN
 from cepheid.pattern.schema import END, START, Roles, Schema, make_schema
 from cepheid.pattern.tree import Program
 from cepheid.reference import interpret
@@ -54,9 +52,9 @@ class Query:
         unit: str = "ms",
     ) -> None:
         self._program = _read(query)
-        self._params = dict(params or {})
-        self._functions = _check_functions(functions or {})
-        self._roles = _roles(time, type, order_by, types, unit)
+        self._params = read_params(params)
+        self._functions = read_functions(functions)
+        self._roles = read_roles(time, type, order_by, types, unit)
         self._sources = check_flow(self._program)
         self._analysed = tuple(
             analyse(q, self._params, self._roles if source is None else replace(self._roles, types=None))
@@ -74,8 +72,10 @@ class Query:
     def match(self, events: object, *, engine: str = "reference") -> Matches:
         """All matches in a stream of events, in the order of their ends."""
         if engine not in ENGINES:
-            raise UsageError("CEP601", f"unknown engine '{engine}'", did_you_mean(engine, ENGINES, "engines"))
+            raise UsageError("CEP601", f"unknown engine {engine!r}", did_you_mean(str(engine), ENGINES, "engines"))
         base = to_table(events)
+        if not base.num_columns:
+            base = self._empty_table()
         made: dict[str, pa.Table] = {}
         schemas: dict[str, Schema] = {}
         outputs: dict[str, Matches] = {}
@@ -92,6 +92,12 @@ class Query:
                 schemas[into] = make_schema(made[into].schema, _composite_roles(self._roles), START)
         assert matches is not None  # a program has a query
         return matches
+
+    def _empty_table(self) -> pa.Table:
+        """Events without any column are an empty stream: its columns are those that the queries read."""
+        names = dict.fromkeys(name for a in self._analysed for name in columns_read(a))
+        fields = {name: pa.null() for name in names} | {self._roles.time: pa.int64()}
+        return pa.schema(list(fields.items())).empty_table()
 
     def bind(self, schema: pa.Schema) -> Bound:
         """Check the first query that reads the events against their schema, without running it."""
@@ -117,40 +123,6 @@ def _read(query: object) -> Program:
         return program
     shown = type(query).__name__
     raise UsageError("CEP601", f"a {shown} is not a query", "pass the text of a query, or a pattern of the builder")
-
-
-def _roles(
-    time: str, type_: str | None, order_by: str | Sequence[str], types: Mapping[str, Iterable[str]] | None, unit: str
-) -> Roles:
-    names = (order_by,) if isinstance(order_by, str) else tuple(order_by)
-    for what, name in (("time", time), ("type", type_), *(("order_by", name) for name in names)):
-        if name == "" or (name is None and what != "type"):
-            raise UsageError("CEP603", f"{what} is {name!r}, which is no column name", "name a column of the events")
-    if unit not in UNITS:
-        raise UsageError("CEP601", f"unknown unit '{unit}'", did_you_mean(unit, UNITS, "units"))
-    declared = None
-    if types is not None:
-        declared = {name: _attributes(name, attributes) for name, attributes in types.items()}
-    return Roles(time, type_, names, declared, UNITS[unit])
-
-
-def _attributes(name: str, attributes: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(attributes, str) or not name:
-        remedy = "pass types={'Shelf': ['tag_id', 'reader'], …}"
-        raise UsageError("CEP603", f"types gives {name!r} the attributes {attributes!r}", remedy)
-    return tuple(attributes)
-
-
-def _check_functions(functions: Mapping[str, object]) -> Mapping[str, Callable[..., object]]:
-    checked: dict[str, Callable[..., object]] = {}
-    for name, function in functions.items():
-        if not callable(function):
-            remedy = "pass functions={'corr': a_python_function}"
-            raise BindError("CEP312", f"the function '{name}' is {function!r}, which can't be called", remedy)
-        if name.lower() in BUILT_IN or name.lower() in AGGREGATES:
-            raise BindError("CEP312", f"'{name}' is a built-in function", "give your function another name")
-        checked[name] = function
-    return checked
 
 
 def _composite_roles(roles: Roles) -> Roles:

@@ -1,20 +1,5 @@
-"""A query explained."""
+"""A query explained: its normal form, where each predicate sits, and what it can cost."""
 
-from __future__ import annotations
+from cepheid.explain.explanation import Explanation, explain_program
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from cepheid.pattern.analysis import Analysed
-
-
-@dataclass(frozen=True)
-class Explanation:
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-def explain_program(queries: Sequence[Analysed], sources: Sequence[str | None]) -> Explanation:
-    return Explanation("")
+__all__ = ["Explanation", "explain_program"]

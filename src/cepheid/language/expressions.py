@@ -107,7 +107,8 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return self.number_literal(float(Decimal(parts[0][:-1]) / 100), types.FLOAT, self.span(meta))
 
     def duration(self, meta: Meta, parts: list[Token]) -> ex.Expression:
-        nanoseconds = Decimal(parts[0]) * NANOSECONDS[UNITS[parts[1].lower()]]
+        amount, unit = Decimal(parts[0]), NANOSECONDS[UNITS[parts[1].lower()]]
+        nanoseconds = amount * unit if amount < 2**63 else Decimal(2**63)
         if nanoseconds != int(nanoseconds) or nanoseconds >= 2**63:
             raise ParseError(
                 "CEP105", "the duration is not a whole number of nanoseconds", "use another unit", self.span(meta)
@@ -127,11 +128,11 @@ class ExpressionBuilder(Transformer[Token, Any]):
     def timestamp(self, meta: Meta, parts: list[Token]) -> ex.Expression:
         try:
             moment = datetime.fromisoformat(text_of(parts[0]))
-        except ValueError:
+            utc = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        except (ValueError, OverflowError):
             remedy = "write TIMESTAMP '2024-12-31 23:59:59'"
             raise ParseError("CEP105", "this is not a timestamp", remedy, self.span(meta)) from None
         zone = "UTC" if moment.tzinfo else None
-        utc = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
         since = utc - datetime(1970, 1, 1, tzinfo=UTC)
         nanoseconds = (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1_000
         return ex.Literal(nanoseconds, types.timestamp(zone), span=self.span(meta))

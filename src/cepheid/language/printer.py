@@ -11,30 +11,33 @@ from typing import NamedTuple
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import tree
 from cepheid.pattern.durations import spell
-from cepheid.pattern.types import Kind
+from cepheid.pattern.types import Kind, zone_of
+from cepheid.pattern.walk import walk
 
 _WORD = re.compile(r"[^\W\d]\w*\Z")
 _TYPE = re.compile(r"[^\W\d]\w*(-\w+)*\Z")
 # Words that the grammar would read as something else where a bare name stands in an expression or as a variable.
-_RESERVED = frozenset(
+# Matched as the grammar does, which folds case beyond ASCII.
+_RESERVED = re.compile(
     """
-    and any as between by case date else end event false from having in into is like not null or output partition
-    pattern return seq then ties timestamp true when where within
-    skip_till_next_match skip_till_any_match strict_contiguity partition_contiguity
-    count sum avg min max first last stddev
-    """.split()  # noqa: SIM905  a list of words is read more easily
+    and|any|as|between|by|case|date|else|end|event|false|from|having|in|into|is|like|not|null|or|output|partition
+    |pattern|return|seq|then|ties|timestamp|true|when|where|within
+    |skip_till_next_match|skip_till_any_match|strict_contiguity|partition_contiguity
+    |count|sum|avg|min|max|first|last|stddev
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
 def quote_name(name: str) -> str:
     """A name, in back quotes where it must be."""
-    plain = _WORD.match(name) and name.lower() not in _RESERVED
+    plain = _WORD.match(name) and not _RESERVED.fullmatch(name)
     return name if plain else "`" + name.replace("`", "``") + "`"
 
 
 def quote_type(name: str) -> str:
     """A type or set name: hyphens need no quotes there."""
-    plain = _TYPE.match(name) and name.lower() not in _RESERVED
+    plain = _TYPE.match(name) and not _RESERVED.fullmatch(name.split("-")[0])
     return name if plain else "`" + name.replace("`", "``") + "`"
 
 
@@ -71,6 +74,8 @@ def _print(node: ex.Expression) -> Level:
 @_print.register
 def _(node: ex.Literal) -> Level:
     text = _LITERALS[node.type.kind](node.value)
+    if node.type.kind is Kind.TIMESTAMP:
+        text = f"TIMESTAMP '{text}{'+00:00' if zone_of(node.type) else ''}'"
     return Level(text, UNARY if text.startswith("-") else PRIMARY)
 
 
@@ -81,12 +86,11 @@ def print_string(value: object) -> str:
 def _timestamp(value: object) -> str:
     assert isinstance(value, int)
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value // 1000)
-    return f"TIMESTAMP '{moment.replace(tzinfo=None)}'"
+    return str(moment.replace(tzinfo=None))
 
 
 def _float(value: object) -> str:
-    text = repr(value)
-    return text if any(c in text for c in ".en") else text + ".0"
+    return repr(value).replace("inf", "1e999")  # beyond every double, and read back as such
 
 
 _LITERALS: dict[Kind, Callable[[object], str]] = {
@@ -297,7 +301,8 @@ def _conditions(conditions: tuple[ex.Expression, ...], indent: str) -> str:
     return f"\n{indent}AND ".join(_wrap(c, NOT) for c in conditions)
 
 
-def _window(window: tree.Window) -> str:
+def print_window(window: tree.Window) -> str:
+    """A window as text."""
     unit = window.unit or ""
     if isinstance(window.amount, ex.Literal) and window.amount.value == 1 and unit:
         unit = unit[:-1]
@@ -309,7 +314,9 @@ def print_query(query: tree.Query) -> str:
     lines = [f"FROM {quote_name(query.source)}"] if query.source is not None else []
     lines.append(f"PATTERN {print_pattern(query.pattern)}")
     if query.strategies:
-        chosen = ", ".join(_selection(s) for s in query.strategies)
+        repeats = (node.body for node in walk(query.pattern) if isinstance(node, tree.Repeat))
+        arrays = {body.variable for body in repeats if isinstance(body, tree.Event)}
+        chosen = ", ".join(_selection(s, arrays) for s in query.strategies)
         body = f"\n    {_conditions(query.where, '    ')}\n" if query.where else " "
         lines.append(f"WHERE {chosen} {{{body}}}")
     elif query.where:
@@ -317,7 +324,7 @@ def print_query(query: tree.Query) -> str:
     if query.partition_by:
         lines.append(f"PARTITION BY {', '.join(quote_name(c.name) for c in query.partition_by)}")
     if query.within is not None:
-        lines.append(f"WITHIN {_window(query.within)}")
+        lines.append(f"WITHIN {print_window(query.within)}")
     if query.having is not None:
         lines.append(f"HAVING {print_expression(query.having)}")
     if query.returns:
@@ -331,8 +338,8 @@ def print_query(query: tree.Query) -> str:
     return "\n".join(lines)
 
 
-def _selection(selection: tree.Selection) -> str:
-    variables = ", ".join(map(quote_name, selection.variables))
+def _selection(selection: tree.Selection, arrays: set[str | None]) -> str:
+    variables = ", ".join(quote_name(name) + "[]" * (name in arrays) for name in selection.variables)
     return selection.strategy.value + (f"({variables})" if variables else "")
 
 

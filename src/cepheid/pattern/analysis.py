@@ -22,7 +22,7 @@ from cepheid.pattern.parameters import Params, resolve_names
 from cepheid.pattern.placement import place
 from cepheid.pattern.schema import Roles
 from cepheid.pattern.tree import Program, Query, Strategy
-from cepheid.pattern.walk import conjuncts
+from cepheid.pattern.walk import conjuncts, walk
 
 Functions = Mapping[str, Callable[..., object]]
 
@@ -87,6 +87,23 @@ def _check_types(found: Mapping[str, Component], roles: Roles) -> None:
                 if name not in roles.types:
                     remedy = did_you_mean(name, roles.types, "types")
                     raise BindError("CEP302", f"unknown type '{name}'", remedy, component.span)
+
+
+def columns_read(analysed: Analysed) -> tuple[str, ...]:
+    """The columns that a query needs, each once."""
+    query, roles = analysed.query, analysed.roles
+    expressions = [*query.where, *(r.expression for r in query.returns)]
+    if query.having is not None:
+        expressions.append(query.having)
+    names = [roles.time, *([roles.type] if roles.type else []), *roles.order_by]
+    names += [column.name for column in query.partition_by]
+    names += [name for attributes in (roles.types or {}).values() for name in attributes]
+    for node in (n for e in expressions for n in walk(e)):
+        if isinstance(node, ex.Attribute):
+            names.append(node.name)
+        elif isinstance(node, ex.SameValue):
+            names.append(node.attribute)
+    return tuple(dict.fromkeys(names))
 
 
 def check_flow(program: Program) -> tuple[str | None, ...]:

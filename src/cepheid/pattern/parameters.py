@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
 
 from cepheid.errors import BindError, PatternError, Span, did_you_mean
 from cepheid.pattern import types
@@ -137,7 +137,7 @@ def _window(window: Window, params: Params) -> Window:
             window = replace(window, amount=literal(value, window.amount.span, name))
     assert isinstance(window.amount, Literal)
     amount = window.amount.value
-    if window.amount.type.kind not in (types.Kind.INT, types.Kind.FLOAT, types.Kind.DECIMAL) or not amount > 0:  # type: ignore[operator]
+    if not isinstance(amount, int | float | Decimal) or isinstance(amount, bool) or not 0 < amount < inf:
         remedy = "a window is a number greater than zero and a unit: 12 hours, 500 events"
         raise PatternError("CEP216", f"{amount!r} is no length of a window", remedy, window.span)
     if window.unit == "events" and window.amount.type is not types.INT:

@@ -56,9 +56,9 @@ def place(conditions: Sequence[Expression], layout: Layout, components: Mapping[
                     of_witness.setdefault(number, []).append(condition)
             assert variable in negations
         else:
-            for number, when in _places(condition, found, layout, components):
+            for number, when in _places(found, layout, components):
                 at_place.setdefault(number, []).append((when, condition))
-            for number in _exits(condition, found, layout):
+            for number in _exits(found, layout, components):
                 at_exit.setdefault(number, []).append(condition)
     return Placement(
         {k: tuple(v) for k, v in at_place.items()},
@@ -98,9 +98,7 @@ def _needs_index(use: Use) -> PatternError:
     )
 
 
-def _places(
-    condition: Expression, found: Sequence[Use], layout: Layout, components: Mapping[str, Component]
-) -> Iterator[tuple[int, When]]:
+def _places(found: Sequence[Use], layout: Layout, components: Mapping[str, Component]) -> Iterator[tuple[int, When]]:
     names = {use.variable for use in found}
     for number, spot in enumerate(layout.places):
         if spot.variable not in names or names & spot.later:
@@ -108,9 +106,7 @@ def _places(
         own = [use for use in found if use.variable == spot.variable]
         if any(use.whole for use in own):
             _check_own_whole(own)
-            if names & _around(spot, layout) <= {spot.variable}:
-                continue  # tested when the repetition is left
-            raise _incomplete(next(use for use in own if use.whole))
+            continue  # tested when the repetition is left
         when = _when(own, components[spot.variable])
         _check_others([use for use in found if use.variable != spot.variable], spot, layout, components)
         yield number, when
@@ -179,7 +175,7 @@ def _loops_of(variable: str, layout: Layout) -> tuple[int, ...]:
     return next((spot.loops for spot in layout.places if spot.variable == variable), ())
 
 
-def _exits(condition: Expression, found: Sequence[Use], layout: Layout) -> Iterator[int]:
+def _exits(found: Sequence[Use], layout: Layout, components: Mapping[str, Component]) -> Iterator[int]:
     """The outermost repetitions after which the condition can be tested for the first time."""
     names = {use.variable for use in found}
     for number, loop in enumerate(layout.loops):
@@ -191,4 +187,5 @@ def _exits(condition: Expression, found: Sequence[Use], layout: Layout) -> Itera
         for use in inside:
             if not use.whole and use.index is not Index.FIRST:
                 raise _incomplete(use)
+        check_complete(found, components, f"the end of {', '.join(sorted(loop.variables))}")
         yield number

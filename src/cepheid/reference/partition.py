@@ -26,6 +26,8 @@ class Agreement:
 
     def join(self, key: Key, event: Event) -> Key | None:
         """The key with an event added, or None if the event does not agree. NULL agrees with nothing."""
+        if not self.tests:
+            return key
         joined = list(key)
         for k, test in enumerate(self.tests):
             if not self.schema.has(event.type, test.attribute):
@@ -39,10 +41,11 @@ class Agreement:
 
 
 class Substream:
-    """The events that one run can see, in order."""
+    """The events that one run can see, in order. `one_key`: all of them agree on every `[attr]`."""
 
-    def __init__(self, events: Sequence[Event]) -> None:
+    def __init__(self, events: Sequence[Event], *, one_key: bool) -> None:
         self.events = events
+        self.one_key = one_key
         self.index = {event.position: k for k, event in enumerate(events)}
         self.positions = [event.position for event in events]
         self._by_type: dict[frozenset[str], Substream] = {}
@@ -50,7 +53,9 @@ class Substream:
     def of_types(self, types: frozenset[str]) -> Substream:
         """Only the events of some types."""
         if types not in self._by_type:
-            self._by_type[types] = Substream([event for event in self.events if event.type in types])
+            self._by_type[types] = Substream(
+                [event for event in self.events if event.type in types], one_key=self.one_key
+            )
         return self._by_type[types]
 
     def after(self, position: int) -> int:
@@ -79,4 +84,5 @@ def substreams(query: Bound, events: Sequence[Event]) -> Iterator[Substream]:
             continue
         key = tuple(group_key(event.values[name]) for name in columns + agreed)
         groups.setdefault(key, []).append(event)
-    return map(Substream, groups.values())
+    one_key = len(agreed) == len(query.same)
+    return (Substream(group, one_key=one_key) for group in groups.values())

@@ -135,8 +135,7 @@ class Runner:
     def distance(self, key: Key, first: Event, last: Event) -> int:
         """How many positions after the first: in the run's partition, in the whole input if all is strict (S8)."""
         begin, end = self.stream.index[first.position], self.stream.index[last.position]
-        strict = set(self.query.strategies.values()) == {Strategy.STRICT}
-        if strict or not self.query.same:
+        if self.stream.one_key or set(self.query.strategies.values()) == {Strategy.STRICT}:
             return end - begin
         return sum(self.agreement.join(key, event) is not None for event in self.stream.events[begin + 1 : end + 1])
 
@@ -163,18 +162,18 @@ class Runner:
 
     def pass_marks(self, run: Run, marks: Sequence[Mark]) -> Passed | None:
         """Go through what lies before a move's target; None where a repetition can't go on or be left."""
-        times, absences = dict(run.times), run.absences
+        times, absences = run.times, run.absences
         for mark in marks:
             if mark.step is Step.ABSENT:
                 absences = (*absences, (mark.number, len(run.selected)))
                 continue
             loop = self.query.layout.loops[mark.number]
             if mark.step is Step.ENTER:
-                times[mark.number] = 1
+                times = {**times, mark.number: 1}
             elif mark.step is Step.AGAIN:
                 if times[mark.number] == loop.high:
                     return None
-                times[mark.number] += 1
+                times = {**times, mark.number: times[mark.number] + 1}
             else:
                 if mark.step is Step.EXIT and times[mark.number] < loop.low:
                     return None

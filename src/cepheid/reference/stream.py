@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cepheid.errors import InputError
 from cepheid.pattern.durations import NANOSECONDS
@@ -49,7 +48,7 @@ def column_values(column: pa.ChunkedArray) -> list[Value]:
         try:
             column = column.cast(pa.int64())
         except pa.ArrowInvalid:
-            largest = pc.max(column).as_py()
+            largest = max(v for v in column.to_pylist() if v is not None)
             remedy = "cast the column to decimal or string"
             raise InputError("CEP405", f"{largest} does not fit into a signed 64-bit integer", remedy) from None
     return list(column.to_pylist())

@@ -122,8 +122,14 @@ def negate(value: Value) -> Value:
     return wrap(-value) if isinstance(value, int) else -value
 
 
+_PLAIN = (int, str, bool)  # types whose own order is that of S3a
+
+
 def order(left: Value, right: Value) -> int:
     """-1, 0 or 1 for two values that are not NULL: NaN equals NaN and is the greatest number."""
+    kind = type(left)
+    if kind is type(right) and (kind in _PLAIN or (kind is float and left == left and right == right)):
+        return int(left > right) - int(left < right)
     if _is_number(left) and _is_number(right):
         left, right = numbers(left, right)
         if isinstance(left, float) and (math.isnan(left) or math.isnan(right)):

@@ -1,0 +1,73 @@
+"""What a query is made with, checked: a wrong argument is told by name, not by a traceback from inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from cepheid.errors import BindError, UsageError, did_you_mean
+from cepheid.pattern.durations import UNITS
+from cepheid.pattern.expressions import AGGREGATES
+from cepheid.pattern.functions import BUILT_IN
+from cepheid.pattern.schema import Roles
+
+
+def read_roles(time: object, type_: object, order_by: object, types: object, unit: object) -> Roles:
+    """The roles of the columns."""
+    names = [order_by] if isinstance(order_by, str) else _items("order_by", order_by)
+    if not isinstance(unit, str) or unit not in UNITS:
+        raise UsageError("CEP601", f"unknown unit {unit!r}", did_you_mean(str(unit), UNITS, "units"))
+    return Roles(
+        time=_name("time", time),
+        type=None if type_ is None else _name("type", type_),
+        order_by=tuple(_name("order_by", name) for name in names),
+        types=None if types is None else _types(types),
+        unit=UNITS[unit],
+    )
+
+
+def _name(what: str, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise UsageError("CEP603", f"{what} is {value!r}, which is no column name", "name a column of the events")
+    return value
+
+
+def _items(what: str, value: object) -> list[object]:
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
+        raise UsageError("CEP603", f"{what} is {value!r}", f"pass a list of column names as {what}")
+    return list(value)
+
+
+def _types(types: object) -> dict[str, tuple[str, ...]]:
+    remedy = "pass types={'Shelf': ['tag_id', 'reader'], …}"
+    if not isinstance(types, Mapping):
+        raise UsageError("CEP603", f"types is {types!r}", remedy)
+    declared: dict[str, tuple[str, ...]] = {}
+    for name, attributes in types.items():
+        if not isinstance(name, str) or not name or isinstance(attributes, str):
+            raise UsageError("CEP603", f"types gives {name!r} the attributes {attributes!r}", remedy)
+        declared[name] = tuple(_name(f"an attribute of {name}", a) for a in _items(f"types[{name!r}]", attributes))
+    return declared
+
+
+def read_params(params: object) -> dict[str, object]:
+    """The parameters by name."""
+    if params is None:
+        return {}
+    if not isinstance(params, Mapping) or not all(isinstance(name, str) for name in params):
+        raise UsageError("CEP603", f"params is {params!r}", "pass params={'T': '12 hours', …}")
+    return dict(params)
+
+
+def read_functions(functions: object) -> dict[str, Callable[..., object]]:
+    """The user's functions by name."""
+    if functions is None:
+        return {}
+    remedy = "pass functions={'Corr': a_python_function}"
+    if not isinstance(functions, Mapping) or not all(isinstance(name, str) for name in functions):
+        raise UsageError("CEP603", f"functions is {functions!r}", remedy)
+    for name, function in functions.items():
+        if not callable(function):
+            raise BindError("CEP312", f"the function '{name}' is {function!r}, which can't be called", remedy)
+        if name.lower() in BUILT_IN or name.lower() in AGGREGATES:
+            raise BindError("CEP312", f"'{name}' is a built-in function", "give your function another name")
+    return dict(functions)

@@ -1,0 +1,142 @@
+"""The explanation as a value and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from cepheid.explain.nondeterminism import bound, splits
+from cepheid.language import print_expression, print_query, print_window
+from cepheid.pattern.analysis import Analysed
+from cepheid.pattern.components import Component
+from cepheid.pattern.placement import When, place
+from cepheid.pattern.schema import END, START
+from cepheid.pattern.tree import Output, Query, Selection, Strategy, Ties
+
+_WHEN = {When.FIRST: "begin {}[1]", When.LATER: "take {}[i]", When.ALWAYS: "begin and take {}[]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """A predicate and where it is tested."""
+
+    where: str
+    predicate: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What `Query.explain()` gives; it prints as text."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def explain_program(queries: Sequence[Analysed], sources: Sequence[str | None]) -> Explanation:
+    """Explain each query of a program."""
+    parts = []
+    for number, (query, source) in enumerate(zip(queries, sources, strict=True), start=1):
+        title = f"Query {number} of {len(queries)}" if len(queries) > 1 else "Query"
+        reads = f", reads {source}" if source is not None else ""
+        parts.append("\n".join(_lines(query, title + reads)))
+    return Explanation("\n\n".join(parts))
+
+
+def _lines(query: Analysed, title: str) -> Iterator[str]:
+    yield title
+    yield from ("  " + line for line in normal_form(query).splitlines())
+    yield "Components"
+    yield from _table([_component(query, c) for c in query.components.values()])
+    yield "Predicates"
+    yield from _table([(s.where, s.predicate) for s in sittings(query)]) or ["  none"]
+    yield "Nondeterminism"
+    yield from _table([(s.state, s.kind, f"{s.bound} in W") for s in splits(query)]) or ["  none"]
+    yield f"  runs in a window of W events: {bound(query)}"
+    yield "Output"
+    columns = [r.name for r in query.query.returns] or [c.variable for c in query.positive]
+    yield f"  {', '.join([START, END, *columns])}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    if not rows:
+        return []
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return ["  " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def normal_form(query: Analysed) -> str:
+    """The query with every default written out."""
+    groups: dict[Strategy, list[str]] = {}
+    for variable, strategy in query.strategies.items():
+        groups.setdefault(strategy, []).append(variable)
+    selections = tuple(Selection(strategy, tuple(names)) for strategy, names in groups.items())
+    full: Query = replace(query.query, strategies=selections)
+    text = print_query(full)
+    if full.output is Output.ALL:
+        text += f"\nOUTPUT {Output.ALL.value}"
+    if full.ties is Ties.ORDERED:
+        text += f"\nTIES {Ties.ORDERED.value}"
+    if full.within is not None and full.within.unit is None:
+        text += f"\n-- the window counts in {query.roles.unit}, the unit of the time column"
+    return text
+
+
+def _component(query: Analysed, component: Component) -> tuple[str, str, str, str]:
+    types = " or ".join(component.types)
+    if component.negated:
+        return component.variable, types, "absent", ""
+    binds = "one event"
+    if component.array:
+        binds = "zero or more events" if component.can_be_empty else "one or more events"
+    elif component.variable not in _always_bound(query):
+        binds = "one event or none"
+    return component.variable, types, binds, query.strategies[component.variable].value
+
+
+def _always_bound(query: Analysed) -> frozenset[str]:
+    """The variables that every path through the pattern binds."""
+    layout = query.layout
+    reachable: dict[int, frozenset[str]] = {}
+    pending = [(m.target, frozenset[str]()) for m in layout.starts]
+    bound_at_end: list[frozenset[str]] = []
+    while pending:
+        target, seen = pending.pop()
+        if target is None:
+            bound_at_end.append(seen)
+            continue
+        now = seen | {layout.places[target].variable}
+        known = reachable.get(target)
+        if known is not None and known <= now:
+            continue
+        reachable[target] = now if known is None else known & now
+        pending += [(m.target, reachable[target]) for m in layout.moves[target]]
+    return frozenset.intersection(*bound_at_end) if bound_at_end else frozenset()
+
+
+def sittings(query: Analysed) -> tuple[Sitting, ...]:
+    """Where each conjunct of WHERE sits (S5)."""
+    placement = place(query.conditions, query.layout, query.components)
+    found = [Sitting("before any run", print_expression(c)) for c in placement.constant]
+    every = "every event, absent ones too" if query.layout.negations else "every event"
+    found += [Sitting(every, print_expression(test)) for test in query.same]
+    for number, spot in enumerate(query.layout.places):
+        array = query.components[spot.variable].array
+        for when, condition in placement.at_place.get(number, ()):
+            where = _WHEN[when].format(spot.variable) if array else f"begin {spot.variable}"
+            found.append(Sitting(where, print_expression(condition)))
+    for number, loop in enumerate(query.layout.loops):
+        names = ", ".join(v for v in query.components if v in loop.variables)
+        found += [Sitting(f"proceed {names}", print_expression(c)) for c in placement.at_exit.get(number, ())]
+    for number, event in enumerate(query.layout.negations):
+        witness = placement.of_witness.get(number, ())
+        found += [Sitting(f"witness {event.variable}", print_expression(c)) for c in witness]
+    if query.query.within is not None:
+        found.append(Sitting("every begin and take", f"WITHIN {print_window(query.query.within)}"))
+    if query.query.having is not None:
+        found.append(Sitting("complete match", print_expression(query.query.having)))
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,68 @@
+"""Where a run can split, and how many runs that allows (SASE+ 4.1, 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cepheid.pattern.analysis import Analysed
+from cepheid.pattern.layout import Layout, Move, Place
+from cepheid.pattern.tree import Strategy
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A kind of nondeterminism at a state, and the number of branches while reading W events."""
+
+    state: str
+    kind: str
+    bound: str  # "linear" or "exponential"
+
+
+def splits(query: Analysed) -> tuple[Split, ...]:
+    """All splits, in the order of the text."""
+    found = [split for number in range(len(query.layout.places)) for split in _at(query, number)]
+    return tuple(dict.fromkeys(found))  # AND lays a component out once per order
+
+
+def _at(query: Analysed, number: int) -> Iterator[Split]:
+    layout = query.layout
+    moves = layout.moves[number]
+    takes = [m for m in moves if m.repeats]
+    leaves = [m for m in moves if m.leaves]
+    state = f"{layout.places[number].variable}[i]" if takes else ""
+    for take in takes:
+        strategy = query.strategies[_target(layout, take).variable]
+        ends = any(m.target is None for m in leaves)
+        if ends or any(_share_types(layout, take, m) for m in leaves if m.target is not None):
+            yield Split(state, "take-proceed", "linear")
+        if strategy in (Strategy.NEXT, Strategy.ANY) and any(m.target is not None for m in leaves):
+            yield Split(state, "ignore-proceed", "linear")
+        if strategy is Strategy.ANY:
+            yield Split(state, "take-ignore", "exponential")
+    for move in moves:
+        if move.target is not None and not move.repeats and not move.leaves:
+            place = _target(layout, move)
+            if query.strategies[place.variable] is Strategy.ANY:
+                yield Split(place.variable, "begin-ignore", "linear")
+
+
+def _target(layout: Layout, move: Move) -> Place:
+    assert move.target is not None
+    return layout.places[move.target]
+
+
+def _share_types(layout: Layout, one: Move, other: Move) -> bool:
+    return bool(set(_target(layout, one).event.types) & set(_target(layout, other).event.types))
+
+
+def bound(query: Analysed) -> str:
+    """The number of runs that a window of W events can have (SASE+ Corollary 4.3)."""
+    found = splits(query)
+    if any(split.bound == "exponential" for split in found):
+        return "exponential in W: a skip-till-any Kleene closure matches subsets of the window"
+    states = {split.state for split in found}
+    power = 1 + len(states)
+    if power == 1:
+        return "W: at most one run per starting event"
+    return f"W^{power}: polynomial, W starting events and {len(states)} state{'s' * (len(states) > 1)} where runs split"
