@@ -1,6 +1,33 @@
 """Complex event processing for Python: patterns over streams of events."""
 
 from cepheid.api import Matches, Query
+from cepheid.builder import (
+    Column,
+    Draft,
+    Pattern,
+    Variable,
+    any_order,
+    avg,
+    call,
+    col,
+    count,
+    either,
+    event,
+    lit,
+    param,
+    program,
+    seq,
+    stddev,
+    var,
+    when,
+)
+
+# Not in __all__: `from cepheid import *` must not hide Python's own, or other words that everybody uses.
+from cepheid.builder import first as first
+from cepheid.builder import last as last
+from cepheid.builder import max as max
+from cepheid.builder import min as min
+from cepheid.builder import sum as sum
 from cepheid.errors import (
     BindError,
     CepheidError,
@@ -18,12 +45,30 @@ __all__ = [
     "BindError",
     "CepheidError",
     "CepheidWarning",
+    "Column",
+    "Draft",
     "EvaluationError",
     "InputError",
     "Matches",
     "ParseError",
+    "Pattern",
     "PatternError",
     "Query",
     "UsageError",
+    "Variable",
     "__version__",
+    "any_order",
+    "avg",
+    "call",
+    "col",
+    "count",
+    "either",
+    "event",
+    "lit",
+    "param",
+    "program",
+    "seq",
+    "stddev",
+    "var",
+    "when",
 ]

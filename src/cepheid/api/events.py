@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from cepheid.errors import InputError, UsageError
 
+_UNFIT = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, UnicodeEncodeError)
 _ACCEPTED = "pass a pyarrow Table or RecordBatchReader, a pandas or polars DataFrame, or a list of dicts"
 
 
@@ -19,7 +20,7 @@ def to_table(events: object) -> pa.Table:
     ['ts', 'type', 'x']
     """
     if isinstance(events, pa.Table):
-        return events
+        return _without_views(events)
     if isinstance(events, pa.RecordBatch):
         return pa.Table.from_batches([events])
     try:
@@ -30,7 +31,7 @@ def to_table(events: object) -> pa.Table:
         if hasattr(events, "collect_schema") and hasattr(events, "collect"):  # a polars LazyFrame
             events = events.collect()
         if hasattr(events, "__arrow_c_stream__"):
-            return pa.table(events)
+            return _without_views(pa.table(events))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         remedy = "give each column values of one type"
         raise InputError("CEP403", f"the events can't be read as a table: {error}", remedy) from None
@@ -40,6 +41,23 @@ def to_table(events: object) -> pa.Table:
         shown = type(events).__name__
         raise InputError("CEP401", f"a {shown} is not a stream of events", _ACCEPTED)
     return _from_rows(list(events))
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """String views, which Polars has, as strings: Arrow can't take rows of views."""
+    for k, field in enumerate(table.schema):
+        if (plain := _plain(field.type)) != field.type:
+            table = table.set_column(k, field.name, table.column(k).cast(plain))
+    return table
+
+
+def _plain(arrow: pa.DataType) -> pa.DataType:
+    if pa.types.is_list(arrow) or pa.types.is_large_list(arrow):
+        make = pa.list_ if pa.types.is_list(arrow) else pa.large_list
+        return make(_plain(arrow.value_type))
+    if pa.types.is_struct(arrow):
+        return pa.struct([(field.name, _plain(field.type)) for field in arrow])
+    return {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(arrow, arrow)
 
 
 def _with_text_names(frame: Any) -> Any:
@@ -71,13 +89,7 @@ def _from_rows(rows: list[object]) -> pa.Table:
 def _column(name: str, values: list[object]) -> pa.Array:
     try:
         return pa.array(values)
-    except (
-        pa.ArrowInvalid,
-        pa.ArrowTypeError,
-        pa.ArrowNotImplementedError,
-        OverflowError,
-        UnicodeEncodeError,
-    ) as error:
+    except _UNFIT as error:
         row, value = _culprit(values)
         raise InputError(
             "CEP403",
@@ -94,6 +106,6 @@ def _culprit(values: list[object]) -> tuple[int, object]:
         try:
             pa.array(values[:middle])
             low = middle
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, UnicodeEncodeError):
+        except _UNFIT:
             high = middle
     return low, values[low]

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import polars
 
 
+_CHUNK = 1024  # matches that are made into Python objects at a time
+
+
 class Matches:
     """The matches of a query, in the order of their ends (S9).
 
@@ -40,17 +43,21 @@ class Matches:
         """How many matches there are (S14)."""
         return len(self._found)
 
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return Matches(self._query, self._table, [self._found[index]]).to_pylist()[0]
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self.enumerate()
 
     def enumerate(self, limit: int | None = None) -> Iterator[dict[str, Any]]:
         """The first matches one by one (S14)."""
-        for k in range(len(self) if limit is None else min(limit, len(self))):
-            yield from Matches(self._query, self._table, self._found[k : k + 1]).to_pylist()
+        wanted = self._found if limit is None else self._found[: max(limit, 0)]
+        for k in range(0, len(wanted), _CHUNK):
+            yield from Matches(self._query, self._table, wanted[k : k + _CHUNK]).to_pylist()
 
     def __repr__(self) -> str:
         names = ", ".join(self._query.match_schema().names)
-        return f"<{len(self)} matches: {names}>"
+        return f"<{len(self)} match{'es' * (len(self) != 1)}: {names}>"
 
     @property
     def schema(self) -> pa.Schema:
@@ -101,7 +108,10 @@ class Matches:
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """A dict per match: `match_start`, `match_end`, and the variables or the RETURN columns."""
-        return [dict(row) for row in self.to_arrow().to_pylist()]
+        try:
+            return [dict(row) for row in self.to_arrow().to_pylist()]
+        except ValueError as error:  # Python's datetime ends at microseconds, pandas' does not
+            raise UsageError("CEP602", str(error), "pip install 'cepheid[pandas]', or use to_arrow()") from None
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas DataFrame; needs pandas."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from lark import Token, v_args
@@ -11,8 +10,8 @@ from lark.tree import Meta
 from cepheid.errors import ParseError, PatternError, Span, did_you_mean
 from cepheid.language.expressions import ExpressionBuilder, name_of, read_integer
 from cepheid.pattern import expressions as ex
-from cepheid.pattern import types
 from cepheid.pattern.durations import UNITS
+from cepheid.pattern.lengths import with_lengths
 from cepheid.pattern.tree import (
     AnyOrder,
     Column,
@@ -32,7 +31,7 @@ from cepheid.pattern.tree import (
     Ties,
     Window,
 )
-from cepheid.pattern.walk import conjuncts, rewrite, walk
+from cepheid.pattern.walk import conjuncts
 
 _CLAUSES = {
     "where": "WHERE",
@@ -61,8 +60,7 @@ class QueryBuilder(ExpressionBuilder):
                     remedy = "keep one of the two; conditions are joined with AND"
                     raise ParseError("CEP106", f"a second {_CLAUSES[key]} clause", remedy, span)
             found |= changes
-        query = Query(pattern=pattern, source=source, span=self.span(meta), **found)
-        return with_lengths(query)
+        return with_lengths(Query(pattern=pattern, source=source, span=self.span(meta), **found))
 
     def source(self, meta: Meta, parts: list[Token]) -> str:
         return name_of(parts[0])
@@ -211,25 +209,3 @@ class QueryBuilder(ExpressionBuilder):
 
     def ties(self, meta: Meta, parts: list[Token]) -> tuple[dict[str, Any], Span]:
         return {"ties": Ties(parts[0].upper())}, self.span(meta)
-
-
-def with_lengths(query: Query) -> Query:
-    """`a.LEN` is a length where `a` is an array, and an attribute named LEN elsewhere."""
-    repeats = [node for node in walk(query.pattern) if isinstance(node, Repeat)]
-    arrays = {event.variable for repeat in repeats for event in walk(repeat.body) if isinstance(event, Event)}
-
-    def change(node: ex.Expression) -> ex.Expression:
-        if isinstance(node, ex.Attribute) and node.index is ex.Index.ONE and node.name.upper() == "LEN":
-            return ex.Length(node.variable, span=node.span) if node.variable in arrays else node
-        if isinstance(node, ex.Literal) and node.type is types.INT and node.value == 2**63:
-            raise ParseError(
-                "CEP105", f"{node.value} does not fit into 64 bits", "write it with a decimal point", node.span
-            )
-        return node
-
-    return replace(
-        query,
-        where=tuple(rewrite(c, change) for c in query.where),
-        having=query.having and rewrite(query.having, change),
-        returns=tuple(replace(r, expression=rewrite(r.expression, change)) for r in query.returns),
-    )

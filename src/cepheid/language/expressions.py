@@ -32,6 +32,11 @@ def text_of(token: Token) -> str:
     return str(token[1:-1]).replace(quote * 2, quote) if quote == _CLOSING[quote] else str(token[1:-1])
 
 
+def duration_type(nanoseconds: int) -> types.Type:
+    """The type of a constant duration: of nanoseconds only where it must be."""
+    return types.duration("ns" if nanoseconds % 1000 else "us")
+
+
 @v_args(meta=True)
 class ExpressionBuilder(Transformer[Token, Any]):
     """Bottom-up: every method gets the built children and gives the node."""
@@ -92,10 +97,13 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return ex.Minus(operand, span=self.span(meta))
 
     def number_literal(self, value: Any, type_: types.Type, span: Span) -> ex.Literal:
-        # 9223372036854775808 may still get its minus, so the range of a positive literal is one larger.
-        if type_ is types.INT and not -(2**63) <= value <= 2**63:
+        if type_ is types.INT and not -(2**63) <= value <= 2**63 - (not self.has_minus(span)):
             raise ParseError("CEP105", f"{value} does not fit into 64 bits", "write it with a decimal point", span)
         return ex.Literal(value, type_, span=span)
+
+    def has_minus(self, span: Span) -> bool:
+        """Whether a minus stands before: only so can 9223372036854775808 be part of a 64-bit number."""
+        return self.text[: span.start].rstrip(" \t\r\n(").endswith("-")
 
     def integer(self, meta: Meta, parts: list[Token]) -> ex.Expression:
         return self.number_literal(read_integer(parts[0], self.span(meta)), types.INT, self.span(meta))
@@ -113,7 +121,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
             raise ParseError(
                 "CEP105", "the duration is not a whole number of nanoseconds", "use another unit", self.span(meta)
             )
-        return ex.Literal(int(nanoseconds), types.DURATION, span=self.span(meta))
+        return ex.Literal(int(nanoseconds), duration_type(int(nanoseconds)), span=self.span(meta))
 
     def string(self, meta: Meta, parts: list[Token]) -> ex.Expression:
         return ex.Literal(text_of(parts[0]), types.STRING, span=self.span(meta))

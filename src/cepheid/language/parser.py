@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken, VisitError
@@ -48,6 +50,10 @@ _WORDS = {
 _QUIET = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT_SIGN", "_CONCAT", "QUOTED", "TIME_UNIT", "PERCENTAGE", "QMARK"}
 
 
+# What is quoted or a comment has no brackets that count.
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`|/\*.*?\*/|--[^\n]*", re.DOTALL)
+
+
 @cache
 def _grammar() -> Lark:
     text = files("cepheid.language").joinpath("grammar.lark").read_text(encoding="utf-8")
@@ -83,7 +89,7 @@ def parse(text: str) -> Program:
 
 def _check_nesting(text: str) -> None:
     level = 0
-    for position, character in enumerate(text):
+    for position, character in enumerate(_QUOTED.sub(lambda found: " " * len(found[0]), text)):
         if character in "([{":
             level += 1
             if level > MAX_DEPTH:
@@ -110,15 +116,17 @@ def _too_deep(span: Span | None) -> ParseError:
 def _syntax_error(text: str, error: UnexpectedInput) -> ParseError:
     if isinstance(error, UnexpectedToken) and error.token.type != "$END":
         token = error.token
-        span = Span(text, token.start_pos or 0, token.end_pos or 0)
+        start = token.start_pos or 0
+        if text.startswith("/*", start):
+            return ParseError("CEP103", "the comment is not closed", "close it with */", Span(text, start, start + 2))
+        span = Span(text, start, token.end_pos or 0)
         return ParseError("CEP101", f"'{token}' can't stand here", _expected(error, str(token)), span)
     if isinstance(error, UnexpectedCharacters):
-        start: int = error.pos_in_stream  # type: ignore[assignment]  # always set by the lexer
+        position: Any = error.pos_in_stream  # lark declares None, and always sets it
+        start = int(position)
         rest = text[start:]
         if rest[0] in "'\"‘“`":
             return ParseError("CEP103", "the quote is not closed", "close it", Span(text, start, start + 1))
-        if rest.startswith("/*"):
-            return ParseError("CEP103", "the comment is not closed", "close it with */", Span(text, start, start + 2))
         word = next((w for w in [rest.split()[0]] if w.isidentifier()), rest[0])
         span = Span(text, start, start + len(word))
         return ParseError("CEP101", f"'{word}' can't stand here", _expected(error, word), span)

@@ -21,7 +21,7 @@ from cepheid.pattern.layout import Layout, lay_out
 from cepheid.pattern.parameters import Params, resolve_names
 from cepheid.pattern.placement import place
 from cepheid.pattern.schema import Roles
-from cepheid.pattern.tree import Program, Query, Strategy
+from cepheid.pattern.tree import Event, Program, Query, Strategy
 from cepheid.pattern.walk import conjuncts, walk
 
 Functions = Mapping[str, Callable[..., object]]
@@ -89,6 +89,13 @@ def _check_types(found: Mapping[str, Component], roles: Roles) -> None:
                     raise BindError("CEP302", f"unknown type '{name}'", remedy, component.span)
 
 
+def _check_reads_only(query: Query, source: str) -> None:
+    for node in walk(query.pattern):
+        if isinstance(node, Event) and node.types != (source,):
+            remedy = f"the events that FROM {source} reads are all of type {source}"
+            raise BindError("CEP302", f"unknown type '{', '.join(node.types)}'", remedy, node.span)
+
+
 def columns_read(analysed: Analysed) -> tuple[str, ...]:
     """The columns that a query needs, each once."""
     query, roles = analysed.query, analysed.roles
@@ -114,6 +121,8 @@ def check_flow(program: Program) -> tuple[str | None, ...]:
     for query in program.queries:
         source = query.source
         if source is None or source in made:
+            if source is not None:
+                _check_reads_only(query, source)
             sources.append(source)
         else:
             later = [q.into for q in program.queries if q.into is not None]

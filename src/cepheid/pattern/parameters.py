@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from math import ceil, inf
 
@@ -26,35 +27,55 @@ def literal(value: object, span: Span | None = None, name: str = "value") -> Lit
     >>> literal(timedelta(minutes=1)).value
     60000000000
     """
-    if hasattr(value, "item") and type(value).__module__ == "numpy":
-        value = value.item()
+    try:
+        found = _literal(_plain(value), span)
+    except OverflowError:
+        found = None
+    if found is None:
+        raise BindError(
+            "CEP307",
+            f"the parameter '{name}' is {_shown(value)}, which no expression can hold",
+            "pass a number of at most 64 bits, a string, a boolean, a date, a datetime, a timedelta, a Decimal or None",
+            span,
+        )
+    return found
+
+
+def _plain(value: object) -> object:
+    """Members of enumerations and numpy's scalars as Python's own values; pandas' NaT is NULL."""
+    if isinstance(value, Enum):
+        value = value.value
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        kind = getattr(getattr(value, "dtype", None), "kind", "")
+        value = value.astype(f"{kind}8[us]").item() if kind in ("M", "m") else value.item()  # type: ignore[attr-defined]
+    if isinstance(value, datetime | timedelta) and value != value:
+        return None
+    return value
+
+
+def _literal(value: object, span: Span | None) -> Literal | None:
     match value:
         case None:
             return Literal(None, types.NULL, span=span)
         case bool():
             return Literal(value, types.BOOL, span=span)
         case int() if -(2**63) <= value < 2**63:
-            return Literal(value, types.INT, span=span)
+            return Literal(int(value), types.INT, span=span)
         case float():
-            return Literal(value, types.FLOAT, span=span)
+            return Literal(float(value), types.FLOAT, span=span)
         case str():
-            return Literal(value, types.STRING, span=span)
-        case Decimal() if value.is_finite():
-            return Literal(value, types.decimal(max(0, -int(value.as_tuple().exponent))), span=span)
+            return Literal(str.__str__(value), types.STRING, span=span)
+        case Decimal() if value.is_finite() and (digits := max(0, -int(value.as_tuple().exponent))) <= 38:
+            return Literal(value, types.decimal(digits), span=span)
         case datetime():
             utc = value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
             zone = "UTC" if value.tzinfo else None
             return Literal(_nanoseconds(utc - _EPOCH), types.timestamp(zone), span=span)
         case date():
             return Literal((value - _EPOCH.date()).days, types.DATE, span=span)
-        case timedelta():
-            return Literal(_nanoseconds(value), types.DURATION, span=span)
-    raise BindError(
-        "CEP307",
-        f"the parameter '{name}' is {_shown(value)}, which no expression can hold",
-        "pass a number of at most 64 bits, a string, a boolean, a date, a datetime, a timedelta, a Decimal or None",
-        span,
-    )
+        case timedelta() if abs(nanoseconds := _nanoseconds(value)) < 2**63:
+            return Literal(nanoseconds, types.duration(), span=span)
+    return None
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -151,7 +172,7 @@ def read_window(text: str, name: str, span: Span | None) -> Window:
     >>> read_window("1.5 h", "T", None).unit
     'hours'
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
+    found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]+)\s*", text)
     unit = found and ("events" if found[2].lower() in ("event", "events") else UNITS.get(found[2].lower()))
     if not found or unit is None:
         remedy = "write a number and a unit: '12 hours', '500 events'"

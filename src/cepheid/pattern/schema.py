@@ -74,7 +74,7 @@ def _require(name: str, columns: Mapping[str, Type], code: str, message: str, mo
 def _check_time(columns: Mapping[str, Type], roles: Roles) -> None:
     message = f"the events have no time column '{roles.time}'"
     found = _require(roles.time, columns, "CEP309", message, "; say which column is the time with time=")
-    if found.kind not in (Kind.INT, Kind.TIMESTAMP, Kind.DATE):
+    if found.kind not in (Kind.INT, Kind.TIMESTAMP, Kind.DATE, Kind.NULL):
         raise BindError(
             "CEP309",
             f"the time column '{roles.time}' is {found}, which has no exact order in time",

@@ -41,7 +41,7 @@ FLOAT = Type(Kind.FLOAT, pa.float64())
 STRING = Type(Kind.STRING, pa.string())
 BOOL = Type(Kind.BOOL, pa.bool_())
 DATE = Type(Kind.DATE, pa.date32())
-DURATION = Type(Kind.DURATION, pa.duration("ns"))
+DURATION = Type(Kind.DURATION, pa.duration("us"))
 NULL = Type(Kind.NULL, pa.null())
 ANY = Type(Kind.ANY, pa.null())
 
@@ -53,9 +53,24 @@ def decimal(scale: int) -> Type:
     return Type(Kind.DECIMAL, pa.decimal128(38, scale))
 
 
-def timestamp(zone: str | None) -> Type:
-    """A timestamp in nanoseconds, the resolution that expressions compute in."""
-    return Type(Kind.TIMESTAMP, pa.timestamp("ns", tz=zone))
+def timestamp(zone: str | None, unit: str = "us") -> Type:
+    """A computed timestamp. Values are nanoseconds; the unit is that of the output."""
+    return Type(Kind.TIMESTAMP, pa.timestamp(unit, tz=zone))
+
+
+def duration(unit: str = "us") -> Type:
+    """A computed duration, likewise."""
+    return Type(Kind.DURATION, pa.duration(unit))
+
+
+def finest_unit(*types: Type) -> str:
+    """Microseconds, which Python's datetime has too, unless an operand is finer."""
+    return "ns" if any(getattr(plain(t), "unit", None) == "ns" for t in types) else "us"
+
+
+def plain(type_: Type) -> pa.DataType:
+    """The Arrow type of the values, also of a dictionary."""
+    return type_.arrow.value_type if isinstance(type_.arrow, pa.DictionaryType) else type_.arrow
 
 
 def from_arrow(arrow: pa.DataType) -> Type:
@@ -88,11 +103,11 @@ _TESTS = (
 
 def scale_of(type_: Type) -> int:
     """The digits after the point of a decimal; zero for integers."""
-    arrow = type_.arrow.value_type if isinstance(type_.arrow, pa.DictionaryType) else type_.arrow
+    arrow = plain(type_)
     return arrow.scale if pa.types.is_decimal(arrow) else 0
 
 
 def zone_of(type_: Type) -> str | None:
     """The time zone of a timestamp, if it has one."""
-    arrow = type_.arrow.value_type if isinstance(type_.arrow, pa.DictionaryType) else type_.arrow
+    arrow = plain(type_)
     return arrow.tz if pa.types.is_timestamp(arrow) else None

@@ -18,7 +18,6 @@ from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import (
     ANY,
     BOOL,
-    DURATION,
     FLOAT,
     INT,
     NUMERIC,
@@ -26,6 +25,8 @@ from cepheid.pattern.types import (
     Kind,
     Type,
     decimal,
+    duration,
+    finest_unit,
     scale_of,
     timestamp,
     zone_of,
@@ -148,17 +149,18 @@ class Typer:
         return checked, self.time_arithmetic(node, first, second)
 
     def time_arithmetic(self, node: ex.Arithmetic, first: Type, second: Type) -> Type:
+        unit = finest_unit(first, second)
         match node.operator, first.kind, second.kind:
             case "-", Kind.TIMESTAMP, Kind.TIMESTAMP if zone_of(first) == zone_of(second) or (
                 zone_of(first) and zone_of(second)
             ):
-                return DURATION
+                return duration(unit)
             case "+" | "-", Kind.TIMESTAMP, Kind.DURATION:
-                return timestamp(zone_of(first))
+                return timestamp(zone_of(first), unit)
             case "+", Kind.DURATION, Kind.TIMESTAMP:
-                return timestamp(zone_of(second))
+                return timestamp(zone_of(second), unit)
             case "+" | "-", Kind.DURATION, Kind.DURATION:
-                return DURATION
+                return duration(unit)
         raise BindError(
             "CEP305",
             f"{node.operator} between {_a(first)} and {_a(second)}",
@@ -322,7 +324,7 @@ def _common(first: Type, second: Type) -> Type:
     if first.kind in NUMERIC:
         return _arithmetic("+", first, second)
     if first.kind is Kind.TIMESTAMP:
-        return timestamp(zone_of(first))
+        return timestamp(zone_of(first), finest_unit(first, second))
     return STRING if first.kind is Kind.STRING else first
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatchmethod
 
@@ -263,7 +262,7 @@ class Compiler:
             text, wanted = operand(bindings), pattern(bindings)
             if text is None or wanted is None:
                 return None
-            return (like(wanted).fullmatch(text) is not None) is not node.negated
+            return functions.like(text, wanted) is not node.negated
 
         return self.atom(evaluate)
 
@@ -279,17 +278,6 @@ class Compiler:
             return otherwise(bindings) if otherwise is not None else None
 
         return evaluate
-
-
-def like(pattern: str) -> re.Pattern[str]:
-    """A LIKE pattern: % is any text, _ one character, a backslash takes the next character as it is.
-
-    >>> bool(like("a%").fullmatch("abc")), bool(like("a\\\\%").fullmatch("abc"))
-    (True, False)
-    """
-    wild = {"%": ".*", "_": "."}
-    tokens = re.findall(r"\\.|.", pattern, re.DOTALL)
-    return re.compile("".join(wild.get(t) or re.escape(t[-1]) for t in tokens), re.DOTALL)
 
 
 def _as_python(type_: Type) -> Callable[[Value], Value]:

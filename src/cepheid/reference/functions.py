@@ -94,6 +94,37 @@ def _nullif(value: Value, other: Value) -> Value:
     return None if values.equal(value, other) else value
 
 
+def like(text: str, pattern: str) -> bool:
+    """LIKE: % is any text, _ one character, a backslash takes the next character as it is.
+
+    >>> like("abc", "a%"), like("abc", "_b_"), like("abc", "a\\\\%"), like("a%", "a\\\\%")
+    (True, True, False, True)
+    """
+    pieces: list[list[str | None]] = [[]]  # between the %; None is one character
+    characters = iter(pattern)
+    for character in characters:
+        if character == "%":
+            pieces.append([])
+        else:
+            pieces[-1].append(None if character == "_" else next(characters, "\\") if character == "\\" else character)
+    first, *middle = pieces
+    if not middle:
+        return len(text) == len(first) and _fits(text, 0, first)
+    last = middle.pop()
+    at, end = len(first), len(text) - len(last)
+    if end < at or not _fits(text, 0, first) or not _fits(text, end, last):
+        return False
+    for piece in middle:  # the leftmost fit leaves most for the rest, so that nothing is tried twice
+        at = next((k for k in range(at, end - len(piece) + 1) if _fits(text, k, piece)), -1) + len(piece)
+        if at < len(piece):
+            return False
+    return True
+
+
+def _fits(text: str, at: int, piece: Sequence[str | None]) -> bool:
+    return all(wanted is None or text[at + k] == wanted for k, wanted in enumerate(piece))
+
+
 def moment(nanoseconds: int, zone: str | None) -> datetime:
     """A timestamp as the clock on the wall shows it."""
     utc = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=nanoseconds // 1000)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from cepheid.errors import EvaluationError
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.layout import Mark, Move, Place, Step
 from cepheid.pattern.placement import When
@@ -13,6 +14,9 @@ from cepheid.pattern.tree import Strategy, Ties
 from cepheid.reference.evaluate import Bindings, Compiler
 from cepheid.reference.partition import Agreement, Key, Substream
 from cepheid.reference.stream import Event
+
+MAX_RUNS = 2_000_000
+"""An exploding query ends with an error before it takes all the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,16 @@ class Runner:
     def complete(self) -> Iterator[tuple[Run, tuple[tuple[int, int], ...]]]:
         """Every run that reaches the end, with its absences. Depth first: the order of the output is S9's affair."""
         stack = list(self.begin())
+        seen = 0
         while stack:
             run = stack.pop()
+            seen += 1
+            if seen > MAX_RUNS:
+                raise EvaluationError(
+                    "CEP504",
+                    f"more than {MAX_RUNS:,} runs in one partition",
+                    "shorten WITHIN, add conditions or [attr], or use skip_till_next_match; explain() says what splits",
+                )
             for move in self.query.layout.moves[run.place]:
                 if move.target is None and (passed := self.pass_marks(run, move.marks)) is not None:
                     yield run, passed.absences

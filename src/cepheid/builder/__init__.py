@@ -1,0 +1,46 @@
+"""Queries written in Python: functions and methods that make the same pattern tree as the text.
+
+>>> from cepheid import builder as cep
+>>> a, b = cep.var("a"), cep.var("b")
+>>> rise = cep.seq(cep.event("Stock", a).one_or_more(), cep.event("Stock", b)).same("symbol")
+>>> print(rise.where(a.current.price > a.previous.price, b.volume < 0.8 * a.last.volume).within("1 hour"))
+PATTERN SEQ(Stock+ a[], Stock b)
+WHERE [symbol]
+  AND a[i].price > a[i-1].price
+  AND b.volume < 0.8 * a[a.LEN].volume
+WITHIN 1 hour
+"""
+
+from cepheid.builder.columns import Column, col, lit, param
+from cepheid.builder.drafts import Draft, program
+from cepheid.builder.functions import Case, avg, call, count, first, last, max, min, stddev, sum, when
+from cepheid.builder.patterns import Pattern, any_order, either, event, seq
+from cepheid.builder.variables import Events, Variable, var
+
+__all__ = [
+    "Case",
+    "Column",
+    "Draft",
+    "Events",
+    "Pattern",
+    "Variable",
+    "any_order",
+    "avg",
+    "call",
+    "col",
+    "count",
+    "either",
+    "event",
+    "first",
+    "last",
+    "lit",
+    "max",
+    "min",
+    "param",
+    "program",
+    "seq",
+    "stddev",
+    "sum",
+    "var",
+    "when",
+]

@@ -1,0 +1,205 @@
+"""Queries under construction: a pattern and the clauses around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, NoReturn
+
+from cepheid.builder.columns import Column, condition, joined, operand
+from cepheid.builder.misuse import check_name, misuse, shown
+from cepheid.builder.variables import Variable, variable_name
+from cepheid.errors import BindError, did_you_mean
+from cepheid.language import parse, print_program
+from cepheid.pattern import expressions as ex
+from cepheid.pattern import tree
+from cepheid.pattern.durations import spell
+from cepheid.pattern.lengths import with_lengths
+from cepheid.pattern.parameters import read_window
+from cepheid.pattern.walk import MAX_DEPTH, conjuncts, depth
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Draft:
+    """A pattern with clauses. Every method gives a new draft; `cep.Query(draft)` runs it, `str` shows its text.
+
+    Conditions, strategies, partitions and results add to those that are there; `within`, `into` and `from_` replace.
+    """
+
+    query: tree.Query
+
+    @property
+    def program(self) -> tree.Program:
+        """The pattern tree."""
+        return program(self)
+
+    def __str__(self) -> str:
+        return print_program(_checked(self))
+
+    def __repr__(self) -> str:
+        return f"<{' '.join(str(self).split())}>"
+
+    def __bool__(self) -> NoReturn:
+        raise misuse(
+            "a pattern is neither true nor false in Python",
+            "use | or cep.either(…) instead of or, cep.any_order(…) instead of and, ~ instead of not",
+        )
+
+    def where(self, *conditions: Column) -> Draft:
+        """Conditions that all must hold.
+
+        >>> from cepheid import builder as cep
+        >>> a, b = cep.var("a"), cep.var("b")
+        >>> print(cep.seq(cep.event("Buy", a), cep.event("Sell", b)).where(a.price < b.price, b.volume > 10))
+        PATTERN SEQ(Buy a, Sell b)
+        WHERE a.price < b.price
+          AND b.volume > 10
+        """
+        _require(conditions, "where", "a.price > 1")
+        more = tuple(c for test in conditions for c in conjuncts(condition(test)))
+        return self._with(where=(*self.query.where, *more))
+
+    def same(self, *attributes: str, **values: object) -> Draft:
+        """All events of a match, the absent ones too, agree on attributes, or have these values of them.
+
+        >>> from cepheid import builder as cep
+        >>> print(cep.event("Shelf", "a").same("tag_id", site="north"))
+        PATTERN Shelf a
+        WHERE [tag_id]
+          AND [site = 'north']
+        """
+        _require((*attributes, *values), "same", "'tag_id'")
+        tests = [ex.SameValue(check_name(a, "an attribute", "write same('tag_id')")) for a in attributes]
+        tests += [ex.SameValue(a, operand(value)) for a, value in values.items()]
+        return self._with(where=(*self.query.where, *tests))
+
+    def strategy(self, name: str, *variables: str | Variable) -> Draft:
+        """Which events a run may ignore, for some variables or for all.
+
+        >>> from cepheid import builder as cep
+        >>> print(cep.event("Shelf", "a").strategy("skip_till_next_match", "a"))
+        PATTERN Shelf a
+        WHERE skip_till_next_match(a) { }
+        """
+        names = [s.value for s in tree.Strategy]
+        if name not in names:
+            raise misuse(f"unknown strategy {shown(name)}", did_you_mean(str(name), names, "strategies"))
+        chosen = tree.Selection(tree.Strategy(name), tuple(map(variable_name, variables)))
+        return self._with(strategies=(*self.query.strategies, chosen))
+
+    def partition_by(self, *columns: str) -> Draft:
+        """Match within each group of events that agree on columns."""
+        _require(columns, "partition_by", "'site'")
+        more = (tree.Column(check_name(c, "a column", "write partition_by('site')")) for c in columns)
+        return self._with(partition_by=(*self.query.partition_by, *more))
+
+    def within(self, window: str | timedelta | Column) -> Draft:
+        """The window: `"12 hours"`, `"500 events"`, a timedelta, or a parameter.
+
+        >>> from cepheid import builder as cep
+        >>> print(cep.event("Shelf", "a").within(timedelta(hours=12)))
+        PATTERN Shelf a
+        WITHIN 12 hours
+        """
+        return self._with(within=_window(window))
+
+    def having(self, *conditions: Column) -> Draft:
+        """Conditions on the complete match."""
+        _require(conditions, "having", "a.len > 3")
+        before = () if self.query.having is None else (Column(self.query.having),)
+        return self._with(having=joined(ex.And, *before, *conditions))
+
+    def returns(self, **columns: object) -> Draft:
+        """What a match gives, by name, instead of its events.
+
+        >>> from cepheid import builder as cep
+        >>> a = cep.var("a")
+        >>> print(cep.event("Shelf", a).returns(tag=a.tag_id, place=cep.call("upper", a.site)).into("Seen"))
+        PATTERN Shelf a
+        RETURN a.tag_id AS tag, upper(a.site) AS place INTO Seen
+        """
+        _require(tuple(columns), "returns", "price=a.price")
+        more = (tree.Return(operand(value), name) for name, value in columns.items())
+        return self._with(returns=(*self.query.returns, *more))
+
+    def into(self, name: str) -> Draft:
+        """The type of the composite events that `returns` makes, for a later query to read."""
+        check_name(name, "a stream", "write into('Alert')")
+        if not self.query.returns:
+            remedy = "say first what they hold: returns(price=a.price).into('Alert')"
+            raise misuse(f"into({name!r}) has no events to name", remedy)
+        return self._with(into=name)
+
+    def from_(self, stream: str) -> Draft:
+        """The stream to read: what another query of the program makes with `into`."""
+        return self._with(source=check_name(stream, "a stream", "write from_('Alert')"))
+
+    def non_overlapping(self) -> Draft:
+        """Only matches that do not overlap in time, per partition."""
+        return self._with(output=tree.Output.NON_OVERLAP)
+
+    def simultaneous(self) -> Draft:
+        """Events of equal time have no order: a later component needs a greater time."""
+        return self._with(ties=tree.Ties.SIMULTANEOUS)
+
+    def _with(self, **changes: Any) -> Draft:
+        return Draft(replace(self.query, **changes))
+
+
+def program(*drafts: Draft) -> tree.Program:
+    """Queries that feed each other: `into` names what a later `from_` reads. `cep.Query` runs it.
+
+    >>> from cepheid import builder as cep
+    >>> rises = cep.event("Stock", "a").returns(price=cep.var("a").price).into("Rise")
+    >>> len(cep.program(rises, cep.event("Rise", "r").from_("Rise")).queries)
+    2
+    """
+    made = _checked(*drafts)
+    # Read back from its own text, the tree knows the places that errors of later stages point to. The text lends
+    # nothing else: where a constant does not print as itself, the tree stays as it was made.
+    placed = parse(print_program(made))
+    return placed if placed == made else made
+
+
+def _checked(*drafts: Draft) -> tree.Program:
+    _require(drafts, "program", "cep.event('Shelf', 'a')")
+    for draft in drafts:
+        if not isinstance(draft, Draft):
+            raise misuse(f"{shown(draft)} is no query of the builder", "pass patterns such as cep.event('Shelf', 'a')")
+        if any(depth(node) > MAX_DEPTH for node in _nodes(draft.query)):
+            raise misuse(f"the query is nested more than {MAX_DEPTH} levels deep", "split it into simpler conditions")
+    return tree.Program(tuple(with_lengths(draft.query) for draft in drafts))
+
+
+def _nodes(query: tree.Query) -> Iterator[tree.Pattern | ex.Expression]:
+    yield query.pattern
+    yield from query.where
+    if query.having is not None:
+        yield query.having
+    for item in query.returns:
+        yield item.expression
+
+
+def _window(window: object) -> tree.Window:
+    match window:
+        case Column(expression=ex.Name() as name):
+            return tree.Window(name)
+        case str():
+            text = window
+        case timedelta() if window > timedelta(0):
+            text = spell(window // timedelta(microseconds=1) * 1000)
+        case int() | float() if not isinstance(window, bool):
+            raise misuse(f"within({shown(window)}) has no unit", f"write within('{shown(window)} hours')")
+        case _:
+            text = ""
+    try:
+        return read_window(text, "within", None)
+    except BindError:
+        remedy = "write a number and a unit: within('12 hours'), within('500 events')"
+        raise misuse(f"{shown(window)} is no window", remedy) from None
+
+
+def _require(arguments: tuple[object, ...], method: str, example: str) -> None:
+    if not arguments:
+        raise misuse(f"{method}() got nothing", f"pass at least one: {method}({example})")

@@ -1,0 +1,109 @@
+"""Aggregates over the events of a Kleene variable, functions, and conditional values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cepheid.builder.columns import Column, condition, operand
+from cepheid.builder.misuse import check_name, misuse, shown
+from cepheid.builder.variables import Events, source_of
+from cepheid.pattern import expressions as ex
+
+
+def count(argument: Column | Events) -> Column:
+    """How many events, or how many values that are not NULL.
+
+    >>> from cepheid import builder as cep
+    >>> cep.count(cep.var("a").each) > 3
+    <Column count(a[]) > 3>
+    """
+    return _aggregate("count", argument)
+
+
+def sum(argument: Column) -> Column:
+    """The sum of some values."""
+    return _aggregate("sum", argument)
+
+
+def avg(argument: Column) -> Column:
+    """The mean of some values.
+
+    >>> from cepheid import builder as cep
+    >>> a = cep.var("a")
+    >>> a.current.price > cep.avg(a.before.price)
+    <Column a[i].price > avg(a[..i-1].price)>
+    """
+    return _aggregate("avg", argument)
+
+
+def min(argument: Column) -> Column:
+    """The least of some values."""
+    return _aggregate("min", argument)
+
+
+def max(argument: Column) -> Column:
+    """The greatest of some values."""
+    return _aggregate("max", argument)
+
+
+def first(argument: Column) -> Column:
+    """The first value that is not NULL."""
+    return _aggregate("first", argument)
+
+
+def last(argument: Column) -> Column:
+    """The last value that is not NULL."""
+    return _aggregate("last", argument)
+
+
+def stddev(argument: Column) -> Column:
+    """The sample standard deviation of some values."""
+    return _aggregate("stddev", argument)
+
+
+def _aggregate(function: str, argument: object) -> Column:
+    if isinstance(argument, Events):
+        return Column(ex.Aggregate(function, ex.Rows(*source_of(argument))))
+    if isinstance(argument, Column):
+        return Column(ex.Aggregate(function, argument.expression))
+    remedy = f"aggregate over the events of a Kleene variable: cep.{function}(cep.var('a').each.price)"
+    raise misuse(f"{shown(argument)} is nothing that {function} can run over", remedy)
+
+
+def call(function: str, *arguments: object) -> Column:
+    """A built-in function, or one of `cep.Query(…, functions={…})`.
+
+    >>> from cepheid import builder as cep
+    >>> cep.call("upper", cep.var("a").name) == "BOB"
+    <Column upper(a.name) = 'BOB'>
+    """
+    check_name(function, "a function", "write cep.call('upper', a.name)")
+    if function.lower() in ex.AGGREGATES:
+        raise misuse(f"{function} is an aggregate", f"write cep.{function.lower()}(…)")
+    return Column(ex.Call(function, tuple(map(operand, arguments))))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Case(Column):
+    """A value that depends on conditions; the first that holds decides, and NULL is the value where none does."""
+
+    expression: ex.Case
+
+    def when(self, test: Column, value: object) -> Case:
+        """One more condition, and the value where it is the first to hold."""
+        arm = ex.When(condition(test), operand(value))
+        return Case(replace(self.expression, arms=(*self.expression.arms, arm)))
+
+    def otherwise(self, value: object) -> Column:
+        """The value where no condition holds."""
+        return Column(replace(self.expression, otherwise=operand(value)))
+
+
+def when(test: Column, value: object) -> Case:
+    """A value where a condition holds, to go on with `.when(…)` and `.otherwise(…)`.
+
+    >>> from cepheid import builder as cep
+    >>> cep.when(cep.var("a").price > 100, "high").otherwise("low")
+    <Column CASE WHEN a.price > 100 THEN 'high' ELSE 'low' END>
+    """
+    return Case(ex.Case(None, (), None)).when(test, value)

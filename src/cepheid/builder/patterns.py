@@ -1,0 +1,127 @@
+"""Patterns: events, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cepheid.builder.drafts import Draft
+from cepheid.builder.misuse import check_name, misuse, shown
+from cepheid.builder.variables import Variable, variable_name
+from cepheid.errors import PatternError
+from cepheid.pattern import tree
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Pattern(Draft):
+    """A pattern without clauses, which can still become a part of a larger one.
+
+    >>> event("Shelf", "a").one_or_more() | event("Exit", "b")
+    <PATTERN OR(Shelf+ a[], Exit b)>
+    """
+
+    def __invert__(self) -> Pattern:
+        """No such event there."""
+        event = self.query.pattern
+        if not isinstance(event, tree.Event):
+            remedy = "negate one event: ~cep.event('Register', 'b')"
+            raise PatternError("CEP209", f"only a single event can be negated, not {shown(self)}", remedy)
+        return _pattern(tree.Negation(event))
+
+    def __or__(self, other: Pattern) -> Pattern:
+        """One or the other; `p | q | r` is one OR of three, as it is in the text."""
+        parts: list[tree.Pattern] = []
+        for node in _nodes("|", self, other):
+            parts += node.parts if isinstance(node, tree.Either) else (node,)
+        return _pattern(tree.Either(tuple(parts)))
+
+    def one_or_more(self) -> Pattern:
+        """Kleene plus: `Shelf+ a[]`."""
+        return self.at_least(1)
+
+    def zero_or_more(self) -> Pattern:
+        """Kleene star: `Shelf* a[]`."""
+        return self.at_least(0)
+
+    def optional(self) -> Pattern:
+        """Once or not at all: `Shelf? a`."""
+        return _pattern(tree.Maybe(self.query.pattern))
+
+    def times(self, low: int, high: int | None = None) -> Pattern:
+        """Exactly `low` times, or from `low` to `high` times: `Shelf{2,4} a[]`.
+
+        >>> print(event("Shelf", "a").times(2, 4))
+        PATTERN Shelf{2,4} a[]
+        """
+        most = low if high is None else high
+        if _number(most) < max(1, _number(low)):
+            remedy = "write times(2), or times(2, 4) with the smaller number first"
+            raise misuse(f"no number of times is between {low} and {most}", remedy)
+        return _pattern(tree.Repeat(self.query.pattern, low, most))
+
+    def at_least(self, low: int) -> Pattern:
+        """`low` times or more: `Shelf{2,} a[]`."""
+        return _pattern(tree.Repeat(self.query.pattern, _number(low), None))
+
+
+def event(types: str | Sequence[str], variable: str | Variable | None = None) -> Pattern:
+    """An event of a type, or of any of some types, and the variable that it is bound to.
+
+    >>> print(event(["Shelf", "Exit"], "a"))
+    PATTERN ANY(Shelf, Exit) a
+    """
+    return _pattern(tree.Event(_types(types), None if variable is None else variable_name(variable)))
+
+
+def _types(types: object) -> tuple[str, ...]:
+    remedy = "write event('Shelf', 'a') or event(['Shelf', 'Exit'], 'a')"
+    if isinstance(types, str | bytes) or not isinstance(types, Sequence) or not types:
+        return (check_name(types, "a type", remedy),)
+    return tuple(check_name(name, "a type", remedy) for name in types)
+
+
+def seq(*patterns: Pattern) -> Pattern:
+    """One after the other.
+
+    >>> print(seq(event("Shelf", "a"), ~event("Register", "b"), event("Exit", "c")).same("tag_id").within("12 hours"))
+    PATTERN SEQ(Shelf a, !(Register b), Exit c)
+    WHERE [tag_id]
+    WITHIN 12 hours
+    """
+    return _pattern(tree.Seq(_nodes("seq", *patterns)))
+
+
+def either(*patterns: Pattern) -> Pattern:
+    """The matches of each of them."""
+    return _pattern(tree.Either(_nodes("either", *patterns)))
+
+
+def any_order(*patterns: Pattern) -> Pattern:
+    """All of them, in any order."""
+    return _pattern(tree.AnyOrder(_nodes("any_order", *patterns)))
+
+
+def _pattern(node: tree.Pattern) -> Pattern:
+    return Pattern(tree.Query(node))
+
+
+def _nodes(name: str, *patterns: object) -> tuple[tree.Pattern, ...]:
+    if not patterns:
+        raise misuse(f"{name}() got no pattern", f"write {name}(cep.event('Shelf', 'a'), cep.event('Exit', 'b'))")
+    nodes = []
+    for pattern in patterns:
+        if isinstance(pattern, Pattern):
+            nodes.append(pattern.query.pattern)
+        elif isinstance(pattern, Draft):
+            remedy = "clauses such as where and within belong to the whole: add them to the outermost pattern"
+            raise misuse(f"{shown(pattern)} has clauses and can't be a part of {name}", remedy)
+        else:
+            remedy = "write a pattern, such as cep.event('Shelf', 'a')"
+            raise misuse(f"{shown(pattern)} is not a pattern", remedy)
+    return tuple(nodes)
+
+
+def _number(times: object) -> int:
+    if isinstance(times, bool) or not isinstance(times, int) or times < 0:
+        raise misuse(f"{shown(times)} is no number of times", "pass a whole number that is not negative")
+    return times

@@ -1,0 +1,101 @@
+"""Variables of a pattern and the events that they bind, to read attributes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cepheid.builder.columns import Column
+from cepheid.builder.misuse import check_name, misuse, shown
+from cepheid.pattern.expressions import Attribute, Index
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Events:
+    """One or some of the events of a variable: `a.first`, `a.each`. Attributes are read as `.price` or `["price"]`."""
+
+    _variable: str
+    _index: Index
+
+    def __repr__(self) -> str:
+        return f"<{self._variable}{self._index.value.replace('a.', self._variable + '.')}>"
+
+    def __getattr__(self, name: str) -> Column:
+        # Python and notebooks ask every object for __deepcopy__, _repr_html_ and more.
+        if name.startswith("_"):
+            raise AttributeError(f"write [{name!r}] for an attribute whose name begins with an underscore")
+        return self[name]
+
+    def __getitem__(self, name: str) -> Column:
+        remedy = "write a.price or a['price'], and a.first.price for a[1].price"
+        return Column(Attribute(self._variable, self._index, check_name(name, "an attribute", remedy)))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Variable(Events):
+    """A variable of the pattern; of a Kleene variable, properties say which of its events are meant.
+
+    An attribute that is named like one of the properties is read as `a["first"]`.
+    """
+
+    @property
+    def first(self) -> Events:
+        """`a[1]`: the first event."""
+        return Events(self._variable, Index.FIRST)
+
+    @property
+    def current(self) -> Events:
+        """`a[i]`: each event from the second on."""
+        return Events(self._variable, Index.CURRENT)
+
+    @property
+    def previous(self) -> Events:
+        """`a[i-1]`: the event before the current one."""
+        return Events(self._variable, Index.PREVIOUS)
+
+    @property
+    def before(self) -> Events:
+        """`a[..i-1]`: all events before the current one, for aggregates."""
+        return Events(self._variable, Index.BEFORE)
+
+    @property
+    def last(self) -> Events:
+        """`a[a.LEN]`: the last event."""
+        return Events(self._variable, Index.LAST)
+
+    @property
+    def each(self) -> Events:
+        """`a[]`: each event in a condition, all of them in an aggregate."""
+        return Events(self._variable, Index.EACH)
+
+    @property
+    def len(self) -> Column:
+        """`a.LEN`: how many events a Kleene variable has; of a single event, its attribute `len`."""
+        return self["len"]
+
+
+def var(name: str) -> Variable:
+    """A variable, whose attributes make conditions and results.
+
+    >>> a = var("a")
+    >>> a.current.price > a.previous.price
+    <Column a[i].price > a[i-1].price>
+    >>> a["unit price"]
+    <Column a.`unit price`>
+    """
+    return Variable(check_name(name, "a variable", "write cep.var('a')"), Index.ONE)
+
+
+def variable_name(variable: str | Variable) -> str:
+    """The name of a variable that is given by name or as `cep.var("a")`."""
+    if isinstance(variable, Variable):
+        return variable._variable
+    return check_name(variable, "a variable", "write 'a' or cep.var('a')")
+
+
+def source_of(events: Events) -> tuple[str, Index]:
+    """The variable and the index that an aggregate over events runs over."""
+    if isinstance(events, Variable):
+        name = events._variable
+        remedy = "say which events: .each are all of them, .before those before the current one"
+        raise misuse(f"the variable {shown(name)} alone is nothing to run over", remedy)
+    return events._variable, events._index

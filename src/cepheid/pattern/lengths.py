@@ -1,0 +1,28 @@
+"""`a.LEN` is a length where `a` is an array, and an attribute named LEN elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cepheid.pattern.components import name_events
+from cepheid.pattern.expressions import Attribute, Expression, Index, Length
+from cepheid.pattern.tree import Event, Query, Repeat
+from cepheid.pattern.walk import rewrite, walk
+
+
+def with_lengths(query: Query) -> Query:
+    """Tell the two apart: neither the grammar nor an expression alone can."""
+    repeats = [node for node in walk(name_events(query.pattern)) if isinstance(node, Repeat)]
+    arrays = {event.variable for repeat in repeats for event in walk(repeat.body) if isinstance(event, Event)}
+
+    def change(node: Expression) -> Expression:
+        if isinstance(node, Attribute) and node.index is Index.ONE and node.name.upper() == "LEN":
+            return Length(node.variable, span=node.span) if node.variable in arrays else node
+        return node
+
+    return replace(
+        query,
+        where=tuple(rewrite(c, change) for c in query.where),
+        having=query.having and rewrite(query.having, change),
+        returns=tuple(replace(r, expression=rewrite(r.expression, change)) for r in query.returns),
+    )

@@ -1,0 +1,129 @@
+"""Events in every form that a user has them."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import cepheid as cep
+from cepheid.api.events import to_table
+
+ROWS = [{"ts": 2, "type": "B", "x": None}, {"ts": 1, "type": "A", "x": 1.5}]
+QUERY = cep.Query("PATTERN SEQ(A a, B b)")
+EXPECTED = [{"match_start": 1, "match_end": 2, "a": ROWS[1], "b": ROWS[0]}]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        ROWS,
+        tuple(ROWS),
+        iter(ROWS),
+        pa.Table.from_pylist(ROWS),
+        pa.RecordBatch.from_pylist(ROWS),
+        pa.RecordBatchReader.from_batches(
+            pa.schema(pa.Table.from_pylist(ROWS).schema), pa.Table.from_pylist(ROWS).to_batches()
+        ),
+        pl.DataFrame(ROWS),
+        pl.DataFrame(ROWS).lazy(),
+        pa.concat_tables(
+            [pa.Table.from_pylist(ROWS[:1], pa.Table.from_pylist(ROWS).schema), pa.Table.from_pylist(ROWS[1:])]
+        ),
+    ],
+    ids=["list", "tuple", "iterator", "table", "batch", "reader", "polars", "lazy", "chunks"],
+)
+def test_forms(events: object) -> None:
+    assert QUERY.match(events).to_pylist() == EXPECTED
+
+
+def test_pandas() -> None:
+    frame = pd.DataFrame({"ts": pd.to_datetime(["2024-01-01 00:00:02", "2024-01-01 00:00:01"]), "type": ["B", "A"]})
+    found = QUERY.match(frame).to_pylist()
+    assert [m["match_start"] for m in found] == [pd.Timestamp("2024-01-01 00:00:01")]
+
+
+def test_nested_views_of_polars() -> None:
+    frame = pl.DataFrame({"ts": [1], "type": ["A"], "l": [["x"]], "s": [{"t": "y"}]})
+    found = cep.Query("EVENT A a").match(frame).to_pylist()
+    assert found[0]["a"] == {"ts": 1, "type": "A", "l": ["x"], "s": {"t": "y"}}
+
+
+def test_rows_need_not_have_the_same_keys() -> None:
+    assert to_table([{"ts": 1}, {"type": "A"}]).to_pylist() == [{"ts": 1, "type": None}, {"ts": None, "type": "A"}]
+
+
+def test_no_events() -> None:
+    query = cep.Query("PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 1 PARTITION BY k RETURN a.x + 1 AS y")
+    assert query.match([]).to_pylist() == []
+    assert query.match(pa.table({})).to_pylist() == []
+
+
+@pytest.mark.parametrize(
+    ("events", "code"),
+    [
+        (5, "CEP401"),
+        (None, "CEP401"),
+        ("text", "CEP401"),
+        ({"ts": 1}, "CEP401"),
+        ([1, 2], "CEP401"),
+        ([{"ts": 1, "type": "A"}, None], "CEP401"),
+        ([{1: 2}], "CEP404"),
+        ([{"ts": 1, "type": "A", "": 1}], "CEP404"),
+        ([{"ts": 1, "type": "A", "x": 1}, {"ts": 1, "type": "A", "x": "y"}], "CEP403"),
+        ([{"ts": 1, "type": "A", "x": 2**70}], "CEP403"),
+        ([{"ts": None, "type": "A"}], "CEP402"),
+        ([{"type": "A"}], "CEP309"),
+        ([{"ts": 1.5, "type": "A"}], "CEP309"),
+        ([{"ts": "monday", "type": "A"}], "CEP309"),
+        ([{"ts": 1}], "CEP310"),
+        ([{"ts": 1, "type": 7}], "CEP310"),
+        (pa.table([[1], [2]], names=["ts", "ts"]), "CEP404"),
+        (pa.table({"ts": [1], "type": ["A"], "x": pa.array([2**63], pa.uint64())}), "CEP405"),
+    ],
+)
+def test_malformed(events: object, code: str) -> None:
+    with pytest.raises(cep.CepheidError) as error:
+        cep.Query("EVENT A a").match(events)
+    assert error.value.code == code
+    assert error.value.remedy
+
+
+def test_the_culprit_is_named() -> None:
+    rows = [{"ts": t, "type": "A", "x": t} for t in range(10)]
+    rows[7]["x"] = "seven"
+    with pytest.raises(cep.InputError, match="column 'x' can't hold 'seven' of row 7"):
+        cep.Query("EVENT A a").match(rows)
+
+
+@pytest.mark.parametrize(
+    ("column", "unit", "window"),
+    [
+        (pa.array([0, 5], pa.int64()), "ms", "6 milliseconds"),
+        (pa.array([0, 5], pa.int64()), "s", "6 seconds"),
+        (pa.array([0, 5], pa.int32()), "hours", "6"),
+        (pa.array([0, 5], pa.timestamp("s")), "ms", "6 seconds"),
+        (pa.array([0, 5], pa.timestamp("ns", tz="UTC")), "ms", "6 nanoseconds"),
+        (pa.array([0, 5], pa.date32()), "ms", "6 days"),
+    ],
+)
+def test_times(column: pa.Array, unit: str, window: str) -> None:
+    table = pa.table({"ts": column, "type": ["A", "B"]})
+    for length, expected in ((window, 1), (window.replace("6", "5"), 0)):
+        query = cep.Query(f"PATTERN SEQ(A a, B b) WITHIN {length}", unit=unit)
+        assert len(query.match(table)) == expected
+
+
+def test_values_come_back_as_they_went_in() -> None:
+    row = {
+        "ts": dt.datetime(2024, 1, 1, 12, 30),
+        "type": "A",
+        "price": Decimal("1.50"),
+        "day": dt.date(2024, 1, 1),
+        "flags": [True, None],
+        "place": {"x": 1, "y": None},
+        "raw": b"\x00",
+    }
+    assert cep.Query("EVENT A a").match([row]).to_pylist()[0]["a"] == row

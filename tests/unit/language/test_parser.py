@@ -1,0 +1,199 @@
+"""Text to tree, on exact values; and the errors of texts that are none."""
+
+import pytest
+
+from cepheid import CepheidError, ParseError
+from cepheid.language import parse, print_program
+from cepheid.pattern import types
+from cepheid.pattern.expressions import (
+    Aggregate,
+    And,
+    Arithmetic,
+    Attribute,
+    Compare,
+    Expression,
+    Index,
+    InSet,
+    Length,
+    Literal,
+    Minus,
+    Name,
+    Not,
+    Or,
+    SameValue,
+)
+from cepheid.pattern.tree import (
+    AnyOrder,
+    Either,
+    Event,
+    Maybe,
+    Negation,
+    Output,
+    Pattern,
+    Query,
+    Repeat,
+    Return,
+    Selection,
+    Seq,
+    Strategy,
+    Ties,
+    Window,
+)
+
+
+def pattern(text: str) -> Pattern:
+    return parse(f"PATTERN {text}").queries[0].pattern
+
+
+def where(text: str) -> tuple[Expression, ...]:
+    return parse(f"PATTERN SEQ(A+ a[], B b) WHERE {text}").queries[0].where
+
+
+def a(index: Index, name: str = "x") -> Attribute:
+    return Attribute("a", index, name)
+
+
+B = Attribute("b", Index.ONE, "x")
+ONE = Literal(1, types.INT)
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("A a", Event(("A",), "a")),
+        ("SHELF-READING", Event(("SHELF-READING",))),
+        ("`Shelf 1` a", Event(("Shelf 1",), "a")),
+        ("ANY(A, B) c", Event(("A", "B"), "c")),
+        (
+            "SEQ(A a, !(B b), ~C c, ¬ D)",
+            Seq((Event(("A",), "a"), *map(Negation, (Event(("B",), "b"), Event(("C",), "c"), Event(("D",)))))),
+        ),
+        ("(A a, B b)", Seq((Event(("A",), "a"), Event(("B",), "b")))),
+        ("A+ a[]", Repeat(Event(("A",), "a"), 1, None)),
+        ("A+ a", Repeat(Event(("A",), "a"), 1, None)),
+        ("A* a[]", Repeat(Event(("A",), "a"), 0, None)),
+        ("A{2,4} a[]", Repeat(Event(("A",), "a"), 2, 4)),
+        ("A{2,} a[]", Repeat(Event(("A",), "a"), 2, None)),
+        ("A{2} a[]", Repeat(Event(("A",), "a"), 2, 2)),
+        ("A? a", Maybe(Event(("A",), "a"))),
+        ("A a OR B b", Either((Event(("A",), "a"), Event(("B",), "b")))),
+        ("OR(A a, B b)", Either((Event(("A",), "a"), Event(("B",), "b")))),
+        ("A a AND B b OR C c", Either((AnyOrder((Event(("A",), "a"), Event(("B",), "b"))), Event(("C",), "c")))),
+        ("(SEQ(A a, B b))+", Repeat(Seq((Event(("A",), "a"), Event(("B",), "b"))), 1, None)),
+        ("SEQ(A a, B b){2}", Repeat(Seq((Event(("A",), "a"), Event(("B",), "b"))), 2, 2)),
+    ],
+)
+def test_patterns(text: str, tree: Pattern) -> None:
+    assert pattern(text) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("a[1].x = b.x", Compare("=", a(Index.FIRST), B)),
+        ("a[i].x == a[i-1].x", Compare("=", a(Index.CURRENT), a(Index.PREVIOUS))),
+        ("a[a.LEN].x ≠ a[].x", Compare("!=", a(Index.LAST), a(Index.EACH))),
+        ("a.LEN >= b.LEN", Compare(">=", Length("a"), Attribute("b", Index.ONE, "LEN"))),
+        ("a[i].x > avg(a[..i-1].x)", Compare(">", a(Index.CURRENT), Aggregate("avg", a(Index.BEFORE)))),
+        ("b.x < 80%*a[1].x", Compare("<", B, Arithmetic("*", Literal(0.8, types.FLOAT), a(Index.FIRST)))),
+        ("b.x %500==0", Compare("=", Arithmetic("%", B, Literal(500, types.INT)), Literal(0, types.INT))),
+        ("b.from = 'it''s'", Compare("=", Attribute("b", Index.ONE, "from"), Literal("it's", types.STRING))),
+        ("b.x = ‘food’", Compare("=", B, Literal("food", types.STRING))),
+        ("b.x ∈ Hi-Tech", InSet(B, "Hi-Tech")),
+        ("b.x = T-1", Compare("=", B, Arithmetic("-", Name("T"), ONE))),
+        ("b.x = -1", Compare("=", B, Literal(-1, types.INT))),
+        ("b.x = -b.x", Compare("=", B, Minus(B))),
+        ("b.x < 10 minutes", Compare("<", B, Literal(600 * 10**9, types.DURATION))),
+        ("NOT b.x = 1 OR b.x = 1 ∧ b.x = 1", Or((Not(Compare("=", B, ONE)), And((Compare("=", B, ONE),) * 2)))),
+    ],
+)
+def test_conditions(text: str, tree: Expression) -> None:
+    assert where(text) == (tree,)
+
+
+def test_conjuncts_are_split() -> None:
+    assert where("[id, k = 1] and (b.x = 1 && b.x = 1)") == (
+        SameValue("id"),
+        SameValue("k", ONE),
+        Compare("=", B, ONE),
+        Compare("=", B, ONE),
+    )
+
+
+def test_all_clauses_in_any_order() -> None:
+    text = """
+        from s event A a -- a comment
+        ties simultaneous output non-overlap return a.x, a.x + 1 as y into N within 2 HOURS having a.x > 1
+        partition by k where skip-till-next-match(a) { [id] }
+    """
+    query = parse(text).queries[0]
+    x = Attribute("a", Index.ONE, "x")
+    assert query == Query(
+        pattern=Event(("A",), "a"),
+        source="s",
+        strategies=(Selection(Strategy.NEXT, ("a",)),),
+        where=(SameValue("id"),),
+        partition_by=query.partition_by,
+        within=Window(Literal(2, types.INT), "hours"),
+        having=Compare(">", x, ONE),
+        returns=(Return(x, "x"), Return(Arithmetic("+", x, ONE), "y")),
+        into="N",
+        output=Output.NON_OVERLAP,
+        ties=Ties.SIMULTANEOUS,
+    )
+    assert [c.name for c in query.partition_by] == ["k"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line", "column", "remedy"),
+    [
+        ("", "CEP108", 1, 1, "write PATTERN"),
+        ("EVENT A a WHRE a.x > 1", "CEP101", 1, 11, "did you mean WHERE?"),
+        ("EVENT A a\nWHERE a.x >", "CEP102", 2, 12, "a name"),
+        ("EVENT A a WHERE a.x = 'b", "CEP103", 1, 23, "close it"),
+        ("EVENT A a /* b", "CEP103", 1, 11, "close it with */"),
+        ("PATTERN SEQ(A a B b)", "CEP101", 1, 17, "','"),
+        ("EVENT A a WITHIN 5 fortnights", "CEP111", 1, 20, "units are"),
+        ("EVENT A a WITHIN 5 hour WITHIN 6 hours", "CEP106", 1, 25, "keep one"),
+        ("EVENT A+ a[] WHERE a[2].x > 1", "CEP107", 1, 21, "a[1], a[i]"),
+        ("EVENT A+ a[] WHERE a[b.LEN].x > 1", "CEP107", 1, 22, "a[a.LEN]"),
+        ("EVENT A{3,1} a[]", "CEP109", 1, 8, "{2,4}"),
+        ("EVENT A a WHERE avg(a.x, 1) > 1", "CEP110", 1, 17, "avg(a[].price)"),
+        ("EVENT A a WHERE a.x > 99999999999999999999", "CEP105", 1, 23, "decimal point"),
+        ("EVENT A a WHERE a.x > 9223372036854775808", "CEP105", 1, 23, "decimal point"),
+        ("EVENT A a[]", "CEP208", 1, 7, "A+ a[]"),
+        ("EVENT A a RETURN a.x + 1", "CEP213", 1, 18, "AS"),
+        ("PATTERN !(SEQ(A a, B b))", "CEP209", 1, 9, "!(Type b)"),
+    ],
+)
+def test_errors(text: str, code: str, line: int, column: int, remedy: str) -> None:
+    with pytest.raises(CepheidError) as error:
+        parse(text)
+    assert (error.value.code, error.value.line, error.value.column) == (code, line, column)
+    assert remedy in error.value.remedy
+
+
+@pytest.mark.parametrize(
+    "text", ["(" * 500, "NOT " * 5000 + "a.x", "a.x = 1" + "+1" * 5000, "a.x = " + "- " * 5000 + "a.y"]
+)
+def test_depth_is_limited(text: str) -> None:
+    with pytest.raises(ParseError) as error:
+        parse(f"EVENT A a WHERE {text}")
+    assert error.value.code == "CEP104"
+
+
+def test_brackets_in_strings_are_no_nesting() -> None:
+    (condition,) = where("b.x = '" + "(" * 200 + "' /* " + "[" * 200 + " */")
+    assert condition == Compare("=", B, Literal("(" * 200, types.STRING))
+
+
+def test_the_smallest_integer_can_be_written() -> None:
+    (condition,) = where("b.x = -9223372036854775808")
+    assert condition == Compare("=", B, Literal(-(2**63), types.INT))
+
+
+def test_printing_is_stable() -> None:
+    text = (
+        "PATTERN SEQ(A+ a[], B b)\nWHERE skip_till_next_match(a[], b) {\n    [id]\n    AND (a[1].x = 1 OR b.x = 2)\n}"
+    )
+    assert print_program(parse(text)) == text

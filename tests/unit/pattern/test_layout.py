@@ -1,0 +1,79 @@
+"""The paths through a pattern, on exact values."""
+
+import pytest
+
+from cepheid import PatternError
+from cepheid.language import parse
+from cepheid.pattern.layout import Layout, Mark, Move, Step, lay_out
+
+
+def laid_out(pattern: str) -> Layout:
+    return lay_out(parse(f"PATTERN {pattern}").queries[0].pattern)
+
+
+def test_sequence() -> None:
+    layout = laid_out("SEQ(A a, B b)")
+    assert layout.starts == (Move((), 0),)
+    assert layout.moves == ((Move((), 1),), (Move((), None),))
+    assert [sorted(p.later) for p in layout.places] == [["b"], []]
+
+
+def test_kleene_plus_takes_and_proceeds() -> None:
+    layout = laid_out("SEQ(A+ a[], B b)")
+    assert layout.starts == (Move((Mark(Step.ENTER, 0),), 0),)
+    take, proceed = layout.moves[0]
+    assert take == Move((Mark(Step.AGAIN, 0),), 0)
+    assert proceed == Move((Mark(Step.EXIT, 0),), 1)
+    assert (take.repeats, take.leaves, proceed.repeats, proceed.leaves) == (True, False, False, True)
+
+
+def test_star_can_be_passed() -> None:
+    layout = laid_out("SEQ(A a, B* b[], C c)")
+    assert layout.moves[0] == (Move((Mark(Step.ENTER, 0),), 1), Move((Mark(Step.SKIP, 0),), 2))
+
+
+def test_star_alone_has_no_empty_match() -> None:
+    assert laid_out("A* a[]").starts == (Move((Mark(Step.ENTER, 0),), 0),)
+
+
+def test_maybe_has_two_ways() -> None:
+    layout = laid_out("SEQ(A a, B? b, C c)")
+    assert layout.moves[0] == (Move((), 1), Move((), 2))
+
+
+def test_negation_is_a_mark_on_the_way() -> None:
+    layout = laid_out("SEQ(!(X x), A a, !(Y y), B b, !(Z z))")
+    assert layout.starts == (Move((Mark(Step.ABSENT, 0),), 0),)
+    assert layout.moves == ((Move((Mark(Step.ABSENT, 1),), 1),), (Move((Mark(Step.ABSENT, 2),), None),))
+    assert [event.variable for event in layout.negations] == ["x", "y", "z"]
+
+
+def test_group_repeats_as_a_whole() -> None:
+    layout = laid_out("SEQ((SEQ(A a, B b))+, C c)")
+    assert layout.moves[0] == (Move((), 1),)
+    assert layout.moves[1] == (Move((Mark(Step.AGAIN, 0),), 0), Move((Mark(Step.EXIT, 0),), 2))
+    assert sorted(layout.loops[0].variables) == ["a", "b"]
+
+
+def test_and_is_all_orders() -> None:
+    layout = laid_out("AND(A a, B b)")
+    assert [p.variable for p in layout.places] == ["a", "b", "b", "a"]
+    assert layout.starts == (Move((), 0), Move((), 2))
+    assert layout.moves == ((Move((), 1),), (Move((), None),), (Move((), 3),), (Move((), None),))
+
+
+def test_or_is_either() -> None:
+    layout = laid_out("SEQ(OR(A a, B b), C c)")
+    assert layout.starts == (Move((), 0), Move((), 1))
+    assert layout.moves[:2] == ((Move((), 2),), (Move((), 2),))
+
+
+def test_a_repetition_of_something_that_may_be_empty_may_be_empty() -> None:
+    layout = laid_out("SEQ(A a, (B? b){2,3}, C c)")
+    assert layout.loops[0].low == 0
+    assert Move((Mark(Step.SKIP, 0),), 2) in layout.moves[0]
+
+
+def test_and_of_many_is_refused() -> None:
+    with pytest.raises(PatternError, match="CEP217"):
+        laid_out("AND(A a, B b, C c, D d, E e, F f)")

@@ -1,0 +1,169 @@
+"""S3 and S3a on exact values."""
+
+import math
+from decimal import Decimal
+
+import pytest
+
+from cepheid import EvaluationError
+from cepheid.reference import values
+from cepheid.reference.functions import AGGREGATES, NULLABLE, SCALAR, like
+
+NAN = math.nan
+BIG = 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    ("left", "operator", "right", "expected"),
+    [
+        (BIG, "+", 1, -(2**63)),
+        (-(2**63), "-", 1, BIG),
+        (2**62, "*", 4, 0),
+        (1, "/", 2, 0.5),
+        (1, "/", 0, None),
+        (1.0, "/", 0.0, None),
+        (-7, "%", 3, -1),
+        (7, "%", -3, 1),
+        (-7.5, "%", 2, -1.5),
+        (7, "%", 0, None),
+        (Decimal("1.50"), "+", Decimal("0.5"), Decimal("2.00")),
+        (Decimal("1.5"), "*", Decimal("1.5"), Decimal("2.25")),
+        (Decimal("-7.5"), "%", 2, Decimal("-1.5")),
+        (Decimal("9" * 38), "*", 10, None),
+        (None, "+", 1, None),
+        (1, "*", None, None),
+    ],
+)
+def test_arithmetic(left: object, operator: str, right: object, expected: object) -> None:
+    result = values.ARITHMETIC[operator](left, right)
+    assert result == expected
+    assert type(result) is type(expected)
+    assert str(result) == str(expected)
+
+
+@pytest.mark.parametrize(
+    ("left", "operator", "right", "expected"),
+    [
+        (NAN, "=", NAN, True),
+        (NAN, ">", math.inf, True),
+        (math.inf, "<", NAN, True),
+        (NAN, "!=", 1.0, True),
+        (0.0, "=", -0.0, True),
+        (2**53 + 1, "=", float(2**53), True),
+        (1, "=", Decimal("1.0"), True),
+        ("a", "<", "b", True),
+        ("Z", "<", "a", True),
+        (False, "<", True, True),
+        (None, "=", None, None),
+        (1, "<", None, None),
+    ],
+)
+def test_comparison(left: object, operator: str, right: object, expected: object) -> None:
+    assert values.compare(operator, left, right) is expected
+
+
+def test_values_of_two_kinds_are_an_error() -> None:
+    with pytest.raises(EvaluationError, match="CEP503"):
+        values.compare("=", 1, "1")
+
+
+def test_three_valued_logic() -> None:
+    assert values.conjunction([True, None, False]) is False
+    assert values.conjunction([True, None]) is None
+    assert values.disjunction([False, None, True]) is True
+    assert values.disjunction([False, None]) is None
+    assert values.negation(None) is None
+
+
+def test_order_of_content_is_null_first_nan_last() -> None:
+    assert sorted([NAN, 1.0, None, -1.0], key=values.sort_key)[:3] == [None, -1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("substring", ("cepheid", 2, 3), "eph"),
+        ("substring", ("cepheid", -3), "eid"),
+        ("substring", ("cepheid", 0, 2), "ce"),
+        ("substring", ("abc", -5, 4), "ab"),
+        ("instr", ("abc", "c"), 3),
+        ("instr", ("abc", "z"), 0),
+        ("round", (2.5,), 3.0),
+        ("round", (-2.5,), -3.0),
+        ("round", (1.005, 2), 1.01),
+        ("round", (125, -1), 130),
+        ("round", (Decimal("2.345"), 2), Decimal("2.35")),
+        ("floor", (-1.5,), -2),
+        ("ceil", (-1.5,), -1),
+        ("abs", (-(2**63),), -(2**63)),
+        ("sign", (-3,), -1.0),
+        ("ln", (0,), None),
+        ("ln", (-1,), None),
+        ("power", (2, 10), 1024.0),
+        ("exp", (1000,), math.inf),
+        ("concat", ("a", "b", "c"), "abc"),
+    ],
+)
+def test_scalar_functions(name: str, arguments: tuple[object, ...], expected: object) -> None:
+    assert SCALAR[name](*arguments) == expected
+
+
+def test_square_root_of_less_than_nothing() -> None:
+    assert math.isnan(SCALAR["sqrt"](-1))
+
+
+def test_functions_that_see_null() -> None:
+    assert NULLABLE["coalesce"](None, 2, 3) == 2
+    assert NULLABLE["nullif"](1, 1) is None
+    assert NULLABLE["nullif"](1, None) == 1
+    assert NULLABLE["least"](None, 2, 1) == 1
+    assert math.isnan(NULLABLE["greatest"](1.0, NAN, None))
+
+
+@pytest.mark.parametrize(
+    ("name", "items", "expected"),
+    [
+        ("count", [1, 2], 2),
+        ("sum", [BIG, 1], -(2**63)),
+        ("sum", [], None),
+        ("avg", [1, 2], 1.5),
+        ("avg", [Decimal("1.5"), Decimal("2.5")], 2.0),
+        ("avg", [], None),
+        ("min", [2, 1, 3], 1),
+        ("max", ["a", "c", "b"], "c"),
+        ("first", [3, 1], 3),
+        ("last", [3, 1], 1),
+        ("stddev", [2, 4, 4, 4, 5, 5, 7, 9], math.sqrt(32 / 7)),
+        ("stddev", [1], None),
+    ],
+)
+def test_aggregates(name: str, items: list[object], expected: object) -> None:
+    result = AGGREGATES[name](items)
+    assert result == pytest.approx(expected) if isinstance(expected, float) else result == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "expected"),
+    [
+        ("abc", "abc", True),
+        ("abc", "ab", False),
+        ("abc", "a%", True),
+        ("abc", "%c", True),
+        ("abc", "%b%", True),
+        ("abc", "a%c%", True),
+        ("ab", "a%b%b", False),
+        ("aba", "a%a", True),
+        ("a", "a%a", False),
+        ("abc", "___", True),
+        ("abc", "____", False),
+        ("", "%", True),
+        ("", "_", False),
+        ("a%", "a\\%", True),
+        ("ab", "a\\%", False),
+        ("a\\", "a\\", True),
+        ("line\nbreak", "line%", True),
+        ("a" * 2000, "%a" * 30 + "b", False),
+    ],
+)
+def test_like(text: str, pattern: str, expected: bool) -> None:
+    assert like(text, pattern) is expected
