@@ -1,0 +1,72 @@
+"""Conjuncts of WHERE: each in one of the forms that have a place (S5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from cepheid.pattern import expressions as ex
+from cepheid.testing.strategies.expressions import conditions
+from cepheid.testing.strategies.literals import literals
+from cepheid.testing.strategies.scope import Scope, earlier, settled
+from cepheid.testing.strategies.variables import Variable
+
+
+def conjuncts(variables: Sequence[Variable], scope: Scope) -> st.SearchStrategy[ex.Expression]:
+    """Conditions on a match, on each event of an array, or on an absent event."""
+    forms = [_on_match(variables, scope)]
+    for variable in variables:
+        if variable.negated:
+            forms.append(_on_absent(variable, variables, scope))
+        elif variable.array:
+            forms += [_on_each(variable, variables, scope), _on_later(variable, variables, scope)]
+    # A conjunction is several conjuncts, not one.
+    return st.one_of(forms).filter(lambda condition: not isinstance(condition, ex.And))
+
+
+@st.composite
+def _wholes(draw: st.DrawFn, variables: Sequence[Variable]) -> dict[int, Variable]:
+    """For some outermost repetitions, the variable that is used as a whole."""
+    chosen: dict[int, Variable] = {}
+    for variable in variables:
+        if variable.array and draw(st.booleans()):
+            chosen.setdefault(variable.loops[0], variable)
+    return chosen
+
+
+@st.composite
+def _on_match(draw: st.DrawFn, variables: Sequence[Variable], scope: Scope) -> ex.Expression:
+    return draw(conditions(settled(variables, scope, draw(_wholes(variables)))))
+
+
+@st.composite
+def _on_absent(draw: st.DrawFn, variable: Variable, variables: Sequence[Variable], scope: Scope) -> ex.Expression:
+    """At most one absent event in a conjunct (SASE 2.2.2)."""
+    own = [(variable.name, ex.Index.ONE)] * 3
+    return draw(conditions(settled(variables, scope, draw(_wholes(variables))).and_(own)))
+
+
+def _on_each(variable: Variable, variables: Sequence[Variable], scope: Scope) -> st.SearchStrategy[ex.Expression]:
+    """`a[].x` of a repeated event, `a.x` in a repeated group."""
+    index = ex.Index.EACH if variable.indexed else ex.Index.ONE
+    own = [(variable.name, index)] * 3 + [(variable.name, ex.Index.FIRST)]
+    return conditions(replace(scope, attributes=(*own, *earlier(variable, variables))))
+
+
+def _on_later(variable: Variable, variables: Sequence[Variable], scope: Scope) -> st.SearchStrategy[ex.Expression]:
+    """`a[i].x > a[i-1].x`, `a[i].x > avg(a[..i-1].x)`; an aggregate over `a[i-1]` is over all before."""
+    a = variable.name
+    own = [(a, ex.Index.CURRENT), (a, ex.Index.PREVIOUS), (a, ex.Index.CURRENT), (a, ex.Index.FIRST)]
+    ranges = ((a, ex.Index.BEFORE), (a, ex.Index.PREVIOUS))
+    return conditions(replace(scope, attributes=(*own, *earlier(variable, variables)), ranges=ranges))
+
+
+@st.composite
+def same_values(draw: st.DrawFn, scope: Scope, attribute: str | None = None) -> ex.SameValue:
+    """`[attr]`, `[attr = value]`."""
+    by_column = {column: sort for sort, columns in scope.columns.items() for column in columns}
+    name = attribute or draw(st.sampled_from(sorted(by_column)))
+    fixed = attribute is None and draw(st.integers(0, 3)) == 3
+    return ex.SameValue(name, draw(literals(by_column[name])) if fixed else None)

@@ -1,0 +1,27 @@
+"""Expressions that bind without an error: of a sort, in a scope."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from cepheid.pattern import expressions as ex
+from cepheid.testing.strategies.operators import VALUES
+from cepheid.testing.strategies.predicates import PREDICATES
+from cepheid.testing.strategies.scope import Scope
+from cepheid.testing.strategies.sorts import Sort
+from cepheid.testing.strategies.writer import Writer
+
+MAKERS = {**VALUES, Sort.BOOL: PREDICATES}
+
+
+@st.composite
+def expressions(draw: st.DrawFn, scope: Scope, sort: Sort, depth: int = 2) -> ex.Expression:
+    """Values of a sort."""
+    return Writer(draw, scope, MAKERS, depth).value(sort)
+
+
+@st.composite
+def conditions(draw: st.DrawFn, scope: Scope, depth: int = 2) -> ex.Expression:
+    """Conditions; most of them read an event."""
+    writer = Writer(draw, scope, MAKERS, depth - 1)
+    return writer.one_of(PREDICATES)(writer, Sort.BOOL)

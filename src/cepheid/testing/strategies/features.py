@@ -1,0 +1,33 @@
+"""Which parts of the language the generated queries use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cepheid.pattern.tree import Output, Strategy, Ties
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """The whole language, unless told otherwise. A law that holds only without a part turns it off.
+
+    `windows` and `partitions` list the choices: None is a query without.
+    """
+
+    negation: bool = True
+    repetition: bool = True  # + * {n,m}
+    composition: bool = True  # OR, AND, ?, groups
+    strategies: tuple[Strategy | None, ...] = (None, Strategy.ANY, Strategy.NEXT, Strategy.PARTITION, Strategy.STRICT)
+    per_component: bool = True  # a strategy for some variables only
+    conditions: bool = True
+    windows: tuple[str | None, ...] = (None, "time", "events")
+    partitions: tuple[str | None, ...] = (None, None, "[attr]", "PARTITION BY")
+    having: bool = True
+    returns: bool = True
+    outputs: tuple[Output, ...] = tuple(Output)
+    ties: tuple[Ties, ...] = tuple(Ties)
+    parameters: bool = True  # bare names, sets, user functions
+    reads_time: bool = True  # conditions and RETURN may use the time column
+
+
+EVERYTHING = Features()

@@ -1,0 +1,157 @@
+"""Makers of values: arithmetic, functions, aggregates, CASE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from cepheid.pattern import expressions as ex
+from cepheid.testing.strategies.literals import NULL
+from cepheid.testing.strategies.sorts import MOMENTS, NUMBERS, Sort
+from cepheid.testing.strategies.writer import Writer
+
+
+def minus(writer: Writer, sort: Sort) -> ex.Expression:
+    """`-x`. The minus of a constant number is a part of the constant."""
+    operand = writer.reading(sort)
+    return operand if isinstance(operand, ex.Literal) else ex.Minus(operand)
+
+
+def arithmetic(writer: Writer, sort: Sort) -> ex.Expression:
+    """Numbers of the sort: one operand at least has it, the other none that would win over it."""
+    others = NUMBERS[: NUMBERS.index(sort) + 1] if sort is not Sort.DECIMAL else (Sort.INT, Sort.DECIMAL)
+    left, right = writer.reading(sort), writer.value(writer.one_of(others))
+    if writer.chance(2) and not isinstance(left, ex.Literal):
+        left, right = right, left
+    return ex.Arithmetic(writer.one_of("+-*%"), left, right)
+
+
+def quotient(writer: Writer, sort: Sort) -> ex.Expression:
+    """`/` gives a double, whatever the numbers (S3a)."""
+    return ex.Arithmetic("/", writer.reading(writer.one_of(NUMBERS)), writer.value(writer.one_of(NUMBERS)))
+
+
+def moved(writer: Writer, sort: Sort) -> ex.Expression:
+    """A moment and a duration, or two durations."""
+    known = writer.certain()
+    return ex.Arithmetic(writer.one_of("+-"), known.reading(sort), known.value(Sort.DURATION))
+
+
+def pause(writer: Writer, sort: Sort) -> ex.Expression:
+    """The time between two moments."""
+    moment = writer.one_of([m for m in MOMENTS if m in writer.scope.columns] or [Sort.LOCAL])
+    known = writer.certain()
+    return ex.Arithmetic("-", known.reading(moment), known.value(moment))
+
+
+_TO_STRING: Mapping[str, tuple[Sort, ...]] = {
+    **dict.fromkeys(("upper", "lower", "trim", "ltrim", "rtrim", "reverse"), (Sort.STRING,)),
+    "substring": (Sort.STRING, Sort.INT, Sort.INT),
+    "replace": (Sort.STRING, Sort.STRING, Sort.STRING),
+    "concat": (Sort.STRING, Sort.STRING),
+}
+_TO_INT: Mapping[str, tuple[Sort, ...]] = {
+    "length": (Sort.STRING,),
+    "instr": (Sort.STRING, Sort.STRING),
+    "abs": (Sort.INT,),
+    "round": (Sort.INT, Sort.INT),
+    "floor": (Sort.FLOAT,),
+    "ceil": (Sort.FLOAT,),
+    **dict.fromkeys(("year", "month", "day"), (Sort.DATE,)),
+    **dict.fromkeys(("hour", "minute", "second"), (Sort.LOCAL,)),
+}
+_TO_FLOAT: Mapping[str, tuple[Sort, ...]] = {
+    "abs": (Sort.FLOAT,),
+    "sign": (Sort.INT,),
+    "round": (Sort.FLOAT, Sort.INT),
+    "power": (Sort.FLOAT, Sort.INT),
+    **dict.fromkeys(("sqrt", "exp", "ln", "log10"), (Sort.FLOAT,)),
+}
+_TO_DECIMAL: Mapping[str, tuple[Sort, ...]] = {
+    **dict.fromkeys(("abs", "floor", "ceil"), (Sort.DECIMAL,)),
+    "round": (Sort.DECIMAL, Sort.INT),
+}
+_TO_BOOL: Mapping[str, tuple[Sort, ...]] = dict.fromkeys(
+    ("contains", "startswith", "endswith"), (Sort.STRING, Sort.STRING)
+)
+SIGNATURES = {
+    Sort.STRING: _TO_STRING,
+    Sort.INT: _TO_INT,
+    Sort.FLOAT: _TO_FLOAT,
+    Sort.DECIMAL: _TO_DECIMAL,
+    Sort.BOOL: _TO_BOOL,
+}
+SAME = ("coalesce", "nullif", "least", "greatest")
+
+
+def call(writer: Writer, sort: Sort) -> ex.Expression:
+    """A built-in function that gives the sort."""
+    name, takes = writer.one_of(list(SIGNATURES[sort].items()))
+    if takes == (Sort.LOCAL,) and writer.chance(2):
+        takes = (Sort.ZONED,)
+    arguments = [writer.reading(takes[0]), *map(writer.value, takes[1:])]
+    return ex.Call(name, tuple(arguments))
+
+
+def choice(writer: Writer, sort: Sort) -> ex.Expression:
+    """coalesce and its like: arguments of one sort, and a NULL now and then."""
+    arguments = [writer.reading(sort), writer.value(sort)]
+    if writer.chance(4):
+        arguments[1] = NULL
+    return ex.Call(writer.one_of(SAME), tuple(arguments))
+
+
+def user_call(writer: Writer, sort: Sort) -> ex.Expression:
+    """A function of the user."""
+    return ex.Call("Same", (writer.reading(sort),)) if writer.scope.parameters else writer.leaf(sort)
+
+
+def case(writer: Writer, sort: Sort) -> ex.Expression:
+    """CASE, with and without a subject."""
+    subject = writer.sort() if writer.chance(2) else None
+    conditions = [writer.value(subject or Sort.BOOL) for _ in range(writer.one_of((1, 2)))]
+    arms = [ex.When(condition, writer.value(sort)) for condition in conditions]
+    otherwise = writer.one_of((None, NULL, writer.value(sort)))
+    return ex.Case(writer.reading(subject) if subject else None, tuple(arms), otherwise)
+
+
+def aggregate(writer: Writer, sort: Sort) -> ex.Expression:
+    """An aggregate that gives the sort."""
+    functions = ("min", "max", "first", "last", *(("sum",) if sort in NUMBERS else ()))
+    return _aggregate(writer, writer.one_of(functions), sort)
+
+
+def average(writer: Writer, sort: Sort) -> ex.Expression:
+    """The aggregates that give a double."""
+    return _aggregate(writer, writer.one_of(("avg", "stddev")), writer.one_of(NUMBERS))
+
+
+def count(writer: Writer, sort: Sort) -> ex.Expression:
+    """`count(a[])`, `count(a[].x)`."""
+    if writer.scope.ranges and writer.chance(2):
+        return ex.Aggregate("count", ex.Rows(*writer.one_of(writer.scope.ranges)))
+    return _aggregate(writer, "count", writer.sort())
+
+
+def _aggregate(writer: Writer, function: str, sort: Sort) -> ex.Expression:
+    if not writer.scope.ranges or sort not in writer.scope.columns:
+        return writer.leaf(Sort.INT if function == "count" else sort)
+    inside = writer.inside(writer.one_of(writer.scope.ranges))
+    argument: ex.Expression = inside.one_of(list(inside.attributes(sort)))
+    if sort in NUMBERS and inside.chance(3):
+        argument = ex.Arithmetic(inside.one_of("+-*"), argument, inside.value(Sort.INT))
+    return ex.Aggregate(function, argument)
+
+
+COMMON: tuple[Callable[[Writer, Sort], ex.Expression], ...] = (aggregate, choice, case, user_call)
+
+VALUES: Mapping[Sort, tuple[Callable[[Writer, Sort], ex.Expression], ...]] = {
+    Sort.INT: (arithmetic, minus, count, call, *COMMON),
+    Sort.FLOAT: (arithmetic, quotient, average, minus, call, *COMMON),
+    Sort.DECIMAL: (arithmetic, minus, call, *COMMON),
+    Sort.STRING: (call, *COMMON),
+    Sort.DATE: COMMON,
+    Sort.LOCAL: (moved, *COMMON),
+    Sort.ZONED: (moved, *COMMON),
+    Sort.DURATION: (moved, pause, minus, *COMMON),
+}
+"""What an expression of a sort can be, besides a leaf."""

@@ -1,0 +1,90 @@
+"""Patterns that have a meaning: every operator, distinct variables, absences where they can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from hypothesis import strategies as st
+
+from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq
+from cepheid.testing.strategies.features import EVERYTHING, Features
+
+MOST_EVENTS = 5
+"""The matches of a longer pattern are many, and show nothing new."""
+
+_TIMES: tuple[tuple[int, int | None], ...] = ((1, None), (1, None), (0, None), (2, None), (1, 2), (2, 2), (0, 2))
+
+
+@dataclass(slots=True)
+class _Drawer:
+    """Draws the nodes of a pattern in the order of the text, and counts the events."""
+
+    draw: st.DrawFn
+    event_types: Sequence[str]
+    features: Features
+    names: Iterator[int]
+    left: int = MOST_EVENTS
+
+    def chance(self, one_in: int) -> bool:
+        return self.draw(st.integers(1, one_in)) == one_in
+
+    def event(self) -> Event:
+        """`A a`, `ANY(A, B) a`; now and then without a variable, so that it is named by its type."""
+        self.left -= 1
+        types = [self.draw(st.sampled_from(self.event_types))]
+        if self.chance(5):
+            types.append(self.draw(st.sampled_from(self.event_types)))
+        name = None if self.chance(10) else "abcdefgh"[next(self.names)]
+        return Event(tuple(dict.fromkeys(types)), name)
+
+    def part(self, depth: int) -> Pattern:
+        """Whatever binds events."""
+        if depth == 0 or self.left < 2 or self.chance(2):
+            return self.event()
+        makers = ([_Drawer.repeat] * 3 if self.features.repetition else []) + (
+            [_Drawer.maybe, _Drawer.either, _Drawer.any_order, _Drawer.sequence] if self.features.composition else []
+        )
+        return self.draw(st.sampled_from(makers))(self, depth - 1) if makers else self.event()
+
+    def repeat(self, depth: int) -> Pattern:
+        """`A+ a[]`, `(SEQ(A a, B b))*`."""
+        group = self.features.composition and self.chance(3)
+        body = self.group(depth) if group else self.event()
+        return Repeat(body, *self.draw(st.sampled_from(_TIMES)))
+
+    def group(self, depth: int) -> Pattern:
+        return self.part(depth) if self.chance(4) else self.sequence(depth)
+
+    def maybe(self, depth: int) -> Pattern:
+        """`A? a`, `(SEQ(A a, B b))?`."""
+        return Maybe(self.group(depth) if self.chance(2) else self.event())
+
+    def either(self, depth: int) -> Pattern:
+        """OR of two."""
+        return Either((self.part(depth), self.part(depth)))
+
+    def any_order(self, depth: int) -> Pattern:
+        """AND of two."""
+        return AnyOrder((self.part(depth), self.part(depth)))
+
+    def sequence(self, depth: int) -> Pattern:
+        """SEQ of parts with absences before, between and after them, but never of absences alone."""
+        parts: list[Pattern] = []
+        for _ in range(self.draw(st.integers(1, 3))):
+            parts += self.absence()
+            parts.append(self.part(depth))
+            if self.left < 2:
+                break
+        return Seq((*parts, *self.absence()))
+
+    def absence(self) -> list[Pattern]:
+        return [Negation(self.event())] if self.features.negation and self.chance(7) else []
+
+
+@st.composite
+def patterns(draw: st.DrawFn, event_types: Sequence[str], features: Features = EVERYTHING) -> Pattern:
+    """Patterns of few events over some types, each with a variable of its own or named by its type."""
+    drawer = _Drawer(draw, event_types, features, count())
+    return drawer.part(2) if drawer.chance(6) else drawer.sequence(2)

@@ -1,0 +1,92 @@
+"""Makers of conditions: comparisons, membership, LIKE, NULL tests, and what joins them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.parameters import literal
+from cepheid.testing.strategies.literals import NULL
+from cepheid.testing.strategies.operators import COMMON, call
+from cepheid.testing.strategies.scope import SETS
+from cepheid.testing.strategies.sorts import NUMBERS, Sort
+from cepheid.testing.strategies.writer import Writer
+
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+
+
+def compare(writer: Writer, _: Sort) -> ex.Expression:
+    """A comparison of two values of a sort; numbers also across sorts, and moments with a text that reads as one."""
+    sort = writer.sort()
+    left = writer.reading(sort)
+    return ex.Compare(writer.one_of(COMPARISONS), left, _other(writer, sort, left))
+
+
+def _other(writer: Writer, sort: Sort, left: ex.Expression) -> ex.Expression:
+    if writer.chance(12):
+        return NULL
+    if sort in (Sort.DATE, Sort.LOCAL) and isinstance(left, ex.Attribute) and writer.chance(3):
+        return _spelled(writer, sort)
+    return writer.value(writer.one_of(NUMBERS) if sort in NUMBERS else sort)
+
+
+def _spelled(writer: Writer, sort: Sort) -> ex.Literal:
+    constant = writer.one_of((0, 1, 2))
+    if sort is Sort.DATE:
+        return literal(str(date(2024, 2, 28) + timedelta(days=constant)))
+    return literal(str(datetime(2024, 2, 28, 23, 59, 59) + timedelta(seconds=constant)))
+
+
+def between(writer: Writer, _: Sort) -> ex.Expression:
+    """`x BETWEEN low AND high`."""
+    sort = writer.sort()
+    return ex.Between(writer.reading(sort), writer.value(sort), writer.value(sort), writer.chance(3))
+
+
+def in_list(writer: Writer, _: Sort) -> ex.Expression:
+    """`x IN (…)`, with a NULL among the choices now and then."""
+    sort = writer.sort()
+    choices = [writer.value(sort) for _ in range(writer.one_of((1, 2)))]
+    choices += [NULL] if writer.chance(5) else []
+    return ex.In(writer.reading(sort), tuple(choices), writer.chance(3))
+
+
+def in_set(writer: Writer, _: Sort) -> ex.Expression:
+    """`x IN Hi-Tech`: the set is a parameter."""
+    name, (sort, _members) = writer.one_of(list(SETS.items()))
+    if not writer.scope.parameters or sort not in writer.scope.columns:
+        return in_list(writer, Sort.BOOL)
+    return ex.InSet(writer.reading(sort), name, writer.chance(3))
+
+
+def like(writer: Writer, _: Sort) -> ex.Expression:
+    """`x LIKE 'a%'`."""
+    return ex.Like(writer.reading(Sort.STRING), writer.value(Sort.STRING), writer.chance(3))
+
+
+def is_null(writer: Writer, _: Sort) -> ex.Expression:
+    """`x IS NULL`."""
+    return ex.IsNull(writer.reading(writer.sort()), writer.chance(2))
+
+
+def and_(writer: Writer, _: Sort) -> ex.Expression:
+    """Both."""
+    return ex.And((writer.value(Sort.BOOL), writer.value(Sort.BOOL)))
+
+
+def or_(writer: Writer, _: Sort) -> ex.Expression:
+    """One of two."""
+    return ex.Or((writer.value(Sort.BOOL), writer.value(Sort.BOOL)))
+
+
+def not_(writer: Writer, _: Sort) -> ex.Expression:
+    """Not so."""
+    return ex.Not(writer.value(Sort.BOOL))
+
+
+PREDICATES: tuple[Callable[[Writer, Sort], ex.Expression], ...] = (
+    *(compare, compare, compare, between, in_list, in_set, like, is_null),
+    *(or_, not_, and_, call, *COMMON),
+)
+"""What a condition can be, besides a boolean attribute or constant."""

@@ -1,0 +1,183 @@
+"""Queries over the whole language that have a meaning on events of a schema, with all that they are made with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from cepheid.api import Query as MadeQuery
+from cepheid.language import print_program
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.components import name_events
+from cepheid.pattern.parameters import literal
+from cepheid.pattern.tree import Column, Negation, Pattern, Program, Query, Repeat, Return, Selection, Strategy, Window
+from cepheid.pattern.walk import walk
+from cepheid.testing.strategies.conjuncts import conjuncts, same_values
+from cepheid.testing.strategies.expressions import conditions, expressions
+from cepheid.testing.strategies.features import EVERYTHING, Features
+from cepheid.testing.strategies.patterns import patterns
+from cepheid.testing.strategies.schemas import KEY, TIME, TYPE, tick
+from cepheid.testing.strategies.scope import FUNCTIONS, PARAMETERS, SETS, Scope, columns_of, complete
+from cepheid.testing.strategies.sorts import Sort
+from cepheid.testing.strategies.streams import EVENT_TYPES, LONGEST
+from cepheid.testing.strategies.variables import Variable, variables
+
+RESULTS: Mapping[Sort, pa.DataType] = {
+    Sort.INT: pa.int64(),
+    Sort.FLOAT: pa.float64(),
+    Sort.STRING: pa.string(),
+    Sort.BOOL: pa.bool_(),
+}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GeneratedQuery:
+    """A program and the options that it is made with: `cepheid.Query(program, **options)`."""
+
+    program: Program
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<GeneratedQuery\n{self.text}\n{'' if self.options == OPTIONS else self.options}>"
+
+    @property
+    def tree(self) -> Query:
+        """The only query of the program."""
+        (query,) = self.program.queries
+        return query
+
+    @property
+    def text(self) -> str:
+        """The query as a user would write it."""
+        return print_program(self.program)
+
+    def make(self) -> MadeQuery:
+        """The query that can be run."""
+        return MadeQuery(self.program, **self.options)
+
+    def but(self, **changes: Any) -> GeneratedQuery:
+        """The same with other clauses."""
+        return replace(self, program=Program((replace(self.tree, **changes),)))
+
+
+OPTIONS: Mapping[str, Any] = {
+    "params": {name: value for name, (_, value) in {**PARAMETERS, **SETS}.items()},
+    "functions": FUNCTIONS,
+}
+
+
+@st.composite
+def queries(
+    draw: st.DrawFn,
+    schema: pa.Schema,
+    features: Features = EVERYTHING,
+    *,
+    event_types: Sequence[str] = EVENT_TYPES,
+) -> GeneratedQuery:
+    """Queries that bind to a schema without an error."""
+    typed = TYPE in schema.names
+    pattern = draw(patterns(event_types if typed else event_types[:1], features))
+    tree = draw(_clauses(pattern, schema, features))
+    options = {**(OPTIONS if features.parameters else {}), **({} if typed else {"type": None})}
+    return GeneratedQuery(Program((tree,)), options)
+
+
+@st.composite
+def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Features) -> Query:
+    found = variables(name_events(pattern))
+    columns = columns_of(schema, reads_time=features.reads_time)
+    scope = Scope(columns, bare=len(found) == 1 and not found[0].array, parameters=features.parameters)
+    strategies = draw(_strategies(found, features))
+    contiguous = any(s.strategy is Strategy.PARTITION for s in strategies)
+    partition = draw(st.sampled_from([p for p in features.partitions if p is not None or not contiguous]))
+    where = draw(st.lists(conjuncts(found, scope), max_size=2)) if features.conditions else []
+    if partition == "[attr]":
+        key = KEY if draw(st.integers(0, 2)) else None
+        where.insert(draw(st.integers(0, len(where))), draw(same_values(scope, key)))
+    return Query(
+        pattern,
+        source=draw(st.sampled_from([None, None, "readings"])),
+        strategies=strategies,
+        where=tuple(where),
+        partition_by=draw(_columns(schema)) if partition == "PARTITION BY" else (),
+        within=draw(_windows(pattern, schema, features)),
+        having=draw(conditions(complete(found, scope))) if features.having and draw(st.integers(0, 3)) == 3 else None,
+        returns=draw(_returns(found, scope)) if features.returns and draw(st.integers(0, 3)) == 3 else (),
+        output=draw(st.sampled_from(features.outputs)),
+        ties=draw(st.sampled_from((*features.ties[:1] * 3, *features.ties))),
+    )
+
+
+@st.composite
+def _strategies(draw: st.DrawFn, found: Sequence[Variable], features: Features) -> tuple[Selection, ...]:
+    chosen = draw(st.sampled_from(features.strategies))
+    if chosen is None:
+        return ()
+    if not features.per_component or draw(st.booleans()):
+        return (Selection(chosen),)
+    of_each: dict[Strategy, list[str]] = {}
+    for variable in found:
+        strategy = draw(st.sampled_from(features.strategies))
+        if strategy is not None:
+            of_each.setdefault(strategy, []).append(variable.name)
+    return tuple(Selection(strategy, tuple(names)) for strategy, names in of_each.items())
+
+
+@st.composite
+def _columns(draw: st.DrawFn, schema: pa.Schema) -> tuple[Column, ...]:
+    nested = {field.name for field in schema if pa.types.is_nested(field.type)}
+    usual = st.just((Column(KEY),))
+    names = st.lists(st.sampled_from(sorted({*schema.names} - nested)), min_size=1, max_size=2, unique=True)
+    return draw(usual | names.map(lambda found: tuple(map(Column, found))))
+
+
+@st.composite
+def _windows(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Features) -> Window | None:
+    """An absence needs a window: it may stand at an end of the pattern."""
+    absent = any(isinstance(node, Negation) for node in walk(pattern))
+    kind = draw(st.sampled_from([w for w in features.windows if w is not None or not absent]))
+    if kind is None:
+        return None
+    amount: ex.Literal | ex.Name = draw(st.integers(1, LONGEST if kind == "time" else 5).map(literal))
+    if features.parameters and draw(st.integers(0, 5)) == 5:
+        amount = ex.Name("Limit")
+    return Window(amount, tick(schema) if kind == "time" else "events")
+
+
+@st.composite
+def _returns(draw: st.DrawFn, found: Sequence[Variable], scope: Scope) -> tuple[Return, ...]:
+    sorts = draw(st.lists(st.sampled_from(list(Sort)), min_size=1, max_size=2))
+    whole = complete(found, scope)
+    return tuple(Return(draw(expressions(whole, sort)), f"r{k}") for k, sort in enumerate(sorts))
+
+
+@st.composite
+def programs(draw: st.DrawFn, schema: pa.Schema, features: Features = EVERYTHING) -> GeneratedQuery:
+    """Two queries: what the first makes the second reads (S13)."""
+    first = draw(queries(schema, replace(features, returns=False, composition=False)))
+    found = variables(name_events(first.tree.pattern))
+    scope = complete(found, Scope(columns_of(schema)))
+    sorts = draw(st.lists(st.sampled_from(list(RESULTS)), min_size=1, max_size=2))
+    returns = tuple(Return(draw(expressions(scope, sort, 1)), f"r{k}") for k, sort in enumerate(sorts))
+    made = pa.schema(
+        [(TIME, schema.field(TIME).type), (KEY, pa.int64()), (TYPE, pa.string())]
+        + [(item.name, RESULTS[sort]) for item, sort in zip(returns, sorts, strict=True)]
+    )
+    returns = (Return(_key(found), KEY), *returns)
+    then = draw(queries(made, features, event_types=("Made",)))
+    both = (replace(first.tree, returns=returns, into="Made"), replace(then.tree, source="Made"))
+    return GeneratedQuery(Program(both), OPTIONS)
+
+
+def _key(found: Sequence[Variable]) -> ex.Expression:
+    one = next(v for v in found if not v.negated)
+    return ex.Attribute(one.name, ex.Index.FIRST if one.array else ex.Index.ONE, KEY)
+
+
+def is_demanding(query: Query) -> bool:
+    """Whether it may have a match for every subset of the events: such a one is best given few of them."""
+    return any(isinstance(node, Repeat) for node in walk(query.pattern))

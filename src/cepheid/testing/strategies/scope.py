@@ -1,0 +1,123 @@
+"""What an expression may mention where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.pattern.expressions import Index
+from cepheid.testing.strategies.schemas import TIME
+from cepheid.testing.strategies.sorts import Sort, sort_of
+from cepheid.testing.strategies.values import DAY, MOMENT
+from cepheid.testing.strategies.variables import Variable
+
+Reference = tuple[str, Index]
+
+
+def same(value: Any) -> Any:
+    """The user function of the generated queries: what comes in goes out."""
+    return value
+
+
+PARAMETERS: Mapping[str, tuple[Sort, Any]] = {
+    "Limit": (Sort.INT, 2),
+    "Ratio": (Sort.FLOAT, 0.5),
+    "Price": (Sort.DECIMAL, Decimal("1.25")),
+    "Word": (Sort.STRING, "a"),
+    "Flag": (Sort.BOOL, True),
+    "Day": (Sort.DATE, DAY),
+    "Moment": (Sort.LOCAL, MOMENT),
+    "Pause": (Sort.DURATION, timedelta(seconds=1)),
+}
+"""Values that the generated queries are made with, by name."""
+
+SETS: Mapping[str, tuple[Sort, Any]] = {
+    "Few": (Sort.INT, [1, 2]),
+    "Hi-Tech": (Sort.STRING, {"a", "ab"}),
+    "Days": (Sort.DATE, (DAY,)),
+}
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {"Same": same}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What can be read: columns by sort, single events, ranges for aggregates, lengths, parameters."""
+
+    columns: Mapping[Sort, tuple[str, ...]]
+    attributes: tuple[Reference, ...] = ()
+    ranges: tuple[Reference, ...] = ()
+    lengths: tuple[str, ...] = ()
+    bare: bool = False  # attributes of the only event may stand without its variable
+    parameters: bool = False
+
+    def within(self, reference: Reference) -> Scope:
+        """Inside an aggregate: only the events that it runs over."""
+        return replace(self, attributes=(reference,), ranges=(), lengths=(), bare=False)
+
+    def and_(self, attributes: Sequence[Reference]) -> Scope:
+        """With some events more."""
+        return replace(self, attributes=(*self.attributes, *attributes))
+
+
+def columns_of(schema: pa.Schema, *, reads_time: bool = True) -> Mapping[Sort, tuple[str, ...]]:
+    """The columns that expressions can compute with."""
+    found: dict[Sort, tuple[str, ...]] = {}
+    for field in schema:
+        sort = sort_of(field.type)
+        if sort is not None and (reads_time or field.name != TIME):
+            found[sort] = (*found.get(sort, ()), field.name)
+    return found
+
+
+def complete(variables: Sequence[Variable], scope: Scope) -> Scope:
+    """HAVING and RETURN: all is bound. `a[1]`, `a[a.LEN]`, `a.LEN` and aggregates of the arrays."""
+    positive = [v for v in variables if not v.negated]
+    arrays = [v.name for v in positive if v.array]
+    ones = [(v.name, Index.ONE) for v in positive if not v.array]
+    return replace(
+        scope,
+        attributes=(*ones, *((name, index) for name in arrays for index in (Index.FIRST, Index.LAST))),
+        ranges=tuple((name, Index.EACH) for name in arrays),
+        lengths=tuple(arrays),
+    )
+
+
+def settled(variables: Sequence[Variable], scope: Scope, whole: Mapping[int, Variable]) -> Scope:
+    """A conjunct of WHERE without iteration: it is tested when the last of what it mentions is bound (S5).
+
+    Of the variables of an outermost repetition either one is used as a whole (`whole` says which, by the
+    repetition) or all by their first events: two wholes in a repeated group are never known together.
+    """
+    firsts = [v for v in variables if v.array and v.loops[0] not in whole]
+    wholes = [v.name for v in whole.values()]
+    return replace(
+        scope,
+        attributes=(
+            *((v.name, Index.ONE) for v in variables if not v.array and not v.negated),
+            *((v.name, Index.FIRST) for v in firsts),
+            *((name, index) for name in wholes for index in (Index.FIRST, Index.LAST)),
+        ),
+        ranges=tuple((name, Index.EACH) for name in wholes),
+        lengths=tuple(wholes),
+    )
+
+
+def earlier(variable: Variable, variables: Sequence[Variable]) -> list[Reference]:
+    """The events that a condition on each event of an array may compare it with: bound before in every match."""
+    found: list[Reference] = []
+    for other in variables:
+        if other.name not in variable.before:
+            continue
+        if not other.array:
+            found.append((other.name, Index.ONE))
+        elif other.loops[0] not in variable.loops[:1]:
+            found += [(other.name, Index.FIRST), (other.name, Index.LAST)]
+        elif not other.indexed and other.loops == variable.loops[: len(other.loops)]:
+            found.append((other.name, Index.ONE))  # of the same turn of the group
+    return found

@@ -1,0 +1,69 @@
+"""Streams: ties, NULLs, equal rows, disorder, and none at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, timedelta
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from cepheid.testing.strategies.schemas import TIME, TYPE
+from cepheid.testing.strategies.sorts import Sort, sort_of
+from cepheid.testing.strategies.values import DAY, MOMENT, values
+
+EVENT_TYPES = ("A", "B", "C")
+LONGEST = 12
+"""Times lie within so many ticks, so that windows of fewer matter."""
+
+
+def moment(arrow: pa.DataType, ticks: int) -> Any:
+    """A value of a time column, so many ticks after the first possible one."""
+    match sort_of(arrow):
+        case Sort.INT:
+            return ticks
+        case Sort.DATE:
+            return DAY + timedelta(days=ticks)
+        case Sort.LOCAL:
+            return MOMENT + timedelta(milliseconds=ticks)
+        case Sort.ZONED:
+            return (MOMENT + timedelta(milliseconds=ticks)).replace(tzinfo=UTC)
+    raise TypeError(f"{arrow} is no type of a time column")
+
+
+@st.composite
+def rows(draw: st.DrawFn, schema: pa.Schema, event_types: Sequence[str] = EVENT_TYPES) -> dict[str, Any]:
+    """An event as a dict. Attributes are NULL now and then, and so is the type, rarely."""
+    row: dict[str, Any] = {}
+    for field in schema:
+        if field.name == TIME:
+            row[TIME] = moment(field.type, draw(st.integers(0, LONGEST)))
+        elif field.name == TYPE:
+            kind = draw(st.integers(0, 30))
+            row[TYPE] = None if kind == 30 else event_types[kind % len(event_types)]
+        else:
+            row[field.name] = draw(values(field.type)) if draw(st.integers(0, 6)) < 6 else None
+    return row
+
+
+@st.composite
+def streams(
+    draw: st.DrawFn,
+    schema: pa.Schema,
+    *,
+    event_types: Sequence[str] = EVENT_TYPES,
+    min_size: int = 0,
+    max_size: int = 8,
+) -> pa.Table:
+    """Tables of events in no order: times tie, rows repeat, values are missing, there may be no event."""
+    found: list[dict[str, Any]] = []
+    for _ in range(draw(st.integers(min_size, max_size))):
+        again = draw(st.integers(0, 7)) if found else 0
+        if again == 7:
+            found.append(draw(st.sampled_from(found)))
+        elif again == 6:  # the same event at another time
+            found.append({**draw(st.sampled_from(found)), TIME: draw(rows(schema, event_types))[TIME]})
+        else:
+            found.append(draw(rows(schema, event_types)))
+    return pa.Table.from_pylist(found, schema=schema)

@@ -1,0 +1,78 @@
+"""Writes expressions by drawing: what it may mention comes from a scope, what it may be from tables of makers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from hypothesis import strategies as st
+
+from cepheid.pattern import expressions as ex
+from cepheid.testing.strategies.literals import literals
+from cepheid.testing.strategies.scope import PARAMETERS, Scope
+from cepheid.testing.strategies.sorts import Sort
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Draws expressions of a sort. `depth`: how many operators may still be nested."""
+
+    draw: st.DrawFn
+    scope: Scope
+    makers: Mapping[Sort, Sequence[Callable[[Writer, Sort], ex.Expression]]]
+    depth: int
+
+    def one_of(self, items: Sequence[T]) -> T:
+        """One of some, the first being the simplest."""
+        return self.draw(st.sampled_from(items))
+
+    def chance(self, one_in: int) -> bool:
+        """Whether something rare happens."""
+        return self.draw(st.integers(1, one_in)) == one_in
+
+    def value(self, sort: Sort) -> ex.Expression:
+        """An expression of a sort."""
+        if self.depth == 0 or self.chance(2):
+            return self.leaf(sort)
+        inner = replace(self, depth=self.depth - 1)
+        return self.one_of(self.makers[sort])(inner, sort)
+
+    def reading(self, sort: Sort) -> ex.Expression:
+        """An expression that reads an event, if any has a column of the sort."""
+        found = list(self.attributes(sort))
+        return self.one_of(found) if found and not self.chance(3) else self.value(sort)
+
+    def leaf(self, sort: Sort) -> ex.Expression:
+        """A constant, a parameter, a length or an attribute."""
+        found = list(self.attributes(sort))
+        if found and not self.chance(3):
+            return self.one_of(found)
+        if sort is Sort.INT and self.scope.lengths and self.chance(2):
+            return ex.Length(self.one_of(self.scope.lengths))
+        named = [name for name, (kind, _) in PARAMETERS.items() if kind is sort]
+        if self.scope.parameters and named and self.chance(4):
+            return ex.Name(self.one_of(named))
+        return self.draw(literals(sort))
+
+    def attributes(self, sort: Sort) -> Iterator[ex.Expression]:
+        """All attributes of a sort in the scope."""
+        columns = self.scope.columns.get(sort, ())
+        for variable, index in self.scope.attributes:
+            yield from (ex.Attribute(variable, index, column) for column in columns)
+        if self.scope.bare:
+            yield from (ex.Name(column) for column in columns)
+
+    def sort(self) -> Sort:
+        """A sort that some column has, if any has one."""
+        return self.one_of(list(self.scope.columns) or list(Sort))
+
+    def certain(self) -> Writer:
+        """A writer of what has a known type: that of a user function is known only when it runs."""
+        return replace(self, scope=replace(self.scope, parameters=False))
+
+    def inside(self, reference: tuple[str, ex.Index]) -> Writer:
+        """A writer of what an aggregate runs over."""
+        return replace(self, scope=self.scope.within(reference), depth=min(self.depth, 1))

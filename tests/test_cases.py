@@ -1,0 +1,37 @@
+"""Every case on every execution path."""
+
+from pathlib import Path as FilePath
+
+import pytest
+
+from cepheid.testing import PATHS, Case, Path, complete_cases, find_failure, read_cases
+
+CASES = FilePath(__file__).parent / "cases"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "case" not in metafunc.fixturenames:
+        return
+    if metafunc.config.getoption("--complete"):
+        complete_cases(CASES)
+    metafunc.parametrize(
+        ("case", "path"),
+        [
+            pytest.param(case, path, id=f"{FilePath(case.file).stem}::{case.title}[{path.name}]")
+            for case in read_cases(CASES)
+            for path in PATHS
+        ],
+    )
+
+
+def test_case(case: Case, path: Path) -> None:
+    failure = find_failure(case, path)
+    if failure:
+        pytest.fail(failure, pytrace=False)
+    if path.name in case.not_on:
+        pytest.xfail(case.not_on[path.name])
+
+
+def test_that_cases_declare_only_paths_that_exist() -> None:
+    declared = {name for case in read_cases(CASES) for name in case.not_on}
+    assert declared - {path.name for path in PATHS} == set()
