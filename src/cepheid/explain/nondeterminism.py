@@ -61,8 +61,7 @@ def bound(query: Analysed) -> str:
     found = splits(query)
     if any(split.bound == "exponential" for split in found):
         return "exponential in W: a skip-till-any Kleene closure matches subsets of the window"
-    states = {split.state for split in found}
-    power = 1 + len(states)
-    if power == 1:
-        return "W: at most one run per starting event"
-    return f"W^{power}: polynomial, W starting events and {len(states)} state{'s' * (len(states) > 1)} where runs split"
+    states = len({split.state for split in found})
+    if not states:
+        return "at most W, one for each starting event"
+    return f"at most W^{1 + states}: W starting events, {states} state{'s' * (states > 1)} where runs split"

@@ -146,10 +146,7 @@ def _(node: ex.Call) -> Level:
 
 @_print.register
 def _(node: ex.Minus) -> Level:
-    # A space keeps --x from being read as a comment; parentheses keep -(1) from being read as the literal -1.
-    inner = _wrap(node.operand, PRIMARY if isinstance(node.operand, ex.Literal) else UNARY)
-    if isinstance(node.operand, ex.Literal) and not inner.startswith("("):
-        inner = f"({inner})"
+    inner = _wrap(node.operand, UNARY)  # a space keeps --x from being read as a comment
     return Level(f"-{' ' if inner.startswith('-') else ''}{inner}", UNARY)
 
 

@@ -144,6 +144,8 @@ class Typer:
             known = next((t for t in (first, second) if t.kind not in (Kind.ANY, Kind.NULL)), first)
             if known.kind in NUMERIC or known.kind in (Kind.ANY, Kind.NULL):
                 return checked, ANY if Kind.ANY in kinds else (FLOAT if node.operator == "/" else known)
+            if known.kind in (Kind.TIMESTAMP, Kind.DURATION) and Kind.NULL in kinds and node.operator in "+-":
+                return checked, known
         if first.kind in NUMERIC and second.kind in NUMERIC:
             return checked, _arithmetic(node.operator, first, second)
         return checked, self.time_arithmetic(node, first, second)
