@@ -57,7 +57,7 @@ class QueryBuilder(ExpressionBuilder):
         for changes, span in clauses:
             for key in changes:
                 if key in found and key in _CLAUSES:
-                    remedy = "keep one of the two; conditions are joined with AND"
+                    remedy = "keep one of the two" + ("; conditions are joined with AND" * (key == "where"))
                     raise ParseError("CEP106", f"a second {_CLAUSES[key]} clause", remedy, span)
             found |= changes
         return with_lengths(Query(pattern=pattern, source=source, span=self.span(meta), **found))
@@ -111,10 +111,11 @@ class QueryBuilder(ExpressionBuilder):
         name, is_array = variable or (None, False)
         repeated = isinstance(times, tuple)
         if is_array and not repeated:
+            single = f"{names[0]}{times or ''} {name}"
             raise PatternError(
                 "CEP208",
                 f"{name}[] is an array, but its component is a single event",
-                f"write {names[0]}+ {name}[] for a Kleene closure, or {names[0]} {name}",
+                f"write {names[0]}+ {name}[] for a Kleene closure, or {single}",
                 self.span(meta),
             )
         return self.quantified(Event(tuple(names), name, span=self.span(meta)), times, meta)

@@ -10,10 +10,10 @@ from typing import Any
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken, VisitError
 
-from cepheid.errors import CepheidError, ParseError, Span, nearest
+from cepheid.errors import CepheidError, ParseError, Span, did_you_mean, nearest
 from cepheid.language.builder import QueryBuilder
 from cepheid.pattern.expressions import Expression
-from cepheid.pattern.tree import Pattern, Program, Query
+from cepheid.pattern.tree import Pattern, Program, Query, Strategy
 from cepheid.pattern.walk import MAX_DEPTH, depth
 
 # How a terminal of the grammar is called in an error.
@@ -120,11 +120,22 @@ def _syntax_error(text: str, error: UnexpectedInput) -> ParseError:
         if text.startswith("/*", start):
             return ParseError("CEP103", "the comment is not closed", "close it with */", Span(text, start, start + 2))
         span = Span(text, start, token.end_pos or 0)
+        called = re.search(r"([\w-]+)\s*(\([^(){}]*\))?\s*\Z", text[:start])
+        if token == "{" and called and called[1]:
+            remedy = did_you_mean(called[1], [strategy.value for strategy in Strategy], "strategies")
+            place = Span(text, called.start(1), called.end(1))
+            return ParseError("CEP101", f"'{called[1]}' is no strategy", remedy, place)
+        if token.upper() == "INTO":
+            return ParseError("CEP101", "INTO without RETURN", "write RETURN a.x AS x INTO Name", span)
         return ParseError("CEP101", f"'{token}' can't stand here", _expected(error, str(token)), span)
     if isinstance(error, UnexpectedCharacters):
         position: Any = error.pos_in_stream  # lark declares None, and always sets it
         start = int(position)
         rest = text[start:]
+        if rest.startswith("``"):
+            return ParseError(
+                "CEP103", "the name is empty", "write a name between the quotes", Span(text, start, start + 2)
+            )
         if rest[0] in "'\"‘“`":
             return ParseError("CEP103", "the quote is not closed", "close it", Span(text, start, start + 1))
         word = next((w for w in [rest.split()[0]] if w.isidentifier()), rest[0])

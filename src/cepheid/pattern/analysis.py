@@ -52,7 +52,8 @@ def analyse(query: Query, params: Params, roles: Roles) -> Analysed:
     found = {c.variable: c for c in components(pattern)}
     _check_types(found, roles)
     only = next(iter(found.values())) if len(found) == 1 else None
-    query = resolve_names(replace(query, pattern=pattern), params, only.variable if only and not only.array else None)
+    single = only.variable if only is not None and not only.array else None
+    query = resolve_names(replace(query, pattern=pattern), params, found, single)
     query = replace(
         query,
         where=tuple(canonical(c, found) for w in query.where for c in conjuncts(w)),
@@ -118,7 +119,7 @@ def check_flow(program: Program) -> tuple[str | None, ...]:
     made: dict[str, Query] = {}
     base: str | None = None
     sources: list[str | None] = []
-    for query in program.queries:
+    for number, query in enumerate(program.queries):
         source = query.source
         if source is None or source in made:
             if source is not None:
@@ -130,9 +131,11 @@ def check_flow(program: Program) -> tuple[str | None, ...]:
             if source in later:
                 remedy = "put the query that makes it first"
                 raise PatternError("CEP214", f"'{source}' is read before it is made", remedy, query.span)
-            if close.startswith("did") or base not in (None, source):
+            # The first query names the events; a name that comes later and that nothing makes is a slip.
+            if source != base and (number > 0 or close.startswith("did")):
                 message = f"no query of the program makes '{source}'"
-                raise PatternError("CEP214", message, close if later else f"the events are '{base}'", query.span)
+                remedy = close if later or base is None else f"the events are '{base}'"
+                raise PatternError("CEP214", message, remedy, query.span)
             base = source
             sources.append(None)
         if query.into is not None:

@@ -122,7 +122,7 @@ def check_same_values(node: ex.Expression, *, top: bool) -> None:
     if isinstance(node, ex.SameValue):
         if top:
             return
-        remedy = "move it out: [attr] AND (…); or compare the attributes: a.x = b.x"
+        remedy = f"write WHERE [{node.attribute}] AND …; or compare the attributes: a.x = b.x"
         raise PatternError("CEP210", f"[{node.attribute}] can only be joined with AND in WHERE", remedy, node.span)
     for child in children(node):
         check_same_values(child, top=False)
@@ -170,7 +170,8 @@ def check_output(query: Query, components: Components) -> None:
     names = [r.name for r in query.returns]
     twice = output_names(names if query.returns else [c.variable for c in components.values() if not c.negated])
     if twice is not None:
-        place = next((r.span for r in reversed(query.returns) if r.name == twice), query.pattern.span)
+        found = [r.span for r in query.returns if r.name == twice]
+        place = found[-1] if found else components[twice].span
         reserved = twice in (START, END)
         message = f"'{twice}' is a column of every match" if reserved else f"two columns are named '{twice}'"
         raise PatternError("CEP212", message, "rename it with AS" if query.returns else "rename the variable", place)

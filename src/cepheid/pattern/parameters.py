@@ -11,7 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from math import ceil, inf
 
-from cepheid.errors import BindError, PatternError, Span, did_you_mean
+from cepheid.errors import BindError, PatternError, Span, nearest
 from cepheid.pattern import types
 from cepheid.pattern.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions import Attribute, Expression, In, Index, InSet, Literal, Name
@@ -90,7 +90,7 @@ def _shown(value: object) -> str:
     return f"{type(value).__name__} {text if len(text) <= 40 else text[:40] + '…'}"
 
 
-def resolve_names(query: Query, params: Params, single: str | None) -> Query:
+def resolve_names(query: Query, params: Params, variables: Collection[str], single: str | None) -> Query:
     """Put in the parameters. `single`: the variable whose attributes may stand without it."""
 
     def change(node: Expression) -> Expression:
@@ -100,9 +100,12 @@ def resolve_names(query: Query, params: Params, single: str | None) -> Query:
             return node
         if node.name in params:
             return literal(_one_value(node, params), node.span, node.name)
+        if node.name in variables:
+            remedy = f"name one of its attributes: {node.name}.x"
+            raise PatternError("CEP218", f"'{node.name}' is an event, not a value", remedy, node.span)
         if single is not None:
             return Attribute(single, Index.ONE, node.name, span=node.span)
-        raise _unknown(node.name, node.span, params)
+        raise _unknown(node.name, node.span, params, f", or write the variable in front of an attribute: a.{node.name}")
 
     return replace(
         query,
@@ -113,9 +116,9 @@ def resolve_names(query: Query, params: Params, single: str | None) -> Query:
     )
 
 
-def _unknown(name: str, span: Span | None, params: Params) -> BindError:
-    close = did_you_mean(name, params, "parameters")
-    remedy = f"pass params={{'{name}': …}}, or write the variable in front of an attribute: a.{name} ({close})"
+def _unknown(name: str, span: Span | None, params: Params, other: str = "") -> BindError:
+    close = nearest(name, params)
+    remedy = f"did you mean '{close}'?" if close is not None else f"pass params={{'{name}': …}}{other}"
     return BindError("CEP304", f"unknown parameter '{name}'", remedy, span)
 
 

@@ -33,7 +33,7 @@ class Type:
     arrow: pa.DataType
 
     def __str__(self) -> str:
-        return str(self.arrow) if self.kind is not Kind.ANY else "any"
+        return str(plain(self)) if self.kind is not Kind.ANY else "any"
 
 
 INT = Type(Kind.INT, pa.int64())

@@ -66,9 +66,15 @@ class Typer:
     def _(self, node: ex.Attribute) -> Typed:
         columns = self.schema.columns
         if node.name not in columns:
-            remedy = did_you_mean(node.name, columns, "columns")
-            raise BindError("CEP301", f"unknown column '{node.name}'", remedy, node.span)
+            raise BindError("CEP301", f"unknown column '{node.name}'", self.column_remedy(node), node.span)
         return node, columns[node.name]
+
+    def column_remedy(self, node: ex.Attribute) -> str:
+        if node.name.upper() == "LEN":
+            return f"LEN is the length of a Kleene variable; {node.variable} is a single event"
+        remedy = did_you_mean(node.name, self.schema.columns, "columns")
+        bare = node.span is not None and "." not in node.span.excerpt and not remedy.startswith("did")
+        return f"{remedy}; or, for a parameter, pass params={{'{node.name}': …}}" if bare else remedy
 
     @check.register
     def _(self, node: ex.Rows) -> Typed:
@@ -126,7 +132,7 @@ class Typer:
         count, most = len(node.arguments), len(function.parameters)
         if count < function.least or (count > most and not function.variadic):
             takes = f"{function.least}" if function.least == most else f"{function.least} to {most}"
-            takes += " or more" if function.variadic else ""
+            takes = f"{function.least} or more" if function.variadic else takes
             raise BindError("CEP306", f"{node.function} got {count} arguments", f"it takes {takes}", node.span)
 
     @check.register
@@ -269,7 +275,8 @@ class Typer:
         for pair in pairs[1:]:
             (_, other), (first, second) = self.adapt(node, (ex.Literal(None, common), common), pair)
             if not _comparable(first, second) and first != second:
-                raise _mismatch(node, first, second, pairs[0][0], pair[0])
+                remedy = "give all of them one type"
+                raise BindError("CEP305", f"results of {_a(first)} and of {_a(second)}", remedy, node.span)
             expressions.append(other)
             common = _common(first, second)
         return expressions, common
@@ -297,6 +304,8 @@ def _a(type_: Type) -> str:
 
 def _mismatch(node: ex.Expression, first: Type, second: Type, left: ex.Expression, right: ex.Expression) -> BindError:
     remedy = "compare values of the same kind"
+    if {first.kind, second.kind} == {Kind.INT, Kind.DURATION}:
+        remedy = "an integer has no unit: write the duration as a number, or make the column a timestamp"
     for constant, type_ in ((left, second), (right, first)):
         if isinstance(constant, ex.Literal) and constant.type.kind is Kind.STRING and type_.kind is not Kind.STRING:
             remedy = f"'{constant.value}' can't be read as {type_.kind.value}: write a value of that type"

@@ -79,17 +79,33 @@ class Compiler:
 
         return tolerant
 
-    @singledispatchmethod
     def compile(self, node: ex.Expression) -> Evaluator:
-        """The function of a node."""
+        """The function of a node. What a user function gives is checked only now, so errors get their place here."""
+        evaluate = self.function(node)
+        if not self.query.functions:
+            return evaluate
+
+        def located(bindings: Bindings) -> Value:
+            try:
+                return evaluate(bindings)
+            except EvaluationError as error:
+                if error.span is not None:
+                    raise
+                raise EvaluationError(error.code, error.message, error.remedy, node.span) from error
+
+        return located
+
+    @singledispatchmethod
+    def function(self, node: ex.Expression) -> Evaluator:
+        """The function of each kind of node."""
         raise TypeError(f"no meaning for {type(node).__name__}")
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Literal) -> Evaluator:
         value = node.value
         return lambda _: value
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Attribute) -> Evaluator:
         variable, name = node.variable, node.name
         at = {ex.Index.FIRST: 0, ex.Index.PREVIOUS: -2}.get(node.index, -1)
@@ -114,12 +130,12 @@ class Compiler:
 
         return read
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Length) -> Evaluator:
         variable = node.variable
         return lambda bindings: len(bindings.get(variable, ()))
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Aggregate) -> Evaluator:
         use = uses(node.argument)[0]  # all of them run over the same events
         variable, index = use.variable, use.index
@@ -139,11 +155,11 @@ class Compiler:
 
         return evaluate
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Rows) -> Evaluator:
         return lambda _: True  # each event counts
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Call) -> Evaluator:
         arguments = [self.compile(argument) for argument in node.arguments]
         if node.function in self.query.functions:
@@ -193,43 +209,43 @@ class Compiler:
 
         return evaluate
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Minus) -> Evaluator:
         operand = self.compile(node.operand)
         return lambda bindings: values.negate(operand(bindings))
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Arithmetic) -> Evaluator:
         left, right = self.compile(node.left), self.compile(node.right)
         operation = values.ARITHMETIC[node.operator]
         return lambda bindings: operation(left(bindings), right(bindings))
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Compare) -> Evaluator:
         left, right, operator = self.compile(node.left), self.compile(node.right), node.operator
         return self.atom(lambda bindings: values.compare(operator, left(bindings), right(bindings)))
 
-    @compile.register
+    @function.register
     def _(self, node: ex.And) -> Evaluator:
         operands = [self.logical(operand) for operand in node.operands]
         return lambda bindings: values.conjunction([operand(bindings) for operand in operands])
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Or) -> Evaluator:
         operands = [self.logical(operand) for operand in node.operands]
         return lambda bindings: values.disjunction([operand(bindings) for operand in operands])
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Not) -> Evaluator:
         operand = self.logical(node.operand)
         return lambda bindings: values.negation(operand(bindings))
 
-    @compile.register
+    @function.register
     def _(self, node: ex.IsNull) -> Evaluator:
         operand, negated = self.compile(node.operand), node.negated
         return self.atom(lambda bindings: (operand(bindings) is None) is not negated)
 
-    @compile.register
+    @function.register
     def _(self, node: ex.In) -> Evaluator:
         operand = self.compile(node.operand)
         choices = [self.compile(choice) for choice in node.choices]
@@ -241,7 +257,7 @@ class Compiler:
 
         return self.atom(evaluate)
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Between) -> Evaluator:
         operand, low, high = self.compile(node.operand), self.compile(node.low), self.compile(node.high)
 
@@ -254,7 +270,7 @@ class Compiler:
 
         return self.atom(evaluate)
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Like) -> Evaluator:
         operand, pattern = self.compile(node.operand), self.compile(node.pattern)
 
@@ -266,7 +282,7 @@ class Compiler:
 
         return self.atom(evaluate)
 
-    @compile.register
+    @function.register
     def _(self, node: ex.Case) -> Evaluator:
         arms = [(self.condition(arm.condition), self.compile(arm.result)) for arm in node.arms]
         otherwise = self.compile(node.otherwise) if node.otherwise is not None else None
