@@ -165,14 +165,15 @@ def _check_others(others: Sequence[Use], spot: Place, layout: Layout, components
             raise _no_single_event(use, f"the condition of {spot.variable}")
         if use.whole and use.variable in around:
             raise _incomplete(use)
-        if use.index is Index.ONE and components[use.variable].array:
-            inner = _loops_of(use.variable, layout)
-            if components[use.variable].indexed or inner != spot.loops[: len(inner)]:
-                raise _needs_index(use)
+        component = components[use.variable]
+        current = not component.indexed and _in_round(use.variable, spot, layout)
+        if use.index is Index.ONE and component.array and not current:
+            raise _needs_index(use)
 
 
-def _loops_of(variable: str, layout: Layout) -> tuple[int, ...]:
-    return next((spot.loops for spot in layout.places if spot.variable == variable), ())
+def _in_round(variable: str, spot: Place, layout: Layout) -> bool:
+    """Whether the current round of a group binds a variable before a place of it, so that `a.x` is one event."""
+    return any(p.loops == spot.loops[: len(p.loops)] for p in layout.places if p.variable == variable)
 
 
 def _exits(found: Sequence[Use], layout: Layout, components: Mapping[str, Component]) -> Iterator[int]:

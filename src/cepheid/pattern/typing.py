@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
 from functools import singledispatchmethod
-from zoneinfo import ZoneInfo
 
 from cepheid.errors import BindError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.components import Component
+from cepheid.pattern.constants import read_as
 from cepheid.pattern.functions import BUILT_IN, SAME, Function
-from cepheid.pattern.parameters import literal
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import (
     ANY,
@@ -288,9 +285,9 @@ class Typer:
         left_literal = isinstance(left[0], ex.Literal)
         right_literal = isinstance(right[0], ex.Literal)
         if right_literal and not left_literal:
-            right = _read_as(right, left[1])
+            right = read_as(right, left[1])
         elif left_literal and not right_literal:
-            left = _read_as(left, right[1])
+            left = read_as(left, right[1])
         return (left[0], right[0]), (left[1], right[1])
 
 
@@ -353,52 +350,3 @@ def _arithmetic(operator: str, first: Type, second: Type) -> Type:
         scales = scale_of(first), scale_of(second)
         return decimal(min(38, sum(scales) if operator == "*" else max(scales)))
     return INT
-
-
-def _read_as(constant: Typed, wanted: Type) -> Typed:
-    """A literal in the type of a column, if it can be read so exactly; else as it is."""
-    node, type_ = constant
-    assert isinstance(node, ex.Literal)
-    value = node.value
-    try:
-        if isinstance(value, str) and wanted.kind in _READERS:
-            read = _READERS[wanted.kind](value, wanted)
-            return replace(read, span=node.span), read.type
-        if type_.kind is Kind.FLOAT and wanted.kind is Kind.DECIMAL:
-            read = literal(Decimal(repr(value)))
-            return replace(read, span=node.span), read.type
-        if type_.kind is Kind.TIMESTAMP and wanted.kind is Kind.TIMESTAMP and not zone_of(type_) and zone_of(wanted):
-            assert isinstance(value, int)
-            naive = datetime.fromtimestamp(value // 10**9, tz=UTC).replace(tzinfo=None)
-            moment = literal(_in_zone(naive, wanted)).value
-            assert isinstance(moment, int)
-            moved = moment + value % 10**9
-            return replace(node, value=moved, type=timestamp("UTC")), timestamp("UTC")
-    except (ValueError, InvalidOperation, OverflowError, BindError):
-        pass
-    return constant
-
-
-def _in_zone(naive: datetime, wanted: Type) -> datetime:
-    zone = zone_of(wanted)
-    return naive.replace(tzinfo=ZoneInfo(zone) if zone else None)
-
-
-def _read_timestamp(text: str, wanted: Type) -> ex.Literal:
-    moment = datetime.fromisoformat(text)
-    if zone_of(wanted) and moment.tzinfo is None:
-        moment = _in_zone(moment, wanted)
-    return literal(moment)
-
-
-def _read_finite(text: str, _: Type) -> ex.Literal:
-    return literal(float(text))
-
-
-_READERS: dict[Kind, Callable[[str, Type], ex.Literal]] = {
-    Kind.INT: lambda text, _: literal(int(text)),
-    Kind.FLOAT: _read_finite,
-    Kind.DECIMAL: lambda text, _: literal(Decimal(text)),
-    Kind.DATE: lambda text, _: literal(date.fromisoformat(text)),
-    Kind.TIMESTAMP: _read_timestamp,
-}
