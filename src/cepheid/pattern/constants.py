@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
-from zoneinfo import ZoneInfo
 
 from cepheid.errors import BindError
 from cepheid.pattern.expressions import Expression, Literal
 from cepheid.pattern.parameters import literal
-from cepheid.pattern.types import Kind, Type, timestamp, zone_of
+from cepheid.pattern.types import Kind, Type, time_zone, timestamp, zone_of
 
 
 def read_as(constant: tuple[Expression, Type], wanted: Type) -> tuple[Expression, Type]:
@@ -40,7 +39,7 @@ def read_as(constant: tuple[Expression, Type], wanted: Type) -> tuple[Expression
 
 def _in_zone(naive: datetime, wanted: Type) -> datetime:
     zone = zone_of(wanted)
-    return naive.replace(tzinfo=ZoneInfo(zone) if zone else None)
+    return naive.replace(tzinfo=time_zone(zone) if zone else None)
 
 
 def _read_timestamp(text: str, wanted: Type) -> Literal:

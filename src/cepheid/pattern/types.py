@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, tzinfo
 from enum import Enum
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
+
+from cepheid.errors import BindError
 
 
 class Kind(Enum):
@@ -105,6 +109,25 @@ def scale_of(type_: Type) -> int:
     """The digits after the point of a decimal; zero for integers."""
     arrow = plain(type_)
     return arrow.scale if pa.types.is_decimal(arrow) else 0
+
+
+def time_zone(name: str) -> tzinfo:
+    """A zone as Arrow names it: `Europe/Paris`, `+02:00`.
+
+    >>> str(time_zone("+02:00"))
+    'UTC+02:00'
+    """
+    try:
+        return ZoneInfo(name)
+    except (ValueError, ZoneInfoNotFoundError):
+        pass
+    try:
+        found = datetime.strptime(name, "%z").tzinfo
+        assert found is not None
+        return found
+    except ValueError:
+        remedy = "cast the column to a zone that this machine knows, such as UTC"
+        raise BindError("CEP311", f"unknown time zone '{name}'", remedy) from None
 
 
 def zone_of(type_: Type) -> str | None:

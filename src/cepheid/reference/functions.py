@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
-from zoneinfo import ZoneInfo
 
+from cepheid.pattern.types import time_zone
 from cepheid.reference import values
 from cepheid.reference.values import Value
 
@@ -128,7 +128,7 @@ def _fits(text: str, at: int, piece: Sequence[str | None]) -> bool:
 def moment(nanoseconds: int, zone: str | None) -> datetime:
     """A timestamp as the clock on the wall shows it."""
     utc = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=nanoseconds // 1000)
-    return utc.astimezone(ZoneInfo(zone)) if zone else utc
+    return utc.astimezone(time_zone(zone)) if zone else utc
 
 
 # Functions that see NULL; all others are NULL when an argument is.
