@@ -11,7 +11,7 @@ STAMP := .venv/.installed
 .PHONY: demo test test-long lint format lock clean help java
 
 demo: $(STAMP) java ## Set up, then find the shoplifters in a day of a store's readings
-	$(BIN)/cepheid match src/cepheid/demo/shoplifting.sase src/cepheid/demo/readings.csv
+	$(BIN)/cepheid match src/cepheid/demo/shoplifting.sase src/cepheid/demo/readings.csv --format table
 
 test: $(STAMP) java lint ## Set up, then lint, check types and import contracts, and run the tests
 	$(BIN)/pytest

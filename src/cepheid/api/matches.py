@@ -110,7 +110,7 @@ class Matches:
         """A dict per match: `match_start`, `match_end`, and the variables or the RETURN columns."""
         try:
             return [dict(row) for row in self.to_arrow().to_pylist()]
-        except ValueError as error:  # Python's datetime ends at microseconds, pandas' does not
+        except ValueError as error:  # Python's datetime ends at microseconds and at the year 9999, pandas' does not
             raise UsageError("CEP602", str(error), "pip install 'cepheid[pandas]', or use to_arrow()") from None
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -154,6 +154,6 @@ def _returned(result: Result, values: list[Any]) -> pa.Array:
         if kind is Kind.DATE:
             return pa.array(values, pa.int32()).cast(pa.date32()).cast(arrow)
         return pa.array(values, arrow)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError) as error:
         remedy = "return values of one type, within the range of that type"
         raise EvaluationError("CEP502", f"column '{result.name}' can't be made: {error}", remedy) from None

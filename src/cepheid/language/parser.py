@@ -68,6 +68,10 @@ def parse(text: str) -> Program:
     """
     if not text.strip().strip(";"):
         raise ParseError("CEP108", "the query is empty", "write PATTERN SEQ(Shelf a, Exit b) …", Span(text, 0, 0))
+    for position, character in enumerate(text):
+        if "\ud800" <= character <= "\udfff":
+            place = Span(text, position, position + 1)
+            raise ParseError("CEP112", "half of a surrogate pair is no text", "write the character itself", place)
     _check_nesting(text)
     try:
         tree = _grammar().parse(text)

@@ -53,6 +53,11 @@ def _plain(value: object) -> object:
     return value
 
 
+def _is_text(value: str) -> bool:
+    """Half of a surrogate pair is no text, and Arrow can't hold it."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
+
+
 def _literal(value: object, span: Span | None) -> Literal | None:
     match value:
         case None:
@@ -63,7 +68,7 @@ def _literal(value: object, span: Span | None) -> Literal | None:
             return Literal(int(value), types.INT, span=span)
         case float():
             return Literal(float(value), types.FLOAT, span=span)
-        case str():
+        case str() if _is_text(value):
             return Literal(str.__str__(value), types.STRING, span=span)
         case Decimal() if value.is_finite() and (digits := max(0, -int(value.as_tuple().exponent))) <= 38:
             return Literal(value, types.decimal(digits), span=span)

@@ -1,0 +1,5 @@
+"""The command line: the only room that prints, and the only one that knows click and rich."""
+
+from cepheid.cli.group import main
+
+__all__ = ["main"]

@@ -1,0 +1,44 @@
+"""`cepheid check`: whether a query is right, in itself and for the events."""
+
+from __future__ import annotations
+
+import click
+
+from cepheid.cli.errors import EXIT_CODES, printable
+from cepheid.cli.events import read_events
+from cepheid.cli.options import Settings, query_options
+from cepheid.cli.query import read_query
+from cepheid.cli.spelling import warn_misspelt_types
+from cepheid.language import parse
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("query")
+@click.option("--schema", metavar="EVENTS", help="Events whose columns and types the query is checked against.")
+@query_options
+def check(settings: Settings, query: str, schema: str | None) -> None:
+    """Check QUERY without running it.
+
+    Without --schema: is it a query, and does it mean something? With --schema also: do the events have the columns,
+    are their types right, and is a type of the query the misspelt one of an event? The columns of a match are listed.
+
+    \b
+    Examples:
+      cepheid check thefts.sase
+      cepheid check thefts.sase --schema readings.csv
+      cepheid check "PATTERN SEQ(Shelf a, Exit b) WITHIN T" --param "T=1 hour"
+    """
+    if query == schema == "-":
+        raise click.UsageError("QUERY and EVENTS can't both be read from stdin")
+    source = read_query(query)
+    program = parse(source.text)
+    prepared = settings.query(program)
+    if schema is None:
+        click.echo(f"{source.name}: ok")
+        return
+    events = read_events(schema, settings.type)
+    columns = prepared.schema(events.schema)
+    warn_misspelt_types(program, events, settings.type)
+    click.echo(f"{source.name}: ok, a match has the columns")
+    for column in columns:
+        click.echo(f"  {printable(column.name)}: {printable(str(column.type))}")

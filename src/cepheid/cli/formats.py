@@ -1,0 +1,35 @@
+"""The formats of files, by the endings of their names or by their first bytes."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Format(Enum):
+    """How a file holds its rows."""
+
+    PARQUET = "Parquet"
+    CSV = "CSV"
+    JSON_LINES = "JSON lines"
+    JSON = "JSON"
+
+
+FORMATS = {
+    ".parquet": Format.PARQUET,
+    ".csv": Format.CSV,
+    ".jsonl": Format.JSON_LINES,
+    ".ndjson": Format.JSON_LINES,
+    ".json": Format.JSON,
+}
+
+
+def sniff(data: bytes) -> Format:
+    """The format of what has no telling name.
+
+    >>> sniff(b'{"ts": 1}'), sniff(b"ts,type")
+    (<Format.JSON_LINES: 'JSON lines'>, <Format.CSV: 'CSV'>)
+    """
+    if data.startswith(b"PAR1"):
+        return Format.PARQUET
+    first = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    return {b"{": Format.JSON_LINES, b"[": Format.JSON}.get(first, Format.CSV)

@@ -1,0 +1,67 @@
+"""The command `cepheid`: its commands, and how every failure ends."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+import cepheid
+from cepheid.cli.check import check
+from cepheid.cli.errors import EXIT_CODES, EXIT_FILE, EXIT_INTERRUPTED, FileError, exit_code, report, warnings_as_lines
+from cepheid.cli.explain import explain
+from cepheid.cli.fmt import fmt
+from cepheid.cli.match import match
+from cepheid.cli.streams import silence_stdout, tolerate_narrow_encoding
+from cepheid.errors import CepheidError
+
+
+class Commands(click.Group):
+    """A group whose commands end with a documented exit code, never with a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; what it raises becomes a message on stderr."""
+        tolerate_narrow_encoding()
+        try:
+            with warnings_as_lines():
+                result = super().invoke(ctx)
+                sys.stdout.flush()
+                return result
+        except CepheidError as error:
+            report(error)
+            ctx.exit(exit_code(error))
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            ctx.exit(EXIT_INTERRUPTED)
+        except BrokenPipeError:  # `| head` has seen enough
+            silence_stdout()
+            ctx.exit(0)
+        except OSError as error:  # files are guarded where they are opened: what is left is a standard stream
+            silence_stdout()
+            report(FileError.of("write", "to stdout", error))
+            ctx.exit(EXIT_FILE)
+
+
+@click.group(
+    cls=Commands,
+    commands=[match, check, explain, fmt],
+    epilog=EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(cepheid.__version__, prog_name="cepheid", message="%(prog)s %(version)s")
+def main() -> None:
+    """Find patterns in streams of events with SASE and SASE+ queries.
+
+    QUERY is a file or the text itself; `-` reads it from stdin. EVENTS is a file of Parquet, CSV or JSON lines, a
+    directory of Parquet files, or `-` for stdin.
+
+    \b
+    Examples:
+      cepheid match thefts.sase readings.csv
+      cepheid match "PATTERN SEQ(Shelf a, Exit b) WHERE [tag_id] WITHIN 1 hour" readings.parquet
+      cepheid match thefts.sase readings.csv | jq .a.tag_id
+      cepheid check thefts.sase --schema readings.csv
+      cepheid explain thefts.sase
+      cepheid fmt --write thefts.sase
+    """

@@ -1,0 +1,67 @@
+"""QUERY: a file, a text, or stdin."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from cepheid.cli.errors import FileError
+from cepheid.cli.formats import FORMATS
+from cepheid.cli.streams import read_stdin
+from cepheid.errors import ParseError
+
+_QUERY_ENDINGS = (".sase", ".sql", ".txt", ".cep", ".query")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryText:
+    """The text of a query, the file that it is from, if any, and how to call it."""
+
+    text: str
+    name: str
+    path: Path | None = None
+
+
+def read_query(argument: str) -> QueryText:
+    """Read the QUERY argument.
+
+    >>> read_query("PATTERN SEQ(A a, B b)").name
+    'the query'
+    """
+    if argument == "-":
+        return QueryText(_decode(read_stdin(), "stdin"), "stdin")
+    if os.path.exists(argument):  # unlike Path.exists, False for a text that no path can be
+        path = Path(argument)
+        if path.suffix.lower() in FORMATS:
+            raise click.UsageError(f"'{argument}' holds events: QUERY comes first, EVENTS after it")
+        try:
+            return QueryText(_decode(path.read_bytes(), f"'{argument}'"), argument, path)
+        except OSError as error:
+            raise FileError.of("read", f"the query '{argument}'", error) from None
+    if _looks_like_path(argument):
+        raise FileError(
+            "CEP801",
+            f"can't read the query '{argument}': there is no such file",
+            "check the spelling and the directory, or write a query: PATTERN SEQ(Shelf a, Exit b)",
+        )
+    return QueryText(_decode(os.fsencode(argument), "the query"), "the query")
+
+
+def _looks_like_path(argument: str) -> bool:
+    """Queries have spaces or parentheses; names of query files have an ending."""
+    words = argument.split()
+    if not words or "\n" in argument:
+        return False
+    return argument.lower().endswith((*_QUERY_ENDINGS, *FORMATS)) or (len(words) == 1 and "(" not in argument)
+
+
+def _decode(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"{name} is not UTF-8 text: byte 0x{data[error.start]:02x} in line {line}"
+        raise ParseError("CEP112", message, "save the query as UTF-8") from None

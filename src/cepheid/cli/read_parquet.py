@@ -1,0 +1,76 @@
+"""Parquet: one file, or all of a directory."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cepheid.cli.errors import FileError
+from cepheid.errors import InputError
+
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+
+
+def read_parquet(data: bytes, name: str) -> pa.Table:
+    """The rows of one file."""
+    try:
+        return pq.ParquetFile(pa.BufferReader(data)).read()
+    except (pa.ArrowException, OSError) as error:
+        raise _broken(name, error) from None
+
+
+def read_directory(directory: Path) -> pa.Table:
+    """The rows of all Parquet files under a directory; a part of a path such as `day=14` is a column.
+
+    A column that some files lack is NULL there; hidden files, and those of Spark that start with `_`, are left out.
+    """
+    # Not pyarrow.dataset: where pandas is installed it imports it, which takes longer than most queries.
+    paths = sorted(p for p in directory.rglob("*.parquet") if p.is_file() and not _hidden(p.relative_to(directory)))
+    if not paths:
+        remedy = "name a directory with .parquet files, or a file of Parquet, CSV or JSON lines"
+        raise FileError("CEP801", f"the directory '{directory}' has no Parquet files", remedy)
+    tables = _with_parts([_read_file(path) for path in paths], [_parts(path.relative_to(directory)) for path in paths])
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        reason = str(error).splitlines()[0]
+        remedy = "give each column one type in all files"
+        raise InputError("CEP406", f"the files of '{directory}' do not go together: {reason}", remedy) from None
+
+
+def _read_file(path: Path) -> pa.Table:
+    try:
+        return read_parquet(path.read_bytes(), f"'{path}'")
+    except OSError as error:
+        raise FileError.of("read", f"'{path}'", error) from None
+
+
+def _parts(path: Path) -> dict[str, str]:
+    """The columns that the names of directories hold, as Spark and Hive write them."""
+    pairs = (part.partition("=") for part in path.parent.parts)
+    return {name: unquote(value) for name, equals, value in pairs if name and equals and value != _HIVE_NULL}
+
+
+def _with_parts(tables: list[pa.Table], parts: list[dict[str, str]]) -> list[pa.Table]:
+    """The tables with the columns of their paths, numbers where all files have numbers there."""
+    for name in dict.fromkeys(name for part in parts for name in part):
+        number = all(_NUMBER.fullmatch(part[name]) for part in parts if name in part)
+        for k, part in enumerate(parts):
+            if name in part and name not in tables[k].column_names:
+                value = pa.scalar(int(part[name]) if number else part[name])
+                tables[k] = tables[k].append_column(name, pa.repeat(value, tables[k].num_rows))
+    return tables
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _broken(name: str, error: Exception) -> InputError:
+    reason = str(error).splitlines()[0]
+    return InputError("CEP406", f"{name} can't be read as Parquet: {reason}", "write or copy the file again")

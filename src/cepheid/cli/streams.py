@@ -1,0 +1,40 @@
+"""Standard input and output as bytes: data is UTF-8 whatever the locale says."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from io import TextIOWrapper
+
+from cepheid.cli.errors import FileError
+
+
+def read_stdin() -> bytes:
+    """All of stdin."""
+    if sys.stdin is None:  # the shell's `<&-`
+        raise FileError("CEP801", "can't read stdin: it is closed", "pipe something into it, or name a file")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise FileError.of("read", "stdin", error) from None
+
+
+def write_stdout(lines: Iterable[str]) -> None:
+    """Write data to stdout."""
+    for line in lines:
+        sys.stdout.buffer.write(line.encode())
+    sys.stdout.buffer.flush()
+
+
+def tolerate_narrow_encoding() -> None:
+    """Escape what a terminal's encoding lacks in texts for people, rather than fail."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def silence_stdout() -> None:
+    """Send to nowhere what can't be written, or Python would complain again when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,106 @@
+"""Matches as a table for people: a line per event, or a line per match where the query has RETURN."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cepheid.cli.errors import printable
+from cepheid.cli.values import to_text, values
+from cepheid.pattern.schema import END, START
+
+_MATCH, _VARIABLE = "match", "variable"
+_UNBOUNDED = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the table. `last`: a match ends here."""
+
+    keys: tuple[str, ...]
+    cells: dict[str, Any]
+    last: bool = False
+
+
+def print_table(matches: pa.Table, count: str, time: str, *, returned: bool) -> None:
+    """Print the matches, and how many they are."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    if matches.num_rows:
+        keys = () if returned else (_MATCH, _VARIABLE)
+        lines = _returned(matches) if returned else _events(matches, time)
+        table = _table(keys, lines, time, packed=False)
+        unbounded = console.options.update(max_width=_UNBOUNDED)
+        if console.measure(table, options=unbounded).minimum > console.width:
+            table = _table(keys, lines, time, packed=True)
+        console.print(table)
+    console.print(count)
+
+
+def _returned(matches: pa.Table) -> list[_Line]:
+    columns = [values(column) for column in matches.columns]
+    return [_Line((), dict(zip(matches.column_names, row, strict=True))) for row in zip(*columns, strict=True)]
+
+
+def _events(matches: pa.Table, time: str) -> list[_Line]:
+    """A line per event in the order of time; start and end of a match are the times of its first and last line."""
+    variables = [name for name in matches.column_names if name not in (START, END)]
+    columns = [values(matches.column(name)) for name in variables]
+    lines: list[_Line] = []
+    for number, row in enumerate(zip(*columns, strict=True), start=1):
+        bound = [event for name, found in zip(variables, row, strict=True) for event in _labelled(name, found)]
+        bound.sort(key=lambda event: _instant(event[1][time]))
+        for k, (label, event) in enumerate(bound):
+            shown = {name: value for name, value in event.items() if name != time}
+            keys = (str(number) if k == 0 else "", label)
+            lines.append(_Line(keys, {time: event[time], **shown}, last=k == len(bound) - 1))
+    # A column that is NULL throughout is one of other types of events.
+    names = [name for name in lines[0].cells if any(line.cells[name] is not None for line in lines)]
+    return [replace(line, cells={name: line.cells[name] for name in names}) for line in lines]
+
+
+def _instant(time: Any) -> Any:
+    """What orders times: written with an offset, they jump back when summer ends."""
+    return datetime.fromisoformat(time) if isinstance(time, str) and time[-6:-5] in ("+", "-") else time
+
+
+def _labelled(variable: str, found: Any) -> list[tuple[str, dict[str, Any]]]:
+    if isinstance(found, list):
+        return [(f"{variable}[{k}]", event) for k, event in enumerate(found, start=1)]
+    return [(variable, found)] if found is not None else []
+
+
+def _table(keys: Sequence[str], lines: Sequence[_Line], time: str, *, packed: bool) -> Table:
+    """The lines under their columns. Packed, for a narrow terminal: all but the times in one column, with names."""
+    times = {START, END, time}
+    names = list(lines[0].cells)
+    rest = [name for name in names if name not in times] if packed else []
+    first = [name for name in names if name not in rest]
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for key in keys:
+        table.add_column(key, style="cyan" if key == _VARIABLE else "dim", no_wrap=True)
+    for name in first:
+        number = all(isinstance(line.cells[name], int | float | None) for line in lines)
+        table.add_column(
+            Text(printable(name)), justify="right" if number else "left", overflow="fold", no_wrap=name in times
+        )
+    if rest:
+        table.add_column("attributes", overflow="fold")
+    for line in lines:
+        cells = [_cell(line.cells[name]) for name in first]
+        if rest:
+            shown = [f"{printable(name)}={_cell(line.cells[name])}" for name in rest if line.cells[name] is not None]
+            cells.append(Text("  ".join(shown)))
+        table.add_row(*(Text(printable(key)) for key in line.keys), *cells, end_section=line.last)
+    return table
+
+
+def _cell(value: object) -> Text:
+    return Text(printable(to_text(value)).replace("\n", "\\n"))
