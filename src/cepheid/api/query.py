@@ -99,13 +99,10 @@ class Query:
         fields = {name: pa.null() for name in names} | {self._roles.time: pa.int64()}
         return pa.schema(list(fields.items())).empty_table()
 
-    def bind(self, schema: pa.Schema) -> Bound:
-        """Check the first query that reads the events against their schema, without running it."""
-        first = next(a for a, source in zip(self._analysed, self._sources, strict=True) if source is None)
-        return bind(first, make_schema(schema, self._roles), self._functions)
-
     def schema(self, events: pa.Schema) -> pa.Schema:
         """The columns of a match over events of a schema, known before running."""
+        if not isinstance(events, pa.Schema):
+            raise UsageError("CEP603", f"{events!r} is not a schema", "pass a pyarrow Schema, such as table.schema")
         return self.match(events.empty_table()).schema
 
     def explain(self) -> Explanation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from functools import singledispatchmethod
 
 import pyarrow as pa
@@ -309,6 +310,8 @@ def _as_python(type_: Type) -> Callable[[Value], Value]:
 
 
 def _from_python(value: Value) -> Value:
+    if isinstance(value, Decimal) and not value.is_finite():
+        return float(value)  # decimals of a column are finite, doubles need not be
     try:
         return literal(value).value
     except BindError:
