@@ -125,9 +125,9 @@ class Runner:
 
     def instants(self, run: Run, moves: Sequence[Move]) -> Iterator[Sequence[Event]]:
         """The events after the run's last one: each alone, or all of a time together (S2)."""
-        visible = self.visible(moves)
-        last = run.selected[-1]
-        rest = visible.events[visible.after(last.position) :]
+        visible, last = self.visible(moves), run.selected[-1]
+        events = visible.events
+        rest = (events[k] for k in range(visible.after(last.position), len(events)))
         if self.query.ties is Ties.ORDERED:
             return ((event,) for event in rest)
         later = (event for event in rest if event.time > last.time)
