@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -81,8 +80,7 @@ class Matches:
             return pa.table(columns)
         for component in self._query.positive:
             rows = [m.rows.get(component.variable) for m in self._found]
-            make = partial(self._lists, can_be_empty=component.can_be_empty) if component.array else self._one
-            columns[component.variable] = make(rows)
+            columns[component.variable] = self._lists(rows) if component.array else self._one(rows)
         return pa.table(columns, schema=schema)
 
     def _take(self, column: str, rows: list[int]) -> pa.ChunkedArray:
@@ -97,12 +95,12 @@ class Matches:
     def _one(self, rows: Sequence[tuple[int, ...] | None]) -> pa.Array:
         return self._structs([r[0] if r else None for r in rows])
 
-    def _lists(self, rows: Sequence[tuple[int, ...] | None], can_be_empty: bool) -> pa.Array:
+    def _lists(self, rows: Sequence[tuple[int, ...] | None]) -> pa.Array:
         """An array that bound nothing is empty where its repetition was passed, NULL where it was not reached."""
         flat: list[int | None] = [row for found in rows for row in found or ()]
         offsets, at = [], 0
         for found in rows:
-            offsets.append(None if not found and not can_be_empty else at)
+            offsets.append(None if found is None else at)
             at += len(found or ())
         return pa.ListArray.from_arrays(pa.array([*offsets, at], pa.int32()), self._structs(flat))
 

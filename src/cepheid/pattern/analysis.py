@@ -90,11 +90,16 @@ def _check_types(found: Mapping[str, Component], roles: Roles) -> None:
                     raise BindError("CEP302", f"unknown type '{name}'", remedy, component.span)
 
 
-def _check_reads_only(query: Query, source: str) -> None:
-    for node in walk(query.pattern):
-        if isinstance(node, Event) and node.types != (source,):
+def _check_reads(query: Query, source: str | None, program: Program) -> None:
+    """Composite events are all of the type that INTO names, and only FROM reads them."""
+    made = {q.into for q in program.queries if q.into is not None}
+    for event in (node for node in walk(query.pattern) if isinstance(node, Event)):
+        if source is not None and event.types != (source,):
             remedy = f"the events that FROM {source} reads are all of type {source}"
-            raise BindError("CEP302", f"unknown type '{', '.join(node.types)}'", remedy, node.span)
+            raise BindError("CEP302", f"unknown type '{', '.join(event.types)}'", remedy, event.span)
+        if source is None and made.intersection(event.types):
+            name = next(t for t in event.types if t in made)
+            raise PatternError("CEP214", f"'{name}' is made by INTO", f"read it with FROM {name}", event.span)
 
 
 def columns_read(analysed: Analysed) -> tuple[str, ...]:
@@ -122,8 +127,7 @@ def check_flow(program: Program) -> tuple[str | None, ...]:
     for number, query in enumerate(program.queries):
         source = query.source
         if source is None or source in made:
-            if source is not None:
-                _check_reads_only(query, source)
+            _check_reads(query, source, program)
             sources.append(source)
         else:
             later = [q.into for q in program.queries if q.into is not None]

@@ -54,7 +54,7 @@ def check_ends(query: Query, layout: Layout) -> None:
                     "CEP203",
                     f"negation at the {where} of the pattern without WITHIN",
                     "add a window, such as WITHIN 12 hours: the event must be absent for some time",
-                    layout.negations[mark.number].span,
+                    layout.negations[mark.number].event.span,
                 )
 
 

@@ -52,7 +52,8 @@ class Move:
         return self._first() is Step.EXIT
 
     def _first(self) -> Step | None:
-        return next((m.step for m in self.marks if m.step is not Step.ABSENT), None)
+        # What is absent or passed over at the end of a round does not end it.
+        return next((m.step for m in self.marks if m.step not in (Step.ABSENT, Step.SKIP)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,20 @@ class Place:
     @property
     def variable(self) -> str:
         """The variable that is bound here."""
+        assert self.event.variable is not None
+        return self.event.variable
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Where an event must be absent; `loops`: outermost first."""
+
+    event: Event
+    loops: tuple[int, ...]
+
+    @property
+    def variable(self) -> str:
+        """The variable of the negated event."""
         assert self.event.variable is not None
         return self.event.variable
 
@@ -87,7 +102,7 @@ class Layout:
 
     places: tuple[Place, ...]
     loops: tuple[Loop, ...]
-    negations: tuple[Event, ...]
+    negations: tuple[Absent, ...]
     starts: tuple[Move, ...]
     moves: tuple[tuple[Move, ...], ...]
 
@@ -148,7 +163,7 @@ class _Drafts:
     def __init__(self) -> None:
         self.places: list[Place] = []
         self.loops: list[Loop] = []
-        self.negations: list[Event] = []
+        self.negations: list[Absent] = []
         self.moves: list[list[Move]] = []
 
     def number(self, node: Pattern, later: frozenset[str], loops: tuple[int, ...]) -> _Numbered:
@@ -158,7 +173,7 @@ class _Drafts:
                 self.moves.append([])
                 return _Numbered(node, len(self.places) - 1)
             case Negation(event=event):
-                self.negations.append(event)
+                self.negations.append(Absent(event, loops))
                 return _Numbered(node, len(self.negations) - 1)
             case Repeat(body=body, low=low, high=high):
                 loop = len(self.loops)

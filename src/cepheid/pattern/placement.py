@@ -37,7 +37,6 @@ def place(conditions: Sequence[Expression], layout: Layout, components: Mapping[
     at_exit: dict[int, list[Expression]] = {}
     of_witness: dict[int, list[Expression]] = {}
     constant: list[Expression] = []
-    negations = {event.variable: number for number, event in enumerate(layout.negations)}
     for condition in conditions:
         found = uses(condition)
         negated = {use.variable for use in found if components[use.variable].negated}
@@ -48,13 +47,12 @@ def place(conditions: Sequence[Expression], layout: Layout, components: Mapping[
             remedy = "split it with AND: each conjunct may speak of one absent event (SASE 2.2.2)"
             raise PatternError("CEP204", f"a condition with two negated variables, {names}", remedy, condition.span)
         elif negated:
-            check_complete([use for use in found if use.variable not in negated], components, "the negated event")
             # AND lays a negation out once per order.
-            variable = next(iter(negated))
-            for number, event in enumerate(layout.negations):
-                if event.variable == variable:
+            for number, absent in enumerate(layout.negations):
+                if absent.variable in negated:
+                    others = [use for use in found if use.variable not in negated]
+                    check_complete(others, components, "the negated event", layout, absent.loops)
                     of_witness.setdefault(number, []).append(condition)
-            assert variable in negations
         else:
             for number, when in _places(found, layout, components):
                 at_place.setdefault(number, []).append((when, condition))
@@ -68,13 +66,20 @@ def place(conditions: Sequence[Expression], layout: Layout, components: Mapping[
     )
 
 
-def check_complete(found: Sequence[Use], components: Mapping[str, Component], reader: str) -> None:
-    """Check references from outside a repetition, once all of its events are bound."""
+def check_complete(
+    found: Sequence[Use],
+    components: Mapping[str, Component],
+    reader: str,
+    layout: Layout | None = None,
+    loops: tuple[int, ...] = (),
+) -> None:
+    """Check references once all events are bound; `a.x` of a group may only be read in a round of it."""
     for use in found:
         component = components[use.variable]
         if use.index in ITERATED or (use.index is Index.EACH and not use.whole):
             raise _no_single_event(use, reader)
-        if use.index is Index.ONE and component.array:
+        current = layout is not None and not component.indexed and _in_round(use.variable, loops, layout)
+        if use.index is Index.ONE and component.array and not current:
             raise _needs_index(use)
 
 
@@ -101,15 +106,29 @@ def _needs_index(use: Use) -> PatternError:
 def _places(found: Sequence[Use], layout: Layout, components: Mapping[str, Component]) -> Iterator[tuple[int, When]]:
     names = {use.variable for use in found}
     for number, spot in enumerate(layout.places):
-        if spot.variable not in names or names & spot.later:
+        if spot.variable not in names or _comes_later(found, spot, layout):
             continue
         own = [use for use in found if use.variable == spot.variable]
         if any(use.whole for use in own):
             _check_own_whole(own)
             continue  # tested when the repetition is left
+        others = [use for use in found if use.variable != spot.variable]
         when = _when(own, components[spot.variable])
-        _check_others([use for use in found if use.variable != spot.variable], spot, layout, components)
+        _check_others(others, spot, layout, components)
+        if any(use.index is Index.ONE and components[use.variable].array for use in others):
+            when = When.ALWAYS if when is When.FIRST else when  # each round has another event to compare with
         yield number, when
+
+
+def _comes_later(found: Sequence[Use], spot: Place, layout: Layout) -> bool:
+    """Whether another identifier of a condition is bound after a place.
+
+    In a group `a[1]` may be bound in an earlier round than `b[1]` before it, so such conditions sit at both.
+    """
+    around = _around(spot, layout)
+    later = {use.variable for use in found} & spot.later
+    firsts = all(use.index is Index.FIRST for use in found if use.variable in around)
+    return bool(later) and not (firsts and later <= around)
 
 
 def _around(spot: Place, layout: Layout) -> frozenset[str]:
@@ -166,14 +185,14 @@ def _check_others(others: Sequence[Use], spot: Place, layout: Layout, components
         if use.whole and use.variable in around:
             raise _incomplete(use)
         component = components[use.variable]
-        current = not component.indexed and _in_round(use.variable, spot, layout)
+        current = not component.indexed and _in_round(use.variable, spot.loops, layout)
         if use.index is Index.ONE and component.array and not current:
             raise _needs_index(use)
 
 
-def _in_round(variable: str, spot: Place, layout: Layout) -> bool:
-    """Whether the current round of a group binds a variable before a place of it, so that `a.x` is one event."""
-    return any(p.loops == spot.loops[: len(p.loops)] for p in layout.places if p.variable == variable)
+def _in_round(variable: str, loops: tuple[int, ...], layout: Layout) -> bool:
+    """Whether a place inside some loops is in the round of a group that binds a variable: `a.x` is one event then."""
+    return any(p.loops == loops[: len(p.loops)] for p in layout.places if p.variable == variable)
 
 
 def _exits(found: Sequence[Use], layout: Layout, components: Mapping[str, Component]) -> Iterator[int]:

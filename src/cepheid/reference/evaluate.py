@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import singledispatchmethod
 
@@ -18,7 +19,20 @@ from cepheid.reference import functions, values
 from cepheid.reference.stream import Event
 from cepheid.reference.values import Value
 
-Bindings = Mapping[str, Sequence[Event]]
+
+@dataclass(frozen=True, slots=True)
+class Bindings:
+    """What a run has bound.
+
+    `all`: every event of each variable that was reached; `now`: the one that `a.x` means, of a group that of its
+    current round.
+    """
+
+    all: Mapping[str, tuple[Event, ...]]
+    now: Mapping[str, Event]
+
+
+NOTHING = Bindings({}, {})
 Evaluator = Callable[[Bindings], Value]
 
 
@@ -44,12 +58,23 @@ class Compiler:
     def conjunct(self, node: ex.Expression) -> Callable[[Bindings], bool]:
         """A conjunct of WHERE, which is not tested where a variable of it bound nothing.
 
-        By S5 it waits for its last identifier. But a.LEN and count of a repetition that may be empty are 0.
+        By S5 it waits for its last identifier. But a.LEN and count of a repetition that was passed are 0.
         """
         holds = self.condition(node)
-        components = self.query.components
-        needs = {u.variable for u in uses(node) if not (u.counts and components[u.variable].can_be_empty)}
-        return lambda bindings: not needs <= bindings.keys() or holds(bindings)
+        found = uses(node)
+        current = {use.variable for use in found if use.index is ex.Index.ONE}
+        counted = {use.variable for use in found if use.counts}
+        bound = {use.variable for use in found} - current - counted
+
+        def test(bindings: Bindings) -> bool:
+            there = (
+                current <= bindings.now.keys()
+                and counted <= bindings.all.keys()
+                and all(bindings.all.get(variable) for variable in bound)
+            )
+            return not there or holds(bindings)
+
+        return test
 
     def logical(self, node: ex.Expression) -> Evaluator:
         """An expression where a truth value stands: there a boolean attribute or call is an atom."""
@@ -109,11 +134,13 @@ class Compiler:
     @function.register
     def _(self, node: ex.Attribute) -> Evaluator:
         variable, name = node.variable, node.name
-        at = {ex.Index.FIRST: 0, ex.Index.PREVIOUS: -2}.get(node.index, -1)
         read = self.reader(name)
+        if node.index is ex.Index.ONE:
+            return lambda bindings: read(bindings.now[variable]) if variable in bindings.now else None
+        at = {ex.Index.FIRST: 0, ex.Index.PREVIOUS: -2}.get(node.index, -1)
 
         def evaluate(bindings: Bindings) -> Value:
-            events = bindings.get(variable)
+            events = bindings.all.get(variable)
             return read(events[at]) if events else None
 
         return evaluate
@@ -134,7 +161,7 @@ class Compiler:
     @function.register
     def _(self, node: ex.Length) -> Evaluator:
         variable = node.variable
-        return lambda bindings: len(bindings.get(variable, ()))
+        return lambda bindings: len(bindings.all[variable]) if variable in bindings.all else None
 
     @function.register
     def _(self, node: ex.Aggregate) -> Evaluator:
@@ -145,12 +172,12 @@ class Compiler:
 
         def value_of(event: Event) -> Value:
             try:
-                return item({variable: (event,)})
+                return item(Bindings({variable: (event,)}, {}))
             except Missing:
                 return None
 
         def evaluate(bindings: Bindings) -> Value:
-            events = bindings.get(variable, ())
+            events = bindings.all.get(variable, ())
             found = map(value_of, events[:-1] if index is ex.Index.BEFORE else events)
             return aggregate([value for value in found if value is not None])
 

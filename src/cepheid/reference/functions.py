@@ -33,8 +33,10 @@ def _quantize(exact: Decimal, quantum: Decimal) -> Decimal:
 
 def _integral(value: Value, rounding: str) -> Value:
     if isinstance(value, float):
-        if not math.isfinite(value):
-            return None
+        if math.isnan(value):
+            return 0  # as Java's conversion to a long, which also ends at its limits
+        if math.isinf(value):
+            return 2**63 - 1 if value > 0 else -(2**63)
         whole = math.floor(value) if rounding == ROUND_FLOOR else math.ceil(value)
         return max(-(2**63), min(2**63 - 1, whole))
     return value.to_integral_value(rounding) if isinstance(value, Decimal) else value
@@ -52,6 +54,16 @@ def _positive_only(function: Callable[[float], float], least: float) -> Callable
         return function(number)
 
     return apply
+
+
+def _power(base: float, exponent: float) -> float:
+    """As Java's pow, which is Spark's: it differs from Python's at 0 and at 1."""
+    if base == 0 and exponent < 0:
+        odd = exponent % 2 == 1
+        return math.copysign(math.inf, base) if odd else math.inf
+    if abs(base) == 1 and math.isinf(exponent):
+        return math.nan
+    return math.pow(base, exponent)
 
 
 def _overflowing(function: Callable[..., float]) -> Callable[..., Value]:
@@ -159,7 +171,7 @@ SCALAR: dict[str, Callable[..., Value]] = {
     "floor": lambda number: _integral(number, ROUND_FLOOR),
     "ceil": lambda number: _integral(number, ROUND_CEILING),
     "round": _rounded_to,
-    "power": _overflowing(math.pow),
+    "power": _overflowing(_power),
     "sqrt": _positive_only(math.sqrt, 0.0),
     "exp": _overflowing(math.exp),
     "ln": _positive_only(math.log, 0.0),

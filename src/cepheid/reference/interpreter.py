@@ -18,5 +18,5 @@ def interpret(query: Bound, table: pa.Table) -> list[Match]:
     for substream in substreams(query, read_events(table, query.schema)):
         runner = Runner(query, substream)
         absence = Absence(query, runner)
-        found += [run for run, absences in runner.complete() if absence.holds(run, absences)]
+        found += [run for run in runner.complete() if absence.holds(run)]
     return results(query, choose(query, arrange(query, found)))

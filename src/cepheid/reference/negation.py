@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Ties
-from cepheid.reference.evaluate import Compiler
-from cepheid.reference.runs import Run, Runner
+from cepheid.reference.evaluate import Bindings, Compiler
+from cepheid.reference.runs import Gap, Run, Runner
 from cepheid.reference.stream import Event
 
 
@@ -22,43 +22,45 @@ class Absence:
             number: [compiler.conjunct(c) for c in found] for number, found in query.placement.of_witness.items()
         }
 
-    def holds(self, run: Run, absences: tuple[tuple[int, int], ...]) -> bool:
+    def holds(self, run: Run) -> bool:
         """Whether nothing that must be absent was there."""
-        return not any(
-            self.is_witness(run, negation, event)
-            for negation, gap in absences
-            for event in self.candidates(run, negation, gap)
-        )
+        return not any(self.is_witness(run, gap, event) for gap in run.gaps for event in self.candidates(run, gap))
 
-    def is_witness(self, run: Run, negation: int, event: Event) -> bool:
+    def is_witness(self, run: Run, gap: Gap, event: Event) -> bool:
         """Right type (of all candidates), `[attr]`, and every conjunct that mentions the variable."""
         if self.runner.agreement.join(run.key, event) is None:
             return False
-        variable = self.query.layout.negations[negation].variable
-        assert variable is not None
-        bindings = {**run.bindings, variable: (event,)}
-        return all(holds(bindings) for holds in self.conditions.get(negation, ()))
+        variable = self.query.layout.negations[gap.negation].variable
+        now = run.bindings.now if gap.now is None else gap.now
+        bindings = Bindings(run.bindings.all, {**now, variable: event})
+        return all(holds(bindings) for holds in self.conditions.get(gap.negation, ()))
 
-    def candidates(self, run: Run, negation: int, gap: int) -> Iterator[Event]:
+    def candidates(self, run: Run, gap: Gap) -> Iterator[Event]:
         """Events of the negated type between the neighbours; at an end of the pattern, in the window."""
         stream = self.runner.stream
         if self.query.schema.roles.type is not None:
-            stream = stream.of_types(frozenset(self.query.layout.negations[negation].types))
+            stream = stream.of_types(frozenset(self.query.layout.negations[gap.negation].event.types))
         first, last = run.selected[0], run.selected[-1]
-        before = run.selected[gap - 1] if gap > 0 else None
-        after = run.selected[gap] if gap < len(run.selected) else None
+        before = run.selected[gap.after - 1] if gap.after > 0 else None
+        after = run.selected[gap.after] if gap.after < len(run.selected) else None
         begin = stream.after(before.position) if before else 0
         end = stream.before(after.position) if after else len(stream.events)
         for event in stream.events[begin:end]:
-            if self.query.ties is Ties.SIMULTANEOUS and (
-                (before and event.time <= before.time) or (after and event.time >= after.time)
-            ):
+            if self.touches(before, event) or self.touches(event, after):
                 continue
             if (before is None and not self.inside(run, event, last)) or (
                 after is None and not self.inside(run, first, event)
             ):
                 continue
             yield event
+
+    def touches(self, earlier: Event | None, later: Event | None) -> bool:
+        """Simultaneous events (S2), or composite events that overlap (S13), are not one after the other."""
+        if earlier is None or later is None:
+            return False
+        if self.query.schema.start is not None:
+            return later.start <= earlier.time
+        return self.query.ties is Ties.SIMULTANEOUS and later.time <= earlier.time
 
     def inside(self, run: Run, first: Event, last: Event) -> bool:
         """`time > time(last) - T` at the start, `time < time(first) + T` at the end: both strict, like S8."""

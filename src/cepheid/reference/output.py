@@ -15,7 +15,10 @@ from cepheid.reference.values import Value, group_key
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match: the rows of each variable in the table as it was given, and the values of RETURN."""
+    """A match: the rows of each variable in the table as it was given, and the values of RETURN.
+
+    A variable without a key is unbound; an array that was reached and bound nothing has no rows.
+    """
 
     start: int  # the row of the first event
     end: int
@@ -28,18 +31,28 @@ def arrange(query: Bound, runs: Iterable[Run]) -> list[Run]:
     variables = [component.variable for component in query.positive]
 
     def shape(run: Run) -> tuple[tuple[int, ...], ...]:
-        return tuple(tuple(e.position for e in run.bindings.get(v, ())) for v in variables)
+        return tuple(tuple(e.position for e in run.bindings.all.get(v, ())) for v in variables)
 
     def rank(run: Run) -> tuple[object, ...]:
         start, end = run.selected[0], run.selected[-1]
-        return _at(query, end), _at(query, start), tuple(e.position for e in run.selected), shape(run)
+        reached = len(run.bindings.all)  # an array that was passed over rather than one that is unbound
+        return _at(query, end), _at(query, start), tuple(e.position for e in run.selected), shape(run), -reached
 
-    unique = {shape(run): run for run in runs}
-    return sorted(unique.values(), key=rank)
+    unique: dict[tuple[tuple[int, ...], ...], Run] = {}
+    for run in sorted(runs, key=rank):
+        unique.setdefault(shape(run), run)
+    return list(unique.values())
 
 
 def _at(query: Bound, event: Event) -> int:
     return event.time if query.ties is Ties.SIMULTANEOUS else event.position
+
+
+def _interval(query: Bound, first: Event, last: Event) -> tuple[int, int]:
+    """From where to where a match reaches; a composite event reaches back to its start (S13)."""
+    if query.schema.start is not None:
+        return first.start, last.time
+    return _at(query, first), _at(query, last)
 
 
 def choose(query: Bound, runs: Sequence[Run]) -> list[Run]:
@@ -54,7 +67,7 @@ def choose(query: Bound, runs: Sequence[Run]) -> list[Run]:
     for run in runs:
         first = run.selected[0]
         partition = tuple(group_key(first.values[name]) for name in query.partition_by), *map(group_key, run.key)
-        start, end = _at(query, first), _at(query, run.selected[-1])
+        start, end = _interval(query, first, run.selected[-1])
         if start > busy_until.get(partition, start - 1):
             chosen.append(run)
             busy_until[partition] = end
@@ -69,7 +82,7 @@ def results(query: Bound, runs: Sequence[Run]) -> list[Match]:
         Match(
             start=run.selected[0].row,
             end=run.selected[-1].row,
-            rows={variable: tuple(e.row for e in events) for variable, events in run.bindings.items()},
+            rows={variable: tuple(e.row for e in events) for variable, events in run.bindings.all.items()},
             values=tuple(column(run.bindings) for column in columns),
         )
         for run in runs

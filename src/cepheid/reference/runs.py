@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from cepheid.errors import EvaluationError
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.layout import Mark, Move, Place, Step
+from cepheid.pattern.layout import Loop, Mark, Move, Place, Step
 from cepheid.pattern.placement import When
 from cepheid.pattern.tree import Strategy, Ties
-from cepheid.reference.evaluate import Bindings, Compiler
-from cepheid.reference.partition import Agreement, Key, Substream
+from cepheid.reference.evaluate import NOTHING, Bindings, Compiler
+from cepheid.reference.partition import UNSET, Agreement, Key, Substream
 from cepheid.reference.stream import Event
 
 MAX_RUNS = 2_000_000
 """An exploding query ends with an error before it takes all the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Where a negated event must be absent: after so many selected events. `now`: what its round had bound."""
+
+    negation: int
+    after: int
+    now: Mapping[str, Event] | None = None  # None until the round is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +34,9 @@ class Run:
 
     place: int
     selected: tuple[Event, ...]
-    bindings: Mapping[str, tuple[Event, ...]]
+    bindings: Bindings
     times: Mapping[int, int]  # how often each loop was gone through
-    absences: tuple[tuple[int, int], ...]  # (negation, how many events were selected before it)
+    gaps: tuple[Gap, ...]
     key: Key
 
 
@@ -50,8 +59,8 @@ class Runner:
         self.tests = Conditions(query)
         self.waits = [tuple(_waits(moves)) for moves in query.layout.moves]
 
-    def complete(self) -> Iterator[tuple[Run, tuple[tuple[int, int], ...]]]:
-        """Every run that reaches the end, with its absences. Depth first: the order of the output is S9's affair."""
+    def complete(self) -> Iterator[Run]:
+        """Every run that reaches the end. Depth first: the order of the output is S9's affair."""
         stack = list(self.begin())
         seen = 0
         while stack:
@@ -64,8 +73,9 @@ class Runner:
                     "shorten WITHIN, add conditions or [attr], or use skip_till_next_match; explain() says what splits",
                 )
             for move in self.query.layout.moves[run.place]:
-                if move.target is None and (passed := self.pass_marks(run, move.marks)) is not None:
-                    yield run, passed.absences
+                passed = self.pass_marks(run, move.marks) if move.target is None else None
+                if passed is not None and self.inside(passed, passed.selected[-1], final=True):
+                    yield passed
             for wait in self.waits[run.place]:
                 stack.extend(self.extend(run, wait))
 
@@ -73,7 +83,7 @@ class Runner:
         """S4: every event that satisfies the first component begins a run; no strategy applies before it."""
         if not self.tests.constants_hold():
             return
-        blank = Run(-1, (), {}, {}, (), self.agreement.unset)
+        blank = Run(-1, (), NOTHING, {}, (), self.agreement.unset)
         for move in self.query.layout.starts:
             for event in self.visible([move]).events:
                 if (run := self.bind(blank, move, event)) is not None:
@@ -133,7 +143,7 @@ class Runner:
         later = (event for event in rest if event.time > last.time)
         return (tuple(group) for _, group in groupby(later, key=lambda event: event.time))
 
-    def inside(self, run: Run, event: Event) -> bool:
+    def inside(self, run: Run, event: Event, *, final: bool = False) -> bool:
         """S8: whether an event is still in the window of the run's first one."""
         within = self.query.within
         if within is None:
@@ -142,6 +152,8 @@ class Runner:
         if within.nanoseconds is not None:
             return event.time - first.time < within.nanoseconds
         assert within.events is not None
+        if UNSET in run.key and not final:
+            return True  # the run's partition, in which events are counted, is not known yet
         return self.distance(run.key, first, event) < within.events
 
     def distance(self, key: Key, first: Event, last: Event) -> int:
@@ -165,41 +177,54 @@ class Runner:
         key = self.agreement.join(run.key, event)
         if key is None:
             return None
-        bound = (*run.bindings.get(spot.variable, ()), event)
-        bindings = {**run.bindings, spot.variable: bound}
+        bound = (*passed.bindings.all.get(spot.variable, ()), event)
+        bindings = Bindings(
+            {**passed.bindings.all, spot.variable: bound}, {**passed.bindings.now, spot.variable: event}
+        )
         if not self.tests.at_place(move.target, len(bound), bindings):
             return None
-        new = Run(move.target, (*run.selected, event), bindings, passed.times, passed.absences, key)
+        new = Run(move.target, (*run.selected, event), bindings, passed.times, passed.gaps, key)
         return new if self.inside(new, event) else None
 
-    def pass_marks(self, run: Run, marks: Sequence[Mark]) -> Passed | None:
+    def pass_marks(self, run: Run, marks: Sequence[Mark]) -> Run | None:
         """Go through what lies before a move's target; None where a repetition can't go on or be left."""
-        times, absences = run.times, run.absences
         for mark in marks:
             if mark.step is Step.ABSENT:
-                absences = (*absences, (mark.number, len(run.selected)))
+                run = replace(run, gaps=(*run.gaps, Gap(mark.number, len(run.selected))))
                 continue
-            loop = self.query.layout.loops[mark.number]
-            if mark.step is Step.ENTER:
-                times = {**times, mark.number: 1}
-            elif mark.step is Step.AGAIN:
-                if times[mark.number] == loop.high:
-                    return None
-                times = {**times, mark.number: times[mark.number] + 1}
+            loop, count = self.query.layout.loops[mark.number], run.times.get(mark.number, 0)
+            if mark.step is Step.AGAIN and count == loop.high:
+                return None
+            if mark.step is Step.EXIT and count < loop.low:
+                return None
+            if mark.step in (Step.EXIT, Step.AGAIN):
+                run = replace(run, gaps=tuple(self.close(gap, mark.number, run) for gap in run.gaps))
+            if mark.step in (Step.ENTER, Step.AGAIN):
+                run = self.next_round(run, mark.number)
             else:
-                if mark.step is Step.EXIT and times[mark.number] < loop.low:
-                    return None
+                run = self.reach(run, loop)
                 if not self.tests.at_exit(mark.number, run.bindings):
                     return None
-        return Passed(times, absences)
+        return run
 
+    def next_round(self, run: Run, number: int) -> Run:
+        """Begin a round of a loop: what the last round bound is no longer current."""
+        loop = self.query.layout.loops[number]
+        times = {**run.times, number: run.times.get(number, 0) + 1}
+        times.update({inner: 0 for inner, other in enumerate(self.query.layout.loops) if number in other.outer})
+        now = {v: event for v, event in run.bindings.now.items() if v not in loop.variables}
+        return self.reach(replace(run, times=times, bindings=Bindings(run.bindings.all, now)), loop)
 
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """What is known after some marks."""
+    def reach(self, run: Run, loop: Loop) -> Run:
+        """The arrays of a repetition that is entered or passed are empty, no longer unbound."""
+        empty = {variable: () for variable in loop.variables if variable not in run.bindings.all}
+        return replace(run, bindings=Bindings({**run.bindings.all, **empty}, run.bindings.now)) if empty else run
 
-    times: Mapping[int, int]
-    absences: tuple[tuple[int, int], ...]
+    def close(self, gap: Gap, number: int, run: Run) -> Gap:
+        """At the end of a round it is known what an absence in it is compared with."""
+        if gap.now is None and self.query.layout.negations[gap.negation].loops[-1:] == (number,):
+            return replace(gap, now=run.bindings.now)
+        return gap
 
 
 def _waits(moves: Sequence[Move]) -> Iterator[Wait]:
@@ -231,7 +256,7 @@ class Conditions:
 
     def constants_hold(self) -> bool:
         """Conditions without a variable hold for all events or for none."""
-        return all(test({}) for test in self.constant)
+        return all(test(NOTHING) for test in self.constant)
 
     def at_place(self, place: int, count: int, bindings: Bindings) -> bool:
         """Begin and take: `count` is the index of the event that is being bound."""
