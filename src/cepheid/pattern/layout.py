@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import permutations
+from math import factorial
 
 from cepheid.errors import PatternError
 from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq
@@ -107,8 +108,8 @@ class Layout:
     moves: tuple[tuple[Move, ...], ...]
 
 
-MAX_ORDERS = 5
-"""AND of more operands than this would be laid out in more than 120 orders."""
+MAX_PLACES = 1_000
+"""AND of five events is 600 places, five in each of 120 orders; AND of six is refused."""
 
 
 def expand_orders(pattern: Pattern) -> Pattern:
@@ -117,11 +118,12 @@ def expand_orders(pattern: Pattern) -> Pattern:
     def change(node: Pattern) -> Pattern:
         if not isinstance(node, AnyOrder):
             return node
-        if len(node.parts) > MAX_ORDERS:
+        events = sum(isinstance(inner, Event) for part in node.parts for inner in walk(part))
+        if factorial(len(node.parts)) * events > MAX_PLACES:
             raise PatternError(
                 "CEP217",
                 f"AND of {len(node.parts)} patterns has too many orders",
-                f"use at most {MAX_ORDERS} operands",
+                "use at most five operands, and fewer where they are no single events",
                 node.span,
             )
         orders = (Seq(order, span=node.span) for order in permutations(node.parts))
@@ -187,9 +189,11 @@ class _Drafts:
             case Either(parts=parts):
                 return _Numbered(node, -1, tuple(self.number(p, later, loops) for p in parts))
             case Seq(parts=parts):
-                after = [later.union(*map(_variables, parts[k + 1 :])) for k in range(len(parts))]
+                after = [later]
+                for part in reversed(parts[1:]):
+                    after.append(after[-1] | _variables(part))
                 return _Numbered(
-                    node, -1, tuple(self.number(p, rest, loops) for p, rest in zip(parts, after, strict=True))
+                    node, -1, tuple(self.number(p, rest, loops) for p, rest in zip(parts, reversed(after), strict=True))
                 )
             case _:
                 raise TypeError(f"no layout for {type(node).__name__}")
@@ -213,6 +217,8 @@ class _Drafts:
         found: list[Move] = []
         passed: list[tuple[Mark, ...]] = [()]
         for part in parts:
+            if not passed:
+                return found
             found += [_before(marks, move) for marks in passed for move in self.first(part)]
             passed = [marks + more for marks in passed for more in self.empty(part)]
         return found + [_before(marks, move) for marks in passed for move in after]
