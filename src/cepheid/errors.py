@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from unicodedata import combining, east_asian_width
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Span:
         return self.text[self.start : self.end]
 
     def caret(self) -> str:
-        """The line with the span underlined.
+        """The line with the span underlined, or the part of a long line around it.
 
         >>> print(Span("EVENT A a\\nWHERE a.pric > 1", 16, 22).caret())
         2 | WHERE a.pric > 1
@@ -40,11 +41,27 @@ class Span:
         begin = self.text.rfind("\n", 0, self.start) + 1
         finish = self.text.find("\n", self.start)
         line = self.text[begin : finish if finish >= 0 else len(self.text)]
-        # Tabs would shift the caret, other control characters would garble a terminal.
-        shown = "".join(c if c.isprintable() else " " for c in line)
-        width = max(1, min(self.end, begin + len(line)) - self.start)
-        gutter = str(self.line)
-        return f"{gutter} | {shown}\n{' ' * len(gutter)} | {' ' * (self.column - 1)}{'^' * width}"
+        at = self.start - begin
+        first = max(0, at - _BEFORE) if len(line) > _WIDTH else 0
+        shown = _printable(line[first : first + _WIDTH])
+        under = _printable(line[at : min(self.end - begin, first + _WIDTH)])
+        gutter, mark = str(self.line), "…" if first else ""
+        pad = _cells(mark + _printable(line[first:at]))
+        more = "…" if first + _WIDTH < len(line) else ""
+        return f"{gutter} | {mark}{shown}{more}\n{' ' * len(gutter)} | {' ' * pad}{'^' * max(1, _cells(under))}"
+
+
+_WIDTH, _BEFORE = 110, 50  # how much of a long line is shown, and how much of it before the place
+
+
+def _printable(text: str) -> str:
+    """Tabs would shift the caret, other control characters would garble a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _cells(text: str) -> int:
+    """How many cells of a terminal a text takes: wide characters take two, combining ones none."""
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def merge(first: Span | None, last: Span | None) -> Span | None:

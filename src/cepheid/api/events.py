@@ -20,7 +20,7 @@ def to_table(events: object) -> pa.Table:
     ['ts', 'type', 'x']
     """
     if isinstance(events, pa.Table):
-        return _without_views(events)
+        return _decoded(events)
     if isinstance(events, pa.RecordBatch):
         return pa.Table.from_batches([events])
     try:
@@ -31,7 +31,7 @@ def to_table(events: object) -> pa.Table:
         if hasattr(events, "collect_schema") and hasattr(events, "collect"):  # a polars LazyFrame
             events = events.collect()
         if hasattr(events, "__arrow_c_stream__"):
-            return _without_views(pa.table(events))
+            return _decoded(pa.table(events))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         remedy = "give each column values of one type"
         raise InputError("CEP403", f"the events can't be read as a table: {error}", remedy) from None
@@ -43,11 +43,16 @@ def to_table(events: object) -> pa.Table:
     return _from_rows(list(events))
 
 
-def _without_views(table: pa.Table) -> pa.Table:
-    """String views, which Polars has, as strings: Arrow can't take rows of views."""
+def _decoded(table: pa.Table) -> pa.Table:
+    """Views of strings, which Polars has, and run-end encoded columns as plain ones: Arrow can't take rows of them."""
     for k, field in enumerate(table.schema):
-        if (plain := _plain(field.type)) != field.type:
-            table = table.set_column(k, field.name, table.column(k).cast(plain))
+        if pa.types.is_run_end_encoded(field.type):
+            from pyarrow.compute import run_end_decode  # costs a tenth of a second, and is hardly ever needed
+
+            table = table.set_column(k, field.name, run_end_decode(table.column(k)))
+        column = table.column(k)
+        if (plain := _plain(column.type)) != column.type:
+            table = table.set_column(k, field.name, column.cast(plain))
     return table
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
 from cepheid.errors import EvaluationError, UsageError
 from cepheid.pattern.bind import Bound, Result
 from cepheid.pattern.schema import END, START
-from cepheid.pattern.types import Kind
+from cepheid.pattern.types import Kind, Type, plain
 from cepheid.reference import Match
 
 if TYPE_CHECKING:
@@ -42,7 +42,15 @@ class Matches:
         """How many matches there are (S14)."""
         return len(self._found)
 
-    def __getitem__(self, index: int) -> dict[str, Any]:
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Matches: ...
+
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | Matches:
+        if isinstance(index, slice):
+            return Matches(self._query, self._table, self._found[index], self.outputs)
         return Matches(self._query, self._table, [self._found[index]]).to_pylist()[0]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -108,7 +116,10 @@ class Matches:
         """A dict per match: `match_start`, `match_end`, and the variables or the RETURN columns."""
         try:
             return [dict(row) for row in self.to_arrow().to_pylist()]
-        except ValueError as error:  # Python's datetime ends at microseconds and at the year 9999, pandas' does not
+        except (
+            ValueError,
+            OverflowError,
+        ) as error:  # Python's datetime ends at microseconds and at the year 9999, pandas' does not
             raise UsageError("CEP602", str(error), "pip install 'cepheid[pandas]', or use to_arrow()") from None
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -140,12 +151,13 @@ def _combine(column: pa.ChunkedArray) -> pa.Array:
 
 def _returned(result: Result, values: list[Any]) -> pa.Array:
     """A RETURN column; times were computed as integers."""
-    kind, arrow = result.type.kind, result.type.arrow
+    kind, arrow = result.type.kind, plain(result.type)
     try:
+        if isinstance(result.type.arrow, pa.DictionaryType):
+            undone = Result(result.name, result.expression, Type(kind, arrow))
+            return _returned(undone, values).dictionary_encode().cast(result.type.arrow)
         if kind is Kind.ANY:
             return pa.array(values)
-        if isinstance(arrow, pa.DictionaryType):
-            return pa.array(values, arrow.value_type).dictionary_encode().cast(arrow)
         if kind in (Kind.TIMESTAMP, Kind.DURATION):
             scale = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}[arrow.unit]
             return pa.array([None if v is None else v // scale for v in values], pa.int64()).cast(arrow)

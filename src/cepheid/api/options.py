@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from cepheid.errors import BindError, UsageError, did_you_mean
 from cepheid.pattern.durations import UNITS
 from cepheid.pattern.expressions import AGGREGATES
-from cepheid.pattern.functions import BUILT_IN
 from cepheid.pattern.schema import Roles
 
 
@@ -68,6 +67,6 @@ def read_functions(functions: object) -> dict[str, Callable[..., object]]:
     for name, function in functions.items():
         if not callable(function):
             raise BindError("CEP312", f"the function '{name}' is {function!r}, which can't be called", remedy)
-        if name.lower() in BUILT_IN or name.lower() in AGGREGATES:
-            raise BindError("CEP312", f"'{name}' is a built-in function", "give your function another name")
+        if name.lower() in AGGREGATES:
+            raise BindError("CEP312", f"'{name}' is an aggregate", "give your function another name")
     return dict(functions)

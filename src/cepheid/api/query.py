@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -11,7 +12,7 @@ import pyarrow as pa
 from cepheid.api.events import to_table
 from cepheid.api.matches import Matches
 from cepheid.api.options import read_functions, read_params, read_roles
-from cepheid.errors import PatternError, UsageError, did_you_mean
+from cepheid.errors import CepheidWarning, PatternError, UsageError, did_you_mean
 from cepheid.explain import Explanation, explain_program
 from cepheid.language import parse, print_program
 from cepheid.pattern.analysis import Analysed, analyse, check_flow, columns_read
@@ -60,6 +61,9 @@ class Query:
             analyse(q, self._params, self._roles if source is None else replace(self._roles, types=None))
             for q, source in zip(self._program.queries, self._sources, strict=True)
         )
+
+        for message in (message for analysed in self._analysed for message in analysed.surprises):
+            warnings.warn(message, CepheidWarning, stacklevel=2)
 
     @property
     def text(self) -> str:

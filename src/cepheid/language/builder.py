@@ -10,7 +10,7 @@ from lark.tree import Meta
 from cepheid.errors import ParseError, PatternError, Span, did_you_mean
 from cepheid.language.expressions import ExpressionBuilder, name_of, read_integer
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.durations import UNITS
+from cepheid.pattern.durations import NANOSECONDS, UNITS
 from cepheid.pattern.lengths import with_lengths
 from cepheid.pattern.tree import (
     AnyOrder,
@@ -175,7 +175,7 @@ class QueryBuilder(ExpressionBuilder):
         if unit is not None:
             word = unit.lower()
             if word not in UNITS and word not in ("event", "events"):
-                remedy = did_you_mean(word, [*UNITS, "events"], "units")
+                remedy = did_you_mean(word, [*NANOSECONDS, "events"], "units")
                 raise ParseError("CEP111", f"'{unit}' is no unit of a window", remedy, self.span(unit))
             unit = UNITS.get(word, "events")
         return {"within": Window(amount, unit, span=self.span(meta))}, self.span(meta)

@@ -142,7 +142,8 @@ def _syntax_error(text: str, error: UnexpectedInput) -> ParseError:
             )
         if rest[0] in "'\"‘“`":
             return ParseError("CEP103", "the quote is not closed", "close it", Span(text, start, start + 1))
-        word = next((w for w in [rest.split()[0]] if w.isidentifier()), rest[0])
+        found = re.match(r"\w+", rest)
+        word = found[0] if found else rest[0]
         span = Span(text, start, start + len(word))
         return ParseError("CEP101", f"'{word}' can't stand here", _expected(error, word), span)
     assert isinstance(error, UnexpectedToken | UnexpectedEOF)
@@ -154,6 +155,8 @@ def _expected(error: UnexpectedToken | UnexpectedCharacters | UnexpectedEOF, wor
     terminals = set(error.allowed if isinstance(error, UnexpectedCharacters) else error.expected) - _QUIET
     if isinstance(error, UnexpectedToken):
         terminals = set(error.accepts or error.expected) - _QUIET
+    if "_DOTS" in terminals:
+        return "an index is a[1], a[i], a[i-1], a[..i-1], a[a.LEN] or a[]"
     called = {_WORDS.get(t, t.strip("_").replace("_", " ")) for t in terminals}
     words = sorted(called, key=lambda w: (not w.isupper(), w))
     close = nearest(word, [w for w in words if w.isupper()]) if len(word) > 2 else None

@@ -14,7 +14,7 @@ from cepheid.pattern.check import (
     check_output,
     check_same_values,
     check_strategies,
-    warn_unbounded,
+    find_surprises,
 )
 from cepheid.pattern.components import Component, components, name_events
 from cepheid.pattern.layout import Layout, lay_out
@@ -38,6 +38,7 @@ class Analysed:
     same: tuple[ex.SameValue, ...]
     conditions: tuple[ex.Expression, ...]
     roles: Roles
+    surprises: tuple[str, ...]  # what is allowed and likely to surprise
 
     @property
     def positive(self) -> tuple[Component, ...]:
@@ -69,8 +70,8 @@ def analyse(query: Query, params: Params, roles: Roles) -> Analysed:
     conditions = tuple(c for c in query.where if not isinstance(c, ex.SameValue))
     place(conditions, layout, found)
     check_output(query, found)
-    warn_unbounded(query, strategies)
-    return Analysed(query, found, layout, strategies, same, conditions, roles)
+    surprises = find_surprises(query, strategies)
+    return Analysed(query, found, layout, strategies, same, conditions, roles, surprises)
 
 
 def _check_types(found: Mapping[str, Component], roles: Roles) -> None:

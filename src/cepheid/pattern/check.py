@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from cepheid.errors import CepheidWarning, PatternError, did_you_mean
+from cepheid.errors import PatternError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.components import Component
 from cepheid.pattern.layout import Layout, Step
@@ -142,10 +141,6 @@ def check_strategies(query: Query, components: Components) -> Mapping[str, Strat
                 raise PatternError("CEP215", f"two strategies for '{name}'", remedy, selection.span)
             chosen[name] = selection.strategy
     positive = [c.variable for c in components.values() if not c.negated]
-    left = [v for v in positive if v not in chosen]
-    if chosen and left:
-        message = f"no strategy is named for {', '.join(left)}: skip_till_any_match holds there"
-        warnings.warn(message, CepheidWarning, stacklevel=2)
     strategies = {v: chosen.get(v, Strategy.ANY) for v in positive}
     same = [c for c in query.where if isinstance(c, ex.SameValue)]
     if Strategy.PARTITION in strategies.values() and not same and not query.partition_by:
@@ -184,16 +179,26 @@ def _results(query: Query) -> Iterator[tuple[str, ex.Expression]]:
         yield "RETURN", item.expression
 
 
-def warn_unbounded(query: Query, strategies: Mapping[str, Strategy]) -> None:
+def find_surprises(query: Query, strategies: Mapping[str, Strategy]) -> tuple[str, ...]:
+    """What is allowed and likely to surprise, in words: the caller decides how to tell it."""
+    return (*_without_strategy(query, strategies), *_unbounded(query, strategies))
+
+
+def _without_strategy(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[str]:
+    named = {name for selection in query.strategies for name in selection.variables or strategies}
+    left = [variable for variable in strategies if variable not in named]
+    if named and left:
+        yield f"no strategy is named for {', '.join(left)}: skip_till_any_match holds there"
+
+
+def _unbounded(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[str]:
     """Skip-till-any Kleene without a window: as many matches as there are subsets."""
     for node in walk(query.pattern):
         if query.within is None and isinstance(node, Repeat) and node.high is None:
-            names = [e.variable for e in walk(node.body) if isinstance(e, Event)]
-            if any(strategies.get(str(name)) is Strategy.ANY for name in names):
-                warnings.warn(
-                    f"{', '.join(map(str, names))}: a Kleene closure under skip_till_any_match without WITHIN matches "
-                    "every subset of the events; add WITHIN or skip_till_next_match",
-                    CepheidWarning,
-                    stacklevel=2,
+            names = [str(e.variable) for e in walk(node.body) if isinstance(e, Event)]
+            if any(strategies.get(name) is Strategy.ANY for name in names):
+                yield (
+                    f"{', '.join(names)}: a Kleene closure under skip_till_any_match without WITHIN matches "
+                    "every subset of the events; add WITHIN or skip_till_next_match"
                 )
                 return

@@ -40,9 +40,9 @@ class Schema:
 
     def has(self, event_type: str | None, attribute: str) -> bool:
         """Whether events of a type have an attribute: missing is not NULL (S3)."""
-        if self.roles.types is None or event_type is None or attribute in (self.roles.time, self.roles.type):
+        if self.roles.types is None or event_type not in self.roles.types:
             return True
-        return attribute in self.roles.types.get(event_type, ())
+        return attribute in (self.roles.time, self.roles.type, *self.roles.types[event_type])
 
 
 def make_schema(arrow: pa.Schema, roles: Roles, start: str | None = None) -> Schema:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import singledispatchmethod
 
 from cepheid.errors import BindError, did_you_mean
@@ -266,17 +267,18 @@ class Typer:
         return one, other
 
     def unify(self, node: ex.Expression, pairs: Sequence[Typed]) -> tuple[list[ex.Expression], Type]:
-        """Values of which any may be the result: their common type."""
-        expressions = [pairs[0][0]]
+        """Values of which any may be the result, converted to their common type."""
+        given = (type_ for value, type_ in pairs if not isinstance(value, ex.Literal) and type_.kind is not Kind.NULL)
+        wanted = next(given, None)
+        if wanted is not None:
+            pairs = [read_as(pair, wanted) if isinstance(pair[0], ex.Literal) else pair for pair in pairs]
         common = pairs[0][1]
-        for pair in pairs[1:]:
-            (_, other), (first, second) = self.adapt(node, (ex.Literal(None, common), common), pair)
-            if not _comparable(first, second) and first != second:
+        for _, type_ in pairs[1:]:
+            if not _comparable(common, type_) and common != type_:
                 remedy = "give all of them one type"
-                raise BindError("CEP305", f"results of {_a(first)} and of {_a(second)}", remedy, node.span)
-            expressions.append(other)
-            common = _common(first, second)
-        return expressions, common
+                raise BindError("CEP305", f"results of {_a(common)} and of {_a(type_)}", remedy, node.span)
+            common = _common(common, type_)
+        return [_converted(value, type_, common) for value, type_ in pairs], common
 
     def adapt(
         self, node: ex.Expression, left: Typed, right: Typed
@@ -320,6 +322,14 @@ def _comparable(first: Type, second: Type) -> bool:
     if kinds == {Kind.TIMESTAMP}:
         return (zone_of(first) is None) == (zone_of(second) is None)
     return first.kind is second.kind
+
+
+def _converted(value: ex.Expression, type_: Type, common: Type) -> ex.Expression:
+    """A number in the kind of the common type, by adding nothing: what is announced as a double must be one."""
+    zero = {Kind.FLOAT: ex.Literal(0.0, FLOAT), Kind.DECIMAL: ex.Literal(Decimal(0), decimal(0))}.get(common.kind)
+    if zero is None or type_.kind not in NUMERIC or type_.kind is common.kind:
+        return value
+    return ex.Arithmetic("+", value, zero, span=value.span)
 
 
 def _common(first: Type, second: Type) -> Type:

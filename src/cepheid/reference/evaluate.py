@@ -13,7 +13,7 @@ from cepheid.errors import BindError, EvaluationError
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.parameters import literal
-from cepheid.pattern.types import Kind, Type, zone_of
+from cepheid.pattern.types import DURATION, Kind, Type, zone_of
 from cepheid.pattern.uses import uses
 from cepheid.reference import functions, values
 from cepheid.reference.stream import Event
@@ -239,13 +239,16 @@ class Compiler:
 
     @function.register
     def _(self, node: ex.Minus) -> Evaluator:
+        if self.query.typer.check(node)[1].kind is Kind.DURATION:
+            return self.compile(ex.Arithmetic("-", ex.Literal(0, DURATION), node.operand, span=node.span))
         operand = self.compile(node.operand)
         return lambda bindings: values.negate(operand(bindings))
 
     @function.register
     def _(self, node: ex.Arithmetic) -> Evaluator:
         left, right = self.compile(node.left), self.compile(node.right)
-        operation = values.ARITHMETIC[node.operator]
+        timed = self.query.typer.check(node)[1].kind in (Kind.TIMESTAMP, Kind.DURATION)
+        operation = (values.TIME_ARITHMETIC if timed else values.ARITHMETIC)[node.operator]
         return lambda bindings: operation(left(bindings), right(bindings))
 
     @function.register

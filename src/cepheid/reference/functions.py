@@ -61,7 +61,7 @@ def _power(base: float, exponent: float) -> float:
     if base == 0 and exponent < 0:
         odd = exponent % 2 == 1
         return math.copysign(math.inf, base) if odd else math.inf
-    if abs(base) == 1 and math.isinf(exponent):
+    if math.isnan(exponent) or (abs(base) == 1 and math.isinf(exponent)):
         return math.nan
     return math.pow(base, exponent)
 

@@ -76,8 +76,17 @@ class Runner:
                 passed = self.pass_marks(run, move.marks) if move.target is None else None
                 if passed is not None and self.inside(passed, passed.selected[-1], final=True):
                     yield passed
-            for wait in self.waits[run.place]:
+            for wait in self.waits_of(run):
                 stack.extend(self.extend(run, wait))
+
+    def waits_of(self, run: Run) -> Iterator[Wait]:
+        """What a run waits for. A loop that has had all its rounds takes no more: what follows is begun, as usual."""
+        for wait in self.waits[run.place]:
+            again = next((m.number for m in wait.take.marks if m.step is Step.AGAIN), None) if wait.take else None
+            if again is not None and run.times[again] == self.query.layout.loops[again].high:
+                yield from (Wait(None, (move,), in_loop=False) for move in wait.others)
+            else:
+                yield wait
 
     def begin(self) -> Iterator[Run]:
         """S4: every event that satisfies the first component begins a run; no strategy applies before it."""

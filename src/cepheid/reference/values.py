@@ -113,6 +113,17 @@ ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
 }
 
 
+def _moved(move: Callable[[int, int], int]) -> Callable[[Value, Value], Value]:
+    return lambda left, right: None if left is None or right is None else move(left, right)
+
+
+# Nanoseconds of a timestamp or a duration are no 64-bit integers: they do not wrap.
+TIME_ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
+    "+": _moved(lambda left, right: left + right),
+    "-": _moved(lambda left, right: left - right),
+}
+
+
 def negate(value: Value) -> Value:
     """Unary minus."""
     if value is None:

@@ -157,6 +157,9 @@ def test_all_clauses_in_any_order() -> None:
         ("EVENT A a WITHIN 5 hour WITHIN 6 hours", "CEP106", 1, 25, "keep one"),
         ("EVENT A+ a[] WHERE a[2].x > 1", "CEP107", 1, 21, "a[1], a[i]"),
         ("EVENT A+ a[] WHERE a[b.LEN].x > 1", "CEP107", 1, 22, "a[a.LEN]"),
+        ("EVENT A+ a[] WHERE a[-1].x > 1", "CEP101", 1, 22, "an index is a[1]"),
+        ("EVENT A a WITHIN 5 m", "CEP111", 1, 20, "minutes"),
+        ("EVENT A a WHERE @", "CEP101", 1, 17, "a name"),
         ("EVENT A{3,1} a[]", "CEP109", 1, 8, "{2,4}"),
         ("EVENT A a WHERE avg(a.x, 1) > 1", "CEP110", 1, 17, "avg(a[].price)"),
         ("EVENT A a WHERE a.x > 99999999999999999999", "CEP105", 1, 23, "decimal point"),
@@ -190,6 +193,10 @@ def test_brackets_in_strings_are_no_nesting() -> None:
 def test_the_smallest_integer_can_be_written() -> None:
     (condition,) = where("b.x = -9223372036854775808")
     assert condition == Compare("=", B, Literal(-(2**63), types.INT))
+
+
+def test_spaces_of_copied_text() -> None:
+    assert parse("\ufeffEVENT\u00a0A\u2009a\u2028WHERE\u3000a.x = 1") == parse("EVENT A a WHERE a.x = 1")
 
 
 def test_printing_is_stable() -> None:
