@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -26,21 +27,25 @@ def to_table(events: object) -> pa.Table:
     try:
         if isinstance(events, pa.RecordBatchReader):
             return events.read_all()
-        if type(events).__module__.startswith("pandas.") and hasattr(events, "columns"):
-            return pa.Table.from_pandas(_with_text_names(events), preserve_index=False)
+        if _package(events) == "pandas" and hasattr(events, "columns"):
+            return pa.Table.from_pandas(_checked_names(events), preserve_index=False)
         if hasattr(events, "collect_schema") and hasattr(events, "collect"):  # a polars LazyFrame
             events = events.collect()
-        if hasattr(events, "__arrow_c_stream__"):
+        if hasattr(events, "__arrow_c_stream__") and hasattr(events, "columns"):
             return _decoded(pa.table(events))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         remedy = "give each column values of one type"
         raise InputError("CEP403", f"the events can't be read as a table: {error}", remedy) from None
-    if type(events).__module__.startswith("pyspark."):
+    if _package(events) == "pyspark":
         raise UsageError("CEP601", "a Spark DataFrame can't be matched yet", "collect it: df.toArrow()")
     if isinstance(events, Mapping | str | bytes) or not isinstance(events, Iterable):
         shown = type(events).__name__
         raise InputError("CEP401", f"a {shown} is not a stream of events", _ACCEPTED)
     return _from_rows(list(events))
+
+
+def _package(events: object) -> str:
+    return type(events).__module__.split(".")[0]
 
 
 def _decoded(table: pa.Table) -> pa.Table:
@@ -65,7 +70,10 @@ def _plain(arrow: pa.DataType) -> pa.DataType:
     return {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(arrow, arrow)
 
 
-def _with_text_names(frame: Any) -> Any:
+def _checked_names(frame: Any) -> Any:
+    if not frame.columns.is_unique:
+        twice = next(name for name in frame.columns if list(frame.columns).count(name) > 1)
+        raise InputError("CEP404", f"two columns are named {twice!r}", "rename one of them")
     for name in frame.columns:
         if not isinstance(name, str):
             remedy = "rename the columns: df.columns = df.columns.map(str)"
@@ -92,8 +100,13 @@ def _from_rows(rows: list[object]) -> pa.Table:
 
 
 def _column(name: str, values: list[object]) -> pa.Array:
+    zones = {value.utcoffset() for value in values if isinstance(value, datetime)}
+    if None in zones and len(zones) > 1:
+        remedy = "give all of them a zone, or none"
+        raise InputError("CEP403", f"column '{name}' has datetimes with and without a time zone", remedy)
     try:
-        return pa.array(values)
+        # Arrow would take the zone of whichever row comes first.
+        return pa.array(values, pa.timestamp("us", tz="UTC")) if len(zones) > 1 else pa.array(values)
     except _UNFIT as error:
         row, value = _culprit(values)
         raise InputError(

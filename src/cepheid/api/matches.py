@@ -35,6 +35,10 @@ class Matches:
         self._found = found
         self.outputs: Mapping[str, Matches] = outputs or {}
 
+    def with_outputs(self, outputs: Mapping[str, Matches]) -> Matches:
+        """These matches, with those of all queries of the program."""
+        return Matches(self._query, self._table, self._found, outputs)
+
     def __len__(self) -> int:
         return len(self._found)
 

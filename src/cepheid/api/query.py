@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,10 +13,11 @@ import pyarrow as pa
 from cepheid.api.events import to_table
 from cepheid.api.matches import Matches
 from cepheid.api.options import read_functions, read_params, read_roles
-from cepheid.errors import CepheidWarning, PatternError, UsageError, did_you_mean
+from cepheid.api.spelling import misspelt_types
+from cepheid.errors import CepheidWarning, UsageError, did_you_mean
 from cepheid.explain import Explanation, explain_program
 from cepheid.language import parse, print_program
-from cepheid.pattern.analysis import Analysed, analyse, check_flow, columns_read
+from cepheid.pattern.analysis import analyse, check_flow, columns_read
 from cepheid.pattern.bind import Bound, bind
 from cepheid.pattern.schema import END, START, Roles, Schema, make_schema
 from cepheid.pattern.tree import Program
@@ -33,6 +35,14 @@ class HasProgram(Protocol):
 
 class Query:
     """A query, or a program of several, with its parameters and functions bound.
+
+    query: the text, or a pattern of the builder.
+    params: values of the parameters that the query names: numbers, strings, dates, sets, windows ("12 hours").
+    functions: Python functions that the query calls, by name; they get and give Python values, None for NULL.
+    time: the time column: integers, timestamps or dates. unit: of an integer time, and of a bare number in WITHIN.
+    type: the column with the event type; None for a stream of a single type.
+    order_by: columns that break ties of time, before the content of the row does.
+    types: the attributes of each event type, where not every type has every column.
 
     >>> q = Query("PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 seconds")
     >>> m = q.match([{"ts": 1, "type": "A", "id": 7}, {"ts": 2, "type": "B", "id": 7}])
@@ -80,22 +90,28 @@ class Query:
         base = to_table(events)
         if not base.num_columns:
             base = self._empty_table()
+        checked = make_schema(base.schema, self._roles)
+        self.warn_of_types(base, stacklevel=3)
         made: dict[str, pa.Table] = {}
         schemas: dict[str, Schema] = {}
         outputs: dict[str, Matches] = {}
-        matches: Matches | None = None
         for number, (analysed, source) in enumerate(zip(self._analysed, self._sources, strict=True), start=1):
             table = base if source is None else made[source]
-            schema = make_schema(base.schema, self._roles) if source is None else schemas[source]
+            schema = checked if source is None else schemas[source]
             bound = bind(analysed, schema, self._functions)
-            matches = Matches(bound, table, interpret(bound, table), outputs)
+            matches = Matches(bound, table, interpret(bound, table))
             into = analysed.query.into
             outputs[into or f"query {number}"] = matches
             if into is not None:
-                made[into] = _composite(analysed, bound, matches, self._roles)
+                made[into] = _composite(bound, matches, self._roles)
                 schemas[into] = make_schema(made[into].schema, _composite_roles(self._roles), START)
-        assert matches is not None  # a program has a query
-        return matches
+        return matches.with_outputs(outputs)
+
+    def warn_of_types(self, events: pa.Table, *, stacklevel: int = 2) -> None:
+        """Warn of types that no event has while a similar one occurs."""
+        pairs = zip(self._analysed, self._sources, strict=True)
+        for message in misspelt_types((analysed for analysed, source in pairs if source is None), events):
+            warnings.warn(message, CepheidWarning, stacklevel=stacklevel)
 
     def _empty_table(self) -> pa.Table:
         """Events without any column are an empty stream: its columns are those that the queries read."""
@@ -116,6 +132,11 @@ class Query:
 
 def _read(query: object) -> Program:
     if isinstance(query, str):
+        if re.fullmatch(r"\S+\.\w+", query.strip()):
+            remedy = f"read it: Query(Path({query.strip()!r}).read_text())"
+            raise UsageError(
+                "CEP601", f"{query.strip()!r} looks like a file, and Query takes the text of a query", remedy
+            )
         return parse(query)
     if isinstance(query, Program):
         return query
@@ -123,21 +144,17 @@ def _read(query: object) -> Program:
     if isinstance(program, Program):
         return program
     shown = type(query).__name__
-    raise UsageError("CEP601", f"a {shown} is not a query", "pass the text of a query, or a pattern of the builder")
+    raise UsageError("CEP601", f"a {shown} is no text of a query", "pass the text, or a pattern of the builder")
 
 
 def _composite_roles(roles: Roles) -> Roles:
     return replace(roles, order_by=(), types=None, type=roles.type or "type")
 
 
-def _composite(analysed: Analysed, bound: Bound, matches: Matches, roles: Roles) -> pa.Table:
+def _composite(bound: Bound, matches: Matches, roles: Roles) -> pa.Table:
     """S13: a composite event's time is its end; it carries its start, its type is the name of INTO."""
     table = matches.to_arrow()
     type_column = roles.type or "type"
-    for item in analysed.query.returns:
-        if item.name in (roles.time, type_column):
-            remedy = f"choose another name: a composite event's '{roles.time}' is its end and '{type_column}' its INTO"
-            raise PatternError("CEP212", f"'{item.name}' is a column of every composite event", remedy, item.span)
     columns = {
         roles.time: table[END],
         type_column: pa.array([bound.into] * table.num_rows, pa.string()),

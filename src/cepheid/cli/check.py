@@ -8,7 +8,6 @@ from cepheid.cli.errors import EXIT_CODES, printable
 from cepheid.cli.events import read_events
 from cepheid.cli.options import Settings, query_options
 from cepheid.cli.query import read_query
-from cepheid.cli.spelling import warn_misspelt_types
 from cepheid.language import parse
 
 
@@ -38,7 +37,7 @@ def check(settings: Settings, query: str, schema: str | None) -> None:
         return
     events = read_events(schema, settings.type)
     columns = prepared.schema(events.schema)
-    warn_misspelt_types(program, events, settings.type)
+    prepared.warn_of_types(events)
     click.echo(f"{source.name}: ok, a match has the columns")
     for column in columns:
         click.echo(f"  {printable(column.name)}: {printable(str(column.type))}")

@@ -29,11 +29,12 @@ Exit codes:
 """
 
 # The remedies of the library name arguments of Python; these are the same arguments here.
-_OPTIONS = {
-    "CEP304": "on the command line: --param NAME=VALUE",
-    "CEP309": "on the command line: --time COLUMN, and --unit UNIT for integers",
-    "CEP310": "on the command line: --type COLUMN, or --no-type for a stream of a single type",
-}
+_OPTIONS = (
+    (r"params=\{'([^']*)': …\}", r"--param \1=…"),
+    (r"\btype=None\b", "--no-type"),
+    (r"\btypes=\{[^}]*\}", "--declare TYPE=a,b"),
+    (r"\b(time|type|unit)=", r"--\1"),
+)
 
 
 class FileError(CepheidError):
@@ -70,8 +71,10 @@ def printable(text: str) -> str:
 
 def report(error: CepheidError) -> None:
     """Print an error in its own form; on a terminal its code and place in colour."""
-    option = _OPTIONS.get(error.code)
-    text = Text(printable(f"{error}\nhelp: {option}" if option else str(error)))
+    remedy = error.remedy
+    for argument, option in _OPTIONS:
+        remedy = re.sub(argument, option, remedy)
+    text = Text(printable(str(type(error)(error.code, error.message, remedy, error.span))))
     text.highlight_regex(r"(?m)^error( \w+)?:", "bold red")
     text.highlight_regex(r"(?m)^ *\| *\^+$", "red")
     text.highlight_regex(r"(?m)^help:", "bold cyan")

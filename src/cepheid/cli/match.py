@@ -15,7 +15,6 @@ from cepheid.cli.formats import FORMATS
 from cepheid.cli.options import Settings, query_options
 from cepheid.cli.progress import working
 from cepheid.cli.query import read_query
-from cepheid.cli.spelling import warn_misspelt_types
 from cepheid.cli.streams import write_stdout
 from cepheid.cli.table import print_table
 from cepheid.cli.write import csv_lines, json_lines, write_file
@@ -77,7 +76,6 @@ def match(
     with working(f"matching {table.num_rows:,} events"):
         matches = prepared.match(table, engine=engine)
         found = matches.to_arrow()
-    warn_misspelt_types(program, table, settings.type)
     shown = found if limit is None else found.slice(0, limit)
     count = _count(shown.num_rows, len(matches))
     if output is not None:

@@ -24,6 +24,10 @@ _TIMES = (
 )
 
 
+# Arrow would read longer integers as doubles, and two ids would become one.
+_LONG = re.compile(rb'"(?:[^"\\]|\\.)*"|(-?\d{19,40})(?![\d.eE])')
+
+
 def read_json(data: bytes, name: str) -> pa.Table:
     """The rows of a file of JSON lines, or of a JSON array of objects."""
     unit = "line"
@@ -82,6 +86,10 @@ def _check_lines(lines: list[bytes], name: str, unit: str) -> None:
         stripped = line.strip()
         if stripped and not (stripped.startswith(b"{") and stripped.endswith(b"}")):
             raise _not_an_object(stripped, number, name, unit)
+        for found in _LONG.finditer(stripped):
+            if found[1] and not -(2**63) <= int(found[1]) < 2**63:
+                message = f"{found[1].decode()} in {unit} {number} of {name} does not fit into 64 bits"
+                raise InputError("CEP405", message, "write it in quotes")
         if stripped.count(b"{") + stripped.count(b"[") > _DEEPEST and _depth(stripped) > _DEEPEST:
             message = f"{unit} {number} of {name} is nested more than {_DEEPEST} levels deep"
             raise InputError("CEP406", message, "flatten it, or leave the attribute out")

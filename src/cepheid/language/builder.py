@@ -62,8 +62,8 @@ class QueryBuilder(ExpressionBuilder):
             found |= changes
         return with_lengths(Query(pattern=pattern, source=source, span=self.span(meta), **found))
 
-    def source(self, meta: Meta, parts: list[Token]) -> str:
-        return name_of(parts[0])
+    def source(self, meta: Meta, parts: list[str]) -> str:
+        return parts[0]
 
     def pattern_list(self, meta: Meta, parts: list[Pattern]) -> Pattern:
         return parts[0]
@@ -145,8 +145,9 @@ class QueryBuilder(ExpressionBuilder):
         return self.times(meta, parts[0], parts[1])
 
     def times(self, meta: Meta, low: Token, high: Token | None) -> tuple[int, int | None]:
-        least = read_integer(low, self.span(meta))
-        most = None if high is None else read_integer(high, self.span(meta))
+        fewer = "no match has so many events"
+        least = read_integer(low, self.span(meta), fewer)
+        most = None if high is None else read_integer(high, self.span(meta), fewer)
         if most is not None and (most == 0 or most < least):
             remedy = "write {2,4}: at least two, at most four; at most must be 1 or more and not below at least"
             raise ParseError("CEP109", f"no number of times is between {least} and {most}", remedy, self.span(meta))
@@ -176,6 +177,8 @@ class QueryBuilder(ExpressionBuilder):
             word = unit.lower()
             if word not in UNITS and word not in ("event", "events"):
                 remedy = did_you_mean(word, [*NANOSECONDS, "events"], "units")
+                if word.startswith(("month", "year")):
+                    remedy = "months and years have no fixed length: write days"
                 raise ParseError("CEP111", f"'{unit}' is no unit of a window", remedy, self.span(unit))
             unit = UNITS.get(word, "events")
         return {"within": Window(amount, unit, span=self.span(meta))}, self.span(meta)
@@ -190,8 +193,8 @@ class QueryBuilder(ExpressionBuilder):
     def returns(self, meta: Meta, parts: list[Any]) -> tuple[dict[str, Any], Span]:
         return {"returns": tuple(parts[:-1]), "into": parts[-1]}, self.span(meta)
 
-    def into(self, meta: Meta, parts: list[Token]) -> str:
-        return name_of(parts[0])
+    def into(self, meta: Meta, parts: list[str]) -> str:
+        return parts[0]
 
     def item(self, meta: Meta, parts: list[Any]) -> Return:
         expression, name = parts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +14,7 @@ from cepheid.errors import ParseError, Span
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import types
 from cepheid.pattern.durations import NANOSECONDS, UNITS
+from cepheid.pattern.timestamps import read_timestamp
 
 _COMPARISONS = {"==": "=", "<>": "!=", "≠": "!=", "^neq": "!=", "≤": "<=", "≥": ">="}
 _LATEX = {"neq": "!=", "ne": "!=", "leq": "<=", "le": "<=", "geq": ">=", "ge": ">="}
@@ -30,11 +31,6 @@ def text_of(token: Token) -> str:
     """A string without its quotes; a doubled quote stands for one."""
     quote = token[0]
     return str(token[1:-1]).replace(quote * 2, quote) if quote == _CLOSING[quote] else str(token[1:-1])
-
-
-def duration_type(nanoseconds: int) -> types.Type:
-    """The type of a constant duration: of nanoseconds only where it must be."""
-    return types.duration("ns" if nanoseconds % 1000 else "us")
 
 
 @v_args(meta=True)
@@ -121,7 +117,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
             raise ParseError(
                 "CEP105", "the duration is not a whole number of nanoseconds", "use another unit", self.span(meta)
             )
-        return ex.Literal(int(nanoseconds), duration_type(int(nanoseconds)), span=self.span(meta))
+        return ex.Literal(int(nanoseconds), types.duration(types.unit_for(int(nanoseconds))), span=self.span(meta))
 
     def string(self, meta: Meta, parts: list[Token]) -> ex.Expression:
         return ex.Literal(text_of(parts[0]), types.STRING, span=self.span(meta))
@@ -135,15 +131,13 @@ class ExpressionBuilder(Transformer[Token, Any]):
 
     def timestamp(self, meta: Meta, parts: list[Token]) -> ex.Expression:
         try:
-            moment = datetime.fromisoformat(text_of(parts[0]))
-            utc = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+            nanoseconds, zoned = read_timestamp(text_of(parts[0]))
         except (ValueError, OverflowError):
             remedy = "write TIMESTAMP '2024-12-31 23:59:59'"
             raise ParseError("CEP105", "this is not a timestamp", remedy, self.span(meta)) from None
-        zone = "UTC" if moment.tzinfo else None
-        since = utc - datetime(1970, 1, 1, tzinfo=UTC)
-        nanoseconds = (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1_000
-        return ex.Literal(nanoseconds, types.timestamp(zone), span=self.span(meta))
+        return ex.Literal(
+            nanoseconds, types.timestamp("UTC" if zoned else None, types.unit_for(nanoseconds)), span=self.span(meta)
+        )
 
     def true(self, meta: Meta, _: Sequence[Token]) -> ex.Expression:
         return ex.Literal(True, types.BOOL, span=self.span(meta))
@@ -241,8 +235,8 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return tests[0] if len(tests) == 1 else ex.And(tuple(tests), span=self.span(meta))
 
 
-def read_integer(token: Token, span: Span) -> int:
+def read_integer(token: Token, span: Span, remedy: str = "write it with a decimal point") -> int:
     """An integer of a bearable length: Python refuses to read more than some thousand digits."""
     if len(token) > 30:
-        raise ParseError("CEP105", f"{token[:12]}… does not fit into 64 bits", "write it with a decimal point", span)
+        raise ParseError("CEP105", f"{token[:12]}… does not fit into 64 bits", remedy, span)
     return int(token)

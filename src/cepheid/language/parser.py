@@ -44,6 +44,7 @@ _WORDS = {
     "DOT": "'.'",
     "SEMICOLON": "';'",
     "ARRAY": "'[]'",
+    "_EQUALS": "'='",
     "$END": "the end",
 }
 # Named last or not at all: what could stand almost anywhere tells the user nothing.
@@ -129,6 +130,11 @@ def _syntax_error(text: str, error: UnexpectedInput) -> ParseError:
             remedy = did_you_mean(called[1], [strategy.value for strategy in Strategy], "strategies")
             place = Span(text, called.start(1), called.end(1))
             return ParseError("CEP101", f"'{called[1]}' is no strategy", remedy, place)
+        habit = _habit(str(token), text[:start])
+        if habit is not None:
+            return ParseError("CEP101", f"'{token}' can't stand here", habit, span)
+        if token == "*" and re.search(r"count\s*\(\s*\Z", text[:start], re.IGNORECASE):
+            return ParseError("CEP101", "count(*) has no events to count", "write count(a[])", span)
         if token.upper() == "INTO":
             return ParseError("CEP101", "INTO without RETURN", "write RETURN a.x AS x INTO Name", span)
         return ParseError("CEP101", f"'{token}' can't stand here", _expected(error, str(token)), span)
@@ -145,10 +151,33 @@ def _syntax_error(text: str, error: UnexpectedInput) -> ParseError:
         found = re.match(r"\w+", rest)
         word = found[0] if found else rest[0]
         span = Span(text, start, start + len(word))
-        return ParseError("CEP101", f"'{word}' can't stand here", _expected(error, word), span)
+        remedy = _habit(word, text[:start]) or _expected(error, word)
+        return ParseError("CEP101", f"'{word}' can't stand here", remedy, span)
     assert isinstance(error, UnexpectedToken | UnexpectedEOF)
     end = len(text.rstrip())
     return ParseError("CEP102", "the query ends too early", _expected(error, ""), Span(text, end, end + 1))
+
+
+# What SQL has and a pattern query says in another way.
+_HABITS = {
+    "SELECT": "begin with PATTERN; what SELECT lists goes into RETURN",
+    "GROUP": "use PARTITION BY, or [attr] in WHERE",
+    "ORDER": "matches come in the order of their ends; sort them afterwards",
+    "LIMIT": "take the first matches afterwards: matches[:10], or --limit on the command line",
+    "DISTINCT": "each match is given once; RETURN has no DISTINCT",
+    "INTERVAL": "write the number and the unit: 5 minutes",
+    "JOIN": "bind both events in the pattern: SEQ(A a, B b)",
+}
+
+
+def _habit(token: str, before: str) -> str | None:
+    if token == "," and not re.search(r"\b(where|within|partition|having|return)\b", before, re.IGNORECASE):
+        return "write PATTERN SEQ(A a, B b)"
+    if token == "." and re.search(r"(\[|\bby\s|,)\s*\w+\s*\Z", before, re.IGNORECASE):
+        return "name the attribute alone: [tag_id], PARTITION BY tag_id"
+    if re.search(r"\bwithin\s*\Z", before, re.IGNORECASE):
+        return "write a number and a unit without quotes: WITHIN 12 hours, WITHIN 500 events"
+    return _HABITS.get(token.upper())
 
 
 def _expected(error: UnexpectedToken | UnexpectedCharacters | UnexpectedEOF, word: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from functools import singledispatch
 from typing import NamedTuple
 
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import tree
 from cepheid.pattern.durations import spell
+from cepheid.pattern.timestamps import print_timestamp
 from cepheid.pattern.types import Kind, zone_of
 from cepheid.pattern.walk import walk
 
@@ -73,20 +74,15 @@ def _print(node: ex.Expression) -> Level:
 
 @_print.register
 def _(node: ex.Literal) -> Level:
+    if node.type.kind is Kind.TIMESTAMP and isinstance(node.value, int):
+        zoned = zone_of(node.type) is not None
+        return Level(f"TIMESTAMP '{print_timestamp(node.value, zoned=zoned)}'", PRIMARY)
     text = _LITERALS[node.type.kind](node.value)
-    if node.type.kind is Kind.TIMESTAMP:
-        text = f"TIMESTAMP '{text}{'+00:00' if zone_of(node.type) else ''}'"
     return Level(text, UNARY if text.startswith("-") else PRIMARY)
 
 
 def print_string(value: object) -> str:
     return "'" + str(value).replace("'", "''") + "'"
-
-
-def _timestamp(value: object) -> str:
-    assert isinstance(value, int)
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value // 1000)
-    return str(moment.replace(tzinfo=None))
 
 
 def _float(value: object) -> str:
@@ -101,7 +97,6 @@ _LITERALS: dict[Kind, Callable[[object], str]] = {
     Kind.BOOL: lambda value: "TRUE" if value else "FALSE",
     Kind.NULL: lambda value: "NULL",
     Kind.DATE: lambda value: f"DATE '{date(1970, 1, 1) + timedelta(days=int(str(value)))}'",
-    Kind.TIMESTAMP: _timestamp,
     Kind.DURATION: lambda value: spell(int(str(value))),
     Kind.ANY: repr,
 }
@@ -308,7 +303,7 @@ def print_window(window: tree.Window) -> str:
 
 def print_query(query: tree.Query) -> str:
     """A query as text, one clause a line, in the order of the semantics page."""
-    lines = [f"FROM {quote_name(query.source)}"] if query.source is not None else []
+    lines = [f"FROM {quote_type(query.source)}"] if query.source is not None else []
     lines.append(f"PATTERN {print_pattern(query.pattern)}")
     if query.strategies:
         repeats = (node.body for node in walk(query.pattern) if isinstance(node, tree.Repeat))
@@ -326,7 +321,7 @@ def print_query(query: tree.Query) -> str:
         lines.append(f"HAVING {print_expression(query.having)}")
     if query.returns:
         items = ", ".join(f"{print_expression(r.expression)} AS {quote_name(r.name)}" for r in query.returns)
-        into = f" INTO {quote_name(query.into)}" if query.into is not None else ""
+        into = f" INTO {quote_type(query.into)}" if query.into is not None else ""
         lines.append(f"RETURN {items}{into}")
     if query.output is not tree.Output.ALL:
         lines.append(f"OUTPUT {query.output.value}")

@@ -9,6 +9,7 @@ from cepheid.errors import BindError, PatternError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.check import (
     canonical,
+    check_composite,
     check_ends,
     check_negations,
     check_output,
@@ -54,7 +55,8 @@ def analyse(query: Query, params: Params, roles: Roles) -> Analysed:
     _check_types(found, roles)
     only = next(iter(found.values())) if len(found) == 1 else None
     single = only.variable if only is not None and not only.array else None
-    query = resolve_names(replace(query, pattern=pattern), params, found, single)
+    arrays = {c.variable: c.array for c in found.values()}
+    query = resolve_names(replace(query, pattern=pattern), params, arrays, single)
     query = replace(
         query,
         where=tuple(canonical(c, found) for w in query.where for c in conjuncts(w)),
@@ -70,6 +72,7 @@ def analyse(query: Query, params: Params, roles: Roles) -> Analysed:
     conditions = tuple(c for c in query.where if not isinstance(c, ex.SameValue))
     place(conditions, layout, found)
     check_output(query, found)
+    check_composite(query, roles)
     surprises = find_surprises(query, strategies)
     return Analysed(query, found, layout, strategies, same, conditions, roles, surprises)
 
@@ -100,7 +103,10 @@ def _check_reads(query: Query, source: str | None, program: Program) -> None:
             raise BindError("CEP302", f"unknown type '{', '.join(event.types)}'", remedy, event.span)
         if source is None and made.intersection(event.types):
             name = next(t for t in event.types if t in made)
-            raise PatternError("CEP214", f"'{name}' is made by INTO", f"read it with FROM {name}", event.span)
+            remedy = (
+                f"read it with FROM {name}" if name != query.into else "give INTO a name that the query does not read"
+            )
+            raise PatternError("CEP214", f"'{name}' is made by INTO", remedy, event.span)
 
 
 def columns_read(analysed: Analysed) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from cepheid.pattern import expressions as ex
 from cepheid.pattern.components import Component
 from cepheid.pattern.layout import Layout, Step
 from cepheid.pattern.placement import check_complete
-from cepheid.pattern.schema import END, START, output_names
+from cepheid.pattern.schema import END, START, Roles, output_names
 from cepheid.pattern.tree import Event, Maybe, Negation, Pattern, Query, Repeat, Seq, Strategy
 from cepheid.pattern.uses import uses
 from cepheid.pattern.walk import children, rewrite, walk
@@ -153,6 +153,14 @@ def check_strategies(query: Query, components: Components) -> Mapping[str, Strat
     return strategies
 
 
+def check_composite(query: Query, roles: Roles) -> None:
+    """A composite event has columns of its own: its time is its end, its type the name of INTO (S13)."""
+    for item in query.returns if query.into is not None else ():
+        if item.name in (roles.time, roles.type or "type"):
+            remedy = "choose another name with AS"
+            raise PatternError("CEP212", f"'{item.name}' is a column of every composite event", remedy, item.span)
+
+
 def check_output(query: Query, components: Components) -> None:
     """HAVING and RETURN see the complete match."""
     for name, node in _results(query):
@@ -181,7 +189,18 @@ def _results(query: Query) -> Iterator[tuple[str, ex.Expression]]:
 
 def find_surprises(query: Query, strategies: Mapping[str, Strategy]) -> tuple[str, ...]:
     """What is allowed and likely to surprise, in words: the caller decides how to tell it."""
-    return (*_without_strategy(query, strategies), *_unbounded(query, strategies))
+    return (*_without_strategy(query, strategies), *_unbounded(query, strategies), *_never_true(query))
+
+
+def _never_true(query: Query) -> Iterator[str]:
+    for condition in query.where:
+        for node in walk(condition):
+            if isinstance(node, ex.Compare) and any(_is_null(side) for side in (node.left, node.right)):
+                yield "a comparison with NULL is never TRUE; write IS NULL or IS NOT NULL"
+
+
+def _is_null(node: ex.Expression) -> bool:
+    return isinstance(node, ex.Literal) and node.value is None
 
 
 def _without_strategy(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal, InvalidOperation
 
 from cepheid.errors import BindError
 from cepheid.pattern.expressions import Expression, Literal
 from cepheid.pattern.parameters import literal
-from cepheid.pattern.types import Kind, Type, time_zone, timestamp, zone_of
+from cepheid.pattern.timestamps import print_timestamp, read_timestamp
+from cepheid.pattern.types import Kind, Type, time_zone, timestamp, unit_for, zone_of
 
 
 def read_as(constant: tuple[Expression, Type], wanted: Type) -> tuple[Expression, Type]:
@@ -25,28 +26,20 @@ def read_as(constant: tuple[Expression, Type], wanted: Type) -> tuple[Expression
         if type_.kind is Kind.FLOAT and wanted.kind is Kind.DECIMAL:
             read = literal(Decimal(repr(value)))
             return replace(read, span=node.span), read.type
-        if type_.kind is Kind.TIMESTAMP and wanted.kind is Kind.TIMESTAMP and not zone_of(type_) and zone_of(wanted):
+        if type_.kind is Kind.TIMESTAMP and wanted.kind is Kind.TIMESTAMP and zone_of(type_) is None:
             assert isinstance(value, int)
-            naive = datetime.fromtimestamp(value // 10**9, tz=UTC).replace(tzinfo=None)
-            moment = literal(_in_zone(naive, wanted)).value
-            assert isinstance(moment, int)
-            moved = moment + value % 10**9
-            return replace(node, value=moved, type=timestamp("UTC")), timestamp("UTC")
+            read = _read_timestamp(print_timestamp(value, zoned=False), wanted)
+            return replace(read, span=node.span), read.type
     except (ValueError, InvalidOperation, OverflowError, BindError):
         pass
     return constant
 
 
-def _in_zone(naive: datetime, wanted: Type) -> datetime:
-    zone = zone_of(wanted)
-    return naive.replace(tzinfo=time_zone(zone) if zone else None)
-
-
 def _read_timestamp(text: str, wanted: Type) -> Literal:
-    moment = datetime.fromisoformat(text)
-    if zone_of(wanted) and moment.tzinfo is None:
-        moment = _in_zone(moment, wanted)
-    return literal(moment)
+    """A timestamp without a zone is one of the column's."""
+    zone = zone_of(wanted)
+    nanoseconds, zoned = read_timestamp(text, time_zone(zone) if zone else None)
+    return Literal(nanoseconds, timestamp("UTC" if zoned else None, unit_for(nanoseconds)))
 
 
 def _read_finite(text: str, _: Type) -> Literal:

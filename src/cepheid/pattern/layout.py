@@ -190,8 +190,8 @@ class _Drafts:
                 return _Numbered(node, -1, tuple(self.number(p, later, loops) for p in parts))
             case Seq(parts=parts):
                 after = [later]
-                for part in reversed(parts[1:]):
-                    after.append(after[-1] | _variables(part))
+                for following in reversed(parts[1:]):
+                    after.append(after[-1] | _variables(following))
                 return _Numbered(
                     node, -1, tuple(self.number(p, rest, loops) for p, rest in zip(parts, reversed(after), strict=True))
                 )

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from math import ceil, inf
+from typing import Any
 
 from cepheid.errors import BindError, PatternError, Span, nearest
 from cepheid.pattern import types
 from cepheid.pattern.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions import Attribute, Expression, In, Index, InSet, Literal, Name
+from cepheid.pattern.timestamps import EPOCH, nanoseconds_of, nanoseconds_since_epoch
 from cepheid.pattern.tree import Query, Window
 from cepheid.pattern.walk import rewrite
 
@@ -42,15 +44,27 @@ def literal(value: object, span: Span | None = None, name: str = "value") -> Lit
 
 
 def _plain(value: object) -> object:
-    """Members of enumerations and numpy's scalars as Python's own values; pandas' NaT is NULL."""
+    """Members of enumerations and numpy's scalars as Python's own values, or as pandas' where they are finer."""
     if isinstance(value, Enum):
         value = value.value
     if type(value).__module__ == "numpy" and hasattr(value, "item"):
         kind = getattr(getattr(value, "dtype", None), "kind", "")
-        value = value.astype(f"{kind}8[us]").item() if kind in ("M", "m") else value.item()  # type: ignore[attr-defined]
+        value = _numpy_time(value, kind) if kind in ("M", "m") else value.item()
     if isinstance(value, datetime | timedelta) and value != value:
         return None
     return value
+
+
+def _numpy_time(value: Any, kind: str) -> object:
+    """A datetime64 or timedelta64; one that has nanoseconds comes as an integer, which Python's own can't hold."""
+    fine = int(value.astype(f"{kind}8[ns]").astype("int64"))
+    return value.astype(f"{kind}8[us]").item() if fine % 1000 == 0 else _Nanoseconds(fine, kind == "M")
+
+
+@dataclass(frozen=True, slots=True)
+class _Nanoseconds:
+    count: int
+    moment: bool
 
 
 def _is_text(value: str) -> bool:
@@ -73,21 +87,16 @@ def _literal(value: object, span: Span | None) -> Literal | None:
         case Decimal() if value.is_finite() and (digits := max(0, -int(value.as_tuple().exponent))) <= 38:
             return Literal(value, types.decimal(digits), span=span)
         case datetime():
-            utc = value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+            since = nanoseconds_since_epoch(value)
             zone = "UTC" if value.tzinfo else None
-            return Literal(_nanoseconds(utc - _EPOCH), types.timestamp(zone), span=span)
+            return Literal(since, types.timestamp(zone, types.unit_for(since)), span=span)
+        case _Nanoseconds(count=count, moment=moment):
+            return Literal(count, types.timestamp(None, "ns") if moment else types.duration("ns"), span=span)
         case date():
-            return Literal((value - _EPOCH.date()).days, types.DATE, span=span)
-        case timedelta() if abs(nanoseconds := _nanoseconds(value)) < 2**63:
-            return Literal(nanoseconds, types.duration(), span=span)
+            return Literal((value - EPOCH.date()).days, types.DATE, span=span)
+        case timedelta() if abs(length := nanoseconds_of(value)) < 2**63:
+            return Literal(length, types.duration(types.unit_for(length)), span=span)
     return None
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def _nanoseconds(delta: timedelta) -> int:
-    return (delta.days * 86_400 + delta.seconds) * 10**9 + delta.microseconds * 1_000
 
 
 def _shown(value: object) -> str:
@@ -95,8 +104,8 @@ def _shown(value: object) -> str:
     return f"{type(value).__name__} {text if len(text) <= 40 else text[:40] + '…'}"
 
 
-def resolve_names(query: Query, params: Params, variables: Collection[str], single: str | None) -> Query:
-    """Put in the parameters. `single`: the variable whose attributes may stand without it."""
+def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], single: str | None) -> Query:
+    """Put in the parameters. `arrays`: whether each variable is one; `single`: the one whose name may be left out."""
 
     def change(node: Expression) -> Expression:
         if isinstance(node, InSet):
@@ -105,12 +114,19 @@ def resolve_names(query: Query, params: Params, variables: Collection[str], sing
             return node
         if node.name in params:
             return literal(_one_value(node, params), node.span, node.name)
-        if node.name in variables:
-            remedy = f"name one of its attributes: {node.name}.x"
-            raise PatternError("CEP218", f"'{node.name}' is an event, not a value", remedy, node.span)
+        if node.name in arrays:
+            a, array = node.name, arrays[node.name]
+            remedy = (
+                f"count them, count({a}[]), or name an attribute: {a}[i].x" if array else f"name an attribute: {a}.x"
+            )
+            what = "many events" if array else "an event"
+            raise PatternError("CEP218", f"'{a}' is {what}, not a value", remedy, node.span)
         if single is not None:
             return Attribute(single, Index.ONE, node.name, span=node.span)
-        raise _unknown(node.name, node.span, params, f", or write the variable in front of an attribute: a.{node.name}")
+        a = next(iter(arrays), "a")
+        example = f"{a}[].{node.name}" if arrays.get(a) else f"{a}.{node.name}"
+        other = f", write a text in quotes, '{node.name}', or an attribute with its variable, {example}"
+        raise _unknown(node.name, node.span, params, other)
 
     return replace(
         query,
@@ -161,7 +177,7 @@ def _window(window: Window, params: Params) -> Window:
         if isinstance(value, str) and window.unit is None:
             window = read_window(value, name, window.span)
         elif isinstance(value, timedelta) and window.unit is None:
-            window = Window(Literal(_nanoseconds(value), types.INT), "nanoseconds", span=window.span)
+            window = Window(Literal(nanoseconds_of(value), types.INT), "nanoseconds", span=window.span)
         else:
             window = replace(window, amount=literal(value, window.amount.span, name))
     assert isinstance(window.amount, Literal)

@@ -40,7 +40,7 @@ class Schema:
 
     def has(self, event_type: str | None, attribute: str) -> bool:
         """Whether events of a type have an attribute: missing is not NULL (S3)."""
-        if self.roles.types is None or event_type not in self.roles.types:
+        if self.roles.types is None or event_type is None or event_type not in self.roles.types:
             return True
         return attribute in (self.roles.time, self.roles.type, *self.roles.types[event_type])
 

@@ -67,6 +67,11 @@ def duration(unit: str = "us") -> Type:
     return Type(Kind.DURATION, pa.duration(unit))
 
 
+def unit_for(nanoseconds: int) -> str:
+    """Microseconds, unless a constant is finer."""
+    return "ns" if nanoseconds % 1000 else "us"
+
+
 def finest_unit(*types: Type) -> str:
     """Microseconds, which Python's datetime has too, unless an operand is finer."""
     return "ns" if any(getattr(plain(t), "unit", None) == "ns" for t in types) else "us"

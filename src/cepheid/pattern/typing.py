@@ -305,6 +305,10 @@ def _mismatch(node: ex.Expression, first: Type, second: Type, left: ex.Expressio
     remedy = "compare values of the same kind"
     if {first.kind, second.kind} == {Kind.INT, Kind.DURATION}:
         remedy = "an integer has no unit: write the duration as a number, or make the column a timestamp"
+    if {first.kind, second.kind} == {Kind.DATE, Kind.TIMESTAMP}:
+        remedy = "write the constant as a TIMESTAMP '2024-12-31 00:00:00', or compare year(…), month(…) and day(…)"
+    if first.kind is second.kind is Kind.TIMESTAMP:
+        remedy = "one has a time zone and the other has none: cast one of the columns, or give the constant a zone"
     for constant, type_ in ((left, second), (right, first)):
         if isinstance(constant, ex.Literal) and constant.type.kind is Kind.STRING and type_.kind is not Kind.STRING:
             remedy = f"'{constant.value}' can't be read as {type_.kind.value}: write a value of that type"

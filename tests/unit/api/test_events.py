@@ -45,6 +45,11 @@ def test_pandas() -> None:
     assert [m["match_start"] for m in found] == [pd.Timestamp("2024-01-01 00:00:01")]
 
 
+def test_the_index_of_pandas_is_no_column() -> None:
+    frame = pd.DataFrame({"ts": [1], "type": ["A"]}, index=pd.Index(["x"], name="key"))
+    assert cep.Query("EVENT A a").match(frame).to_pylist()[0]["a"] == {"ts": 1, "type": "A"}
+
+
 def test_nested_views_of_polars() -> None:
     frame = pl.DataFrame({"ts": [1], "type": ["A"], "l": [["x"]], "s": [{"t": "y"}]})
     found = cep.Query("EVENT A a").match(frame).to_pylist()
@@ -81,6 +86,9 @@ def test_no_events() -> None:
         ([{"ts": 1}], "CEP310"),
         ([{"ts": 1, "type": 7}], "CEP310"),
         (pa.table([[1], [2]], names=["ts", "ts"]), "CEP404"),
+        (pd.DataFrame([[1, 2]], columns=["ts", "ts"]), "CEP404"),
+        (pd.Series([1]), "CEP401"),
+        ([{"ts": dt.datetime(2024, 1, 1)}, {"ts": dt.datetime(2024, 1, 1, tzinfo=dt.UTC)}], "CEP403"),
         (pa.table({"ts": [1], "type": ["A"], "x": pa.array([2**63], pa.uint64())}), "CEP405"),
     ],
 )
@@ -89,6 +97,15 @@ def test_malformed(events: object, code: str) -> None:
         cep.Query("EVENT A a").match(events)
     assert error.value.code == code
     assert error.value.remedy
+
+
+def test_datetimes_of_several_offsets_are_one_zone_in_any_order() -> None:
+    rows = [
+        {"ts": dt.datetime(2026, 3, 1, 23, 30, tzinfo=dt.timezone(dt.timedelta(hours=h))), "type": "A"} for h in (0, 2)
+    ]
+    query = cep.Query("PATTERN A a RETURN hour(a.ts) AS h")
+    for events in (rows, rows[::-1]):
+        assert [m["h"] for m in query.match(events)] == [21, 23]
 
 
 def test_the_culprit_is_named() -> None:

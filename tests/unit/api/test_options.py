@@ -60,3 +60,20 @@ def test_warning_on_exploding_kleene() -> None:
 def test_warning_on_a_variable_without_a_strategy() -> None:
     with pytest.warns(cep.CepheidWarning, match="no strategy is named for b"):
         cep.Query("PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a) { }")
+
+
+def test_warning_on_a_comparison_with_null() -> None:
+    with pytest.warns(cep.CepheidWarning, match="write IS NULL"):
+        cep.Query("PATTERN A a WHERE a.x = NULL")
+
+
+def test_warning_on_a_misspelt_type() -> None:
+    query = cep.Query("PATTERN SEQ(shelf a, Exit b)")
+    with pytest.warns(cep.CepheidWarning, match="no event has the type 'shelf'; did you mean 'Shelf'") as caught:
+        query.match([{"ts": 1, "type": "Shelf"}])
+    assert caught[0].filename == __file__
+
+
+def test_a_file_name_is_no_query() -> None:
+    with pytest.raises(cep.UsageError, match="looks like a file"):
+        cep.Query("fraud.sase")

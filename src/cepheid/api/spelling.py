@@ -1,0 +1,30 @@
+"""Type names that no event has: they match nothing, and a negated one excludes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from cepheid.errors import nearest
+from cepheid.pattern.analysis import Analysed
+
+
+def misspelt_types(queries: Iterable[Analysed], events: pa.Table) -> Iterator[str]:
+    """A warning for each type that does not occur while a similar one does, which no query names.
+
+    `queries` are those that read the events themselves, not what other queries make.
+    """
+    named: dict[str, None] = {}
+    column = None
+    for query in queries:
+        column = query.roles.type
+        named |= dict.fromkeys(name for c in query.components.values() for name in c.types)
+    if column is None or column not in events.column_names or not events.num_rows:
+        return
+    present = {value for value in events.column(column).unique().to_pylist() if value is not None}
+    others = sorted(present - named.keys())
+    for name in named:
+        close = nearest(name, others) if name not in present else None
+        if close is not None:
+            yield f"no event has the type '{name}'; did you mean '{close}'?"
