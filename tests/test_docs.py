@@ -10,8 +10,12 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def test_readme_examples() -> None:
-    failed, tried = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+EXAMPLES = [ROOT / "README.md", *(ROOT / "docs" / name for name in ("builder.md", "data.md", "recipes.md"))]
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.name)
+def test_examples(page: Path) -> None:
+    failed, tried = doctest.testfile(str(page), module_relative=False)
     assert tried >= 10
     assert failed == 0
 

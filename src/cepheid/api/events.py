@@ -23,10 +23,10 @@ def to_table(events: object) -> pa.Table:
     if isinstance(events, pa.Table):
         return _decoded(events)
     if isinstance(events, pa.RecordBatch):
-        return pa.Table.from_batches([events])
+        return _decoded(pa.Table.from_batches([events]))
     try:
         if isinstance(events, pa.RecordBatchReader):
-            return events.read_all()
+            return _decoded(events.read_all())
         if _package(events) == "pandas" and hasattr(events, "columns"):
             return pa.Table.from_pandas(_checked_names(events), preserve_index=False)
         if hasattr(events, "collect_schema") and hasattr(events, "collect"):  # a polars LazyFrame
@@ -57,14 +57,27 @@ def _decoded(table: pa.Table) -> pa.Table:
             table = table.set_column(k, field.name, run_end_decode(table.column(k)))
         column = table.column(k)
         if (plain := _plain(column.type)) != column.type:
-            table = table.set_column(k, field.name, column.cast(plain))
+            table = table.set_column(k, field.name, _cast(column, plain))
     return table
+
+
+def _cast(column: pa.ChunkedArray, plain: pa.DataType) -> pa.ChunkedArray:
+    if not isinstance(plain, pa.DictionaryType):
+        return column.cast(plain)
+    # Arrow can't cast a dictionary of views, but its words alone.
+    chunks = [
+        pa.DictionaryArray.from_arrays(c.indices, c.dictionary.cast(plain.value_type), ordered=plain.ordered)
+        for c in column.chunks
+    ]
+    return pa.chunked_array(chunks, plain)
 
 
 def _plain(arrow: pa.DataType) -> pa.DataType:
     if pa.types.is_list(arrow) or pa.types.is_large_list(arrow):
         make = pa.list_ if pa.types.is_list(arrow) else pa.large_list
         return make(_plain(arrow.value_type))
+    if isinstance(arrow, pa.DictionaryType):
+        return pa.dictionary(arrow.index_type, _plain(arrow.value_type), arrow.ordered)
     if pa.types.is_struct(arrow):
         return pa.struct([(field.name, _plain(field.type)) for field in arrow])
     return {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(arrow, arrow)
@@ -100,6 +113,8 @@ def _from_rows(rows: list[object]) -> pa.Table:
 
 
 def _column(name: str, values: list[object]) -> pa.Array:
+    # pandas' NaT does not equal itself.
+    values = [None if isinstance(value, datetime) and value != value else value for value in values]
     zones = {value.utcoffset() for value in values if isinstance(value, datetime)}
     if None in zones and len(zones) > 1:
         remedy = "give all of them a zone, or none"

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from cepheid.errors import EvaluationError, UsageError
 from cepheid.pattern.bind import Bound, Result
+from cepheid.pattern.durations import ARROW_UNITS
 from cepheid.pattern.schema import END, START
 from cepheid.pattern.types import Kind, Type, plain
 from cepheid.reference import Match
@@ -163,7 +164,7 @@ def _returned(result: Result, values: list[Any]) -> pa.Array:
         if kind is Kind.ANY:
             return pa.array(values)
         if kind in (Kind.TIMESTAMP, Kind.DURATION):
-            scale = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}[arrow.unit]
+            scale = ARROW_UNITS[arrow.unit]
             return pa.array([None if v is None else v // scale for v in values], pa.int64()).cast(arrow)
         if kind is Kind.DATE:
             return pa.array(values, pa.int32()).cast(pa.date32()).cast(arrow)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
 from cepheid.errors import nearest
 from cepheid.pattern.analysis import Analysed
+
+_DIGITS = re.compile(r"\d+")
 
 
 def misspelt_types(queries: Iterable[Analysed], events: pa.Table) -> Iterator[str]:
@@ -26,5 +29,6 @@ def misspelt_types(queries: Iterable[Analysed], events: pa.Table) -> Iterator[st
     others = sorted(present - named.keys())
     for name in named:
         close = nearest(name, others) if name not in present else None
-        if close is not None:
+        # Shelf1 is no slip for Shelf2.
+        if close is not None and _DIGITS.sub("", close) != _DIGITS.sub("", name):
             yield f"no event has the type '{name}'; did you mean '{close}'?"

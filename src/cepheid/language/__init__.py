@@ -12,7 +12,7 @@ def parse(text: str) -> Program:
     >>> len(parse("EVENT A a; EVENT B b").queries)
     2
     """
-    # lark is a third of the time that `import cepheid` would take, and a query of the builder never needs it.
+    # lark would be a third of the time that `import cepheid` takes, and many who import it never parse.
     from cepheid.language.parser import parse as read
 
     return read(text)

@@ -177,6 +177,10 @@ def _habit(token: str, before: str) -> str | None:
         return "name the attribute alone: [tag_id], PARTITION BY tag_id"
     if re.search(r"\bwithin\s*\Z", before, re.IGNORECASE):
         return "write a number and a unit without quotes: WITHIN 12 hours, WITHIN 500 events"
+    if re.search(r"\bwithin\s+[\d.]+\s*\w+\s*\Z", before, re.IGNORECASE) and token[0].isdigit():
+        return "write one number and one unit: WITHIN 90 minutes"
+    if token in ("<", "<=", ">", ">=", "=", "==", "!="):
+        return "join two comparisons with AND: a.x < b.x AND b.x < c.x"
     return _HABITS.get(token.upper())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -122,4 +122,4 @@ def _same_value(typer: Typer, test: ex.SameValue) -> ex.SameValue:
         raise BindError(
             "CEP305", f"[{test.attribute} = …] takes a constant", "write a literal or a parameter", test.span
         )
-    return replace(checked)
+    return checked

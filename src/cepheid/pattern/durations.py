@@ -13,6 +13,9 @@ NANOSECONDS = {
     "weeks": 604_800_000_000_000,
 }
 
+ARROW_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+"""What a tick of Arrow's timestamps and durations is."""
+
 _SPELLINGS = {
     "nanoseconds": ("nanosecond", "ns"),
     "microseconds": ("microsecond", "us"),

@@ -178,6 +178,9 @@ def _window(window: Window, params: Params) -> Window:
             window = read_window(value, name, window.span)
         elif isinstance(value, timedelta) and window.unit is None:
             window = Window(Literal(nanoseconds_of(value), types.INT), "nanoseconds", span=window.span)
+        elif isinstance(value, timedelta | str):
+            remedy = f"write WITHIN {name}, or pass a number"
+            raise BindError("CEP307", f"the parameter '{name}' has a unit of its own", remedy, window.span)
         else:
             window = replace(window, amount=literal(value, window.amount.span, name))
     assert isinstance(window.amount, Literal)

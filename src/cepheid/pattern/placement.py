@@ -80,7 +80,7 @@ def check_complete(
             raise _no_single_event(use, reader)
         current = layout is not None and not component.indexed and _in_round(use.variable, loops, layout)
         if use.index is Index.ONE and component.array and not current:
-            raise _needs_index(use)
+            raise _needs_index(use, complete=True)
 
 
 def _no_single_event(use: Use, reader: str) -> PatternError:
@@ -93,14 +93,11 @@ def _no_single_event(use: Use, reader: str) -> PatternError:
     )
 
 
-def _needs_index(use: Use) -> PatternError:
+def _needs_index(use: Use, *, complete: bool = False) -> PatternError:
     a = use.variable
-    return PatternError(
-        "CEP208",
-        f"{a} is bound many times",
-        f"say which: {a}[1], {a}[i], {a}[i-1], {a}[{a}.LEN], each with {a}[], or an aggregate over {a}[]",
-        use.node.span,
-    )
+    more = "" if complete else f"{a}[i], {a}[i-1], each with {a}[], "
+    remedy = f"say which: {a}[1], {a}[{a}.LEN], {more}or an aggregate over {a}[]"
+    return PatternError("CEP208", f"{a} is bound many times", remedy, use.node.span)
 
 
 def _places(found: Sequence[Use], layout: Layout, components: Mapping[str, Component]) -> Iterator[tuple[int, When]]:

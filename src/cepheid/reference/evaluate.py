@@ -78,7 +78,17 @@ class Compiler:
 
     def logical(self, node: ex.Expression) -> Evaluator:
         """An expression where a truth value stands: there a boolean attribute or call is an atom."""
-        return self.atom(self.compile(node))
+        evaluate = self.atom(self.compile(node))
+        if not self.query.functions:
+            return evaluate
+
+        def checked(bindings: Bindings) -> Value:
+            value = evaluate(bindings)
+            if value is not None and not isinstance(value, bool):
+                raise _unusable(f"{value!r} is neither true nor false", node)
+            return value
+
+        return checked
 
     def result(self, node: ex.Expression) -> Evaluator:
         """A value for the output: what is missing is NULL there."""
@@ -86,9 +96,10 @@ class Compiler:
 
         def safe(bindings: Bindings) -> Value:
             try:
-                return evaluate(bindings)
+                value = evaluate(bindings)
             except Missing:
                 return None
+            return value.original if isinstance(value, _Time) else value
 
         return safe
 
@@ -118,6 +129,8 @@ class Compiler:
                 if error.span is not None:
                     raise
                 raise EvaluationError(error.code, error.message, error.remedy, node.span) from error
+            except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+                raise _unusable(str(error), node) from error
 
         return located
 
@@ -225,7 +238,7 @@ class Compiler:
         def evaluate(bindings: Bindings) -> Value:
             given = [out(argument(bindings)) for out, argument in zip(outward, arguments, strict=True)]
             try:
-                return _from_python(function(*given))
+                value = function(*given)
             except Exception as error:  # whatever the user's code raises is told with the call that raised it
                 shown = ", ".join(map(repr, given))
                 raise EvaluationError(
@@ -234,6 +247,7 @@ class Compiler:
                     "mend the function, or keep such values from it with another condition",
                     node.span,
                 ) from error
+            return _from_python(value, node)
 
         return evaluate
 
@@ -339,10 +353,29 @@ def _as_python(type_: Type) -> Callable[[Value], Value]:
     return lambda value: value
 
 
-def _from_python(value: Value) -> Value:
+class _Time(int):
+    """A time that a user function gave: nanoseconds or days to compute with, and the value itself for the output."""
+
+    original: Value
+
+
+def _from_python(value: Value, node: ex.Call) -> Value:
     if isinstance(value, Decimal) and not value.is_finite():
         return float(value)  # decimals of a column are finite, doubles need not be
     try:
-        return literal(value).value
+        found = literal(value)
     except BindError:
+        if isinstance(value, int):
+            raise _unusable(f"{value} does not fit into 64 bits", node) from None
         return value
+    if found.type.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.DURATION):
+        assert isinstance(found.value, int)
+        time = _Time(found.value)
+        time.original = value
+        return time
+    return found.value
+
+
+def _unusable(reason: str, node: ex.Expression) -> EvaluationError:
+    remedy = "let the user function return a value that can stand here"
+    return EvaluationError("CEP503", f"a user function gave what can't be used: {reason}", remedy, node.span)

@@ -94,21 +94,23 @@ class Runner:
             return
         blank = Run(-1, (), NOTHING, {}, (), self.agreement.unset)
         for move in self.query.layout.starts:
-            for event in self.visible([move]).events:
-                if (run := self.bind(blank, move, event)) is not None:
+            passed = self.pass_marks(blank, move.marks)
+            for event in self.visible([move]).events if passed is not None else ():
+                if (run := self.bind(passed, move, event)) is not None:
                     yield run
 
     def extend(self, run: Run, wait: Wait) -> Iterator[Run]:
         """S6, S7: for the run and each next event, all that hold happen, until the event may not be ignored."""
         may_take, may_move = True, list(wait.others)
         moves = [*([wait.take] if wait.take else []), *wait.others]
+        passed = {move: self.pass_marks(run, move.marks) for move in moves}
         for instant in self.instants(run, moves):
             if not self.inside(run, instant[0]):
                 return
             relevant = []
             for event in instant:
-                taken = self.bind(run, wait.take, event) if wait.take else None
-                moved = [(move, self.bind(run, move, event)) for move in wait.others]
+                taken = self.bind(passed[wait.take], wait.take, event) if wait.take else None
+                moved = [(move, self.bind(passed[move], move, event)) for move in wait.others]
                 if taken is not None and may_take:
                     yield taken
                 yield from (new for move, new in moved if new is not None and move in may_move)
@@ -172,27 +174,24 @@ class Runner:
             return end - begin
         return sum(self.agreement.join(key, event) is not None for event in self.stream.events[begin + 1 : end + 1])
 
-    def bind(self, run: Run, move: Move, event: Event) -> Run | None:
-        """The run with an event bound at the move's target, if all conditions there are TRUE (S5)."""
+    def bind(self, run: Run | None, move: Move, event: Event) -> Run | None:
+        """A run that has passed the marks, with an event bound at the target, if all conditions are TRUE (S5)."""
         assert move.target is not None
         spot = self.target(move)
+        if run is None:
+            return None
         if self.query.schema.roles.type is not None and event.type not in spot.event.types:
             return None
         if run.selected and self.query.schema.start is not None and event.start <= run.selected[-1].time:
             return None  # S13: a later component starts after the previous one's end
-        passed = self.pass_marks(run, move.marks)
-        if passed is None:
-            return None
         key = self.agreement.join(run.key, event)
         if key is None:
             return None
-        bound = (*passed.bindings.all.get(spot.variable, ()), event)
-        bindings = Bindings(
-            {**passed.bindings.all, spot.variable: bound}, {**passed.bindings.now, spot.variable: event}
-        )
+        bound = (*run.bindings.all.get(spot.variable, ()), event)
+        bindings = Bindings({**run.bindings.all, spot.variable: bound}, {**run.bindings.now, spot.variable: event})
         if not self.tests.at_place(move.target, len(bound), bindings):
             return None
-        new = Run(move.target, (*run.selected, event), bindings, passed.times, passed.gaps, key)
+        new = Run(move.target, (*run.selected, event), bindings, run.times, run.gaps, key)
         return new if self.inside(new, event) else None
 
     def pass_marks(self, run: Run, marks: Sequence[Mark]) -> Run | None:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from cepheid.errors import InputError
-from cepheid.pattern.durations import NANOSECONDS
+from cepheid.pattern.durations import ARROW_UNITS, NANOSECONDS
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind, from_arrow
 from cepheid.reference.values import Value, sort_key
-
-_UNIT_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +38,7 @@ def column_values(column: pa.ChunkedArray) -> list[Value]:
         arrow = arrow.value_type
     kind = from_arrow(arrow).kind
     if kind in (Kind.TIMESTAMP, Kind.DURATION):
-        scale = _UNIT_NANOSECONDS[arrow.unit]
+        scale = ARROW_UNITS[arrow.unit]
         return [None if v is None else v * scale for v in column.cast(pa.int64()).to_pylist()]
     if kind is Kind.DATE:
         return list(column.cast(pa.date32()).cast(pa.int32()).to_pylist())

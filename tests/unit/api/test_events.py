@@ -56,6 +56,22 @@ def test_nested_views_of_polars() -> None:
     assert found[0]["a"] == {"ts": 1, "type": "A", "l": ["x"], "s": {"t": "y"}}
 
 
+def test_categories_of_polars() -> None:
+    kinds = pl.Series(["A", "B"], dtype=pl.Categorical)
+    frame = pl.DataFrame({"ts": [1, 2], "type": kinds, "e": pl.Series(["u", "v"], dtype=pl.Enum(["u", "v"]))})
+    assert [m["b"]["e"] for m in QUERY.match(frame)] == ["v"]
+
+
+def test_views_in_a_batch() -> None:
+    batch = pa.RecordBatch.from_pydict({"ts": [1, 2], "type": pa.array(["A", "B"], pa.string_view())})
+    assert len(QUERY.match(batch)) == 1
+
+
+def test_times_that_are_not() -> None:
+    rows = [{"ts": 1, "type": "A", "at": pd.NaT}, {"ts": 2, "type": "B", "at": dt.datetime(2024, 1, 1, tzinfo=dt.UTC)}]
+    assert [m["a"]["at"] for m in QUERY.match(rows)] == [None]
+
+
 def test_rows_need_not_have_the_same_keys() -> None:
     assert to_table([{"ts": 1}, {"type": "A"}]).to_pylist() == [{"ts": 1, "type": None}, {"ts": None, "type": "A"}]
 

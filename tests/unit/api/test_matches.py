@@ -3,6 +3,7 @@
 import datetime as dt
 
 import pyarrow as pa
+import pytest
 
 import cepheid as cep
 
@@ -76,3 +77,22 @@ def test_outputs_of_a_program() -> None:
     """).match(ROWS)
     assert matches.to_pylist() == [{"match_start": 1, "match_end": 3, "x": 3, "began": 1}]
     assert {name: len(m) for name, m in matches.outputs.items()} == {"Pair": 2, "query 2": 1}
+
+
+def test_a_time_of_a_user_function_comes_out_as_it_is() -> None:
+    moment = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+    query = cep.Query(
+        "EVENT A a WHERE when() > TIMESTAMP '2023-01-01 00:00:00+00:00' RETURN when() AS w",
+        functions={"when": lambda: moment},
+    )
+    assert query.match(ROWS).to_pylist()[0]["w"] == moment
+
+
+@pytest.mark.parametrize(
+    "condition", ["upper(f(a.x)) = 'X'", "f(a.x) LIKE 'x'", "f(a.x)", "f(a.x) OR a.x = 1", "-f(a.x) > 'a'"]
+)
+def test_what_a_user_function_gives_must_fit(condition: str) -> None:
+    with pytest.raises(cep.EvaluationError) as error:
+        cep.Query(f"EVENT A a WHERE {condition}", functions={"f": lambda x: x}).match(ROWS)
+    assert error.value.code == "CEP503"
+    assert error.value.line == 1
