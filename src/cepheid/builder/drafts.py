@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, NoReturn
@@ -17,7 +16,7 @@ from cepheid.pattern import tree
 from cepheid.pattern.durations import spell
 from cepheid.pattern.lengths import with_lengths
 from cepheid.pattern.parameters import read_window
-from cepheid.pattern.walk import MAX_DEPTH, conjuncts, depth
+from cepheid.pattern.walk import MAX_DEPTH, conjuncts, too_deep
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -167,18 +166,9 @@ def _checked(*drafts: Draft) -> tree.Program:
     for draft in drafts:
         if not isinstance(draft, Draft):
             raise misuse(f"{shown(draft)} is no query of the builder", "pass patterns such as cep.event('Shelf', 'a')")
-        if any(depth(node) > MAX_DEPTH for node in _nodes(draft.query)):
+        if too_deep(draft.query) is not None:
             raise misuse(f"the query is nested more than {MAX_DEPTH} levels deep", "split it into simpler conditions")
     return tree.Program(tuple(with_lengths(draft.query) for draft in drafts))
-
-
-def _nodes(query: tree.Query) -> Iterator[tree.Pattern | ex.Expression]:
-    yield query.pattern
-    yield from query.where
-    if query.having is not None:
-        yield query.having
-    for item in query.returns:
-        yield item.expression
 
 
 def _window(window: object) -> tree.Window:

@@ -12,9 +12,8 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput
 
 from cepheid.errors import CepheidError, ParseError, Span, did_you_mean, nearest
 from cepheid.language.builder import QueryBuilder
-from cepheid.pattern.expressions import Expression
-from cepheid.pattern.tree import Pattern, Program, Query, Strategy
-from cepheid.pattern.walk import MAX_DEPTH, depth
+from cepheid.pattern.tree import Program, Strategy
+from cepheid.pattern.walk import MAX_DEPTH, too_deep
 
 # How a terminal of the grammar is called in an error.
 _WORDS = {
@@ -88,7 +87,8 @@ def parse(text: str) -> Program:
     except RecursionError:
         raise _too_deep(Span(text, 0, len(text))) from None
     for query in program.queries:
-        _check_depth(query)
+        if (part := too_deep(query)) is not None:
+            raise _too_deep(part.span)
     return program
 
 
@@ -101,15 +101,6 @@ def _check_nesting(text: str) -> None:
                 raise _too_deep(Span(text, position, position + 1))
         elif character in ")]}":
             level = max(0, level - 1)
-
-
-def _check_depth(query: Query) -> None:
-    nodes: list[Pattern | Expression] = [query.pattern, *query.where, *(r.expression for r in query.returns)]
-    if query.having is not None:
-        nodes.append(query.having)
-    for node in nodes:
-        if depth(node) > MAX_DEPTH:
-            raise _too_deep(node.span)
 
 
 def _too_deep(span: Span | None) -> ParseError:

@@ -23,7 +23,7 @@ from cepheid.pattern.parameters import Params, resolve_names
 from cepheid.pattern.placement import place
 from cepheid.pattern.schema import Roles
 from cepheid.pattern.tree import Event, Program, Query, Strategy
-from cepheid.pattern.walk import conjuncts, walk
+from cepheid.pattern.walk import conjuncts, expressions, rewrite_expressions, walk
 
 Functions = Mapping[str, Callable[..., object]]
 
@@ -57,12 +57,8 @@ def analyse(query: Query, params: Params, roles: Roles) -> Analysed:
     single = only.variable if only is not None and not only.array else None
     arrays = {c.variable: c.array for c in found.values()}
     query = resolve_names(replace(query, pattern=pattern), params, arrays, single)
-    query = replace(
-        query,
-        where=tuple(canonical(c, found) for w in query.where for c in conjuncts(w)),
-        having=query.having and canonical(query.having, found),
-        returns=tuple(replace(r, expression=canonical(r.expression, found)) for r in query.returns),
-    )
+    query = replace(query, where=tuple(c for w in query.where for c in conjuncts(w)))
+    query = rewrite_expressions(query, lambda expression: canonical(expression, found))
     for condition in query.where:
         check_same_values(condition, top=True)
     layout = lay_out(pattern)
@@ -112,13 +108,10 @@ def _check_reads(query: Query, source: str | None, program: Program) -> None:
 def columns_read(analysed: Analysed) -> tuple[str, ...]:
     """The columns that a query needs, each once."""
     query, roles = analysed.query, analysed.roles
-    expressions = [*query.where, *(r.expression for r in query.returns)]
-    if query.having is not None:
-        expressions.append(query.having)
     names = [roles.time, *([roles.type] if roles.type else []), *roles.order_by]
     names += [column.name for column in query.partition_by]
     names += [name for attributes in (roles.types or {}).values() for name in attributes]
-    for node in (n for e in expressions for n in walk(e)):
+    for node in (n for e in expressions(query) for n in walk(e)):
         if isinstance(node, ex.Attribute):
             names.append(node.name)
         elif isinstance(node, ex.SameValue):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cepheid.pattern.components import name_events
 from cepheid.pattern.expressions import Attribute, Expression, Index, Length
 from cepheid.pattern.tree import Event, Query, Repeat
-from cepheid.pattern.walk import rewrite, walk
+from cepheid.pattern.walk import rewrite, rewrite_expressions, walk
 
 
 def with_lengths(query: Query) -> Query:
@@ -20,9 +18,4 @@ def with_lengths(query: Query) -> Query:
             return Length(node.variable, span=node.span) if node.variable in arrays else node
         return node
 
-    return replace(
-        query,
-        where=tuple(rewrite(c, change) for c in query.where),
-        having=query.having and rewrite(query.having, change),
-        returns=tuple(replace(r, expression=rewrite(r.expression, change)) for r in query.returns),
-    )
+    return rewrite_expressions(query, lambda expression: rewrite(expression, change))

@@ -18,7 +18,7 @@ from cepheid.pattern.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions import Attribute, Expression, In, Index, InSet, Literal, Name
 from cepheid.pattern.timestamps import EPOCH, nanoseconds_of, nanoseconds_since_epoch
 from cepheid.pattern.tree import Query, Window
-from cepheid.pattern.walk import rewrite
+from cepheid.pattern.walk import rewrite, rewrite_expressions
 
 Params = Mapping[str, object]
 
@@ -128,13 +128,8 @@ def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], sing
         other = f", write a text in quotes, '{node.name}', or an attribute with its variable, {example}"
         raise _unknown(node.name, node.span, params, other)
 
-    return replace(
-        query,
-        where=tuple(rewrite(c, change) for c in query.where),
-        having=query.having and rewrite(query.having, change),
-        returns=tuple(replace(r, expression=rewrite(r.expression, change)) for r in query.returns),
-        within=query.within and _window(query.within, params),
-    )
+    query = rewrite_expressions(query, lambda expression: rewrite(expression, change))
+    return replace(query, within=query.within and _window(query.within, params))
 
 
 def _unknown(name: str, span: Span | None, params: Params, other: str = "") -> BindError:

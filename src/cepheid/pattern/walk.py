@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from cepheid.pattern.expressions import And, Expression
-from cepheid.pattern.tree import Pattern
+from cepheid.pattern.tree import Pattern, Query
 
 N = TypeVar("N", bound=Expression | Pattern)
 
@@ -47,6 +47,24 @@ def rewrite(node: N, change: Callable[[N], N]) -> N:
     return change(replace(node, **changes) if changes else node)
 
 
+def expressions(query: Query) -> Iterator[Expression]:
+    """All expressions of a query: WHERE, HAVING, RETURN."""
+    yield from query.where
+    if query.having is not None:
+        yield query.having
+    yield from (item.expression for item in query.returns)
+
+
+def rewrite_expressions(query: Query, change: Callable[[Expression], Expression]) -> Query:
+    """The query with `change` applied to each of its expressions as a whole."""
+    return replace(
+        query,
+        where=tuple(map(change, query.where)),
+        having=query.having and change(query.having),
+        returns=tuple(replace(item, expression=change(item.expression)) for item in query.returns),
+    )
+
+
 def conjuncts(condition: Expression) -> tuple[Expression, ...]:
     """The operands of the outermost ANDs, in the order of the text (S5)."""
     if isinstance(condition, And):
@@ -67,3 +85,9 @@ def depth(node: Expression | Pattern) -> int:
         deepest = max(deepest, level)
         stack.extend((child, level + 1) for child in children(current))
     return deepest
+
+
+def too_deep(query: Query) -> Expression | Pattern | None:
+    """The part of a query that is nested too deeply, if there is one."""
+    parts: list[Expression | Pattern] = [query.pattern, *expressions(query)]
+    return next((part for part in parts if depth(part) > MAX_DEPTH), None)
