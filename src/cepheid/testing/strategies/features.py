@@ -28,6 +28,8 @@ class Features:
     ties: tuple[Ties, ...] = tuple(Ties)
     parameters: bool = True  # bare names, sets, user functions
     reads_time: bool = True  # conditions and RETURN may use the time column
+    declared_types: bool = True  # types= may say which attributes a type has
+    order_by: bool = True
 
 
 EVERYTHING = Features()

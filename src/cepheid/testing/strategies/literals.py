@@ -17,6 +17,11 @@ _SECOND = NANOSECONDS["seconds"]
 NULL = Literal(None, types.NULL)
 
 
+def _duration(nanoseconds: int) -> Literal:
+    # As the parser: in nanoseconds only where it must be.
+    return Literal(nanoseconds, types.duration("ns" if nanoseconds % 1000 else "us"))
+
+
 def literals(sort: Sort) -> st.SearchStrategy[Literal]:
     """Constants as a query can spell them, near the values of the streams.
 
@@ -38,7 +43,7 @@ def literals(sort: Sort) -> st.SearchStrategy[Literal]:
         case Sort.ZONED:
             return st.integers(-1, 3).map(lambda n: literal((MOMENT + timedelta(seconds=n)).replace(tzinfo=UTC)))
         case Sort.DURATION:
-            return st.integers(0, 3).map(lambda n: Literal(n * _SECOND, types.DURATION))
+            return st.integers(0, 3).map(lambda n: _duration(n * _SECOND))
 
 
 def any_literals() -> st.SearchStrategy[Literal]:
@@ -53,5 +58,5 @@ def any_literals() -> st.SearchStrategy[Literal]:
         st.dates(date.min, date.max).map(literal),
         moments.map(literal),
         moments.map(lambda m: literal(m.replace(tzinfo=UTC))),
-        st.integers(0, 2**63 - 1).map(lambda n: Literal(n, types.DURATION)),
+        st.integers(0, 2**63 - 1).map(_duration),
     )

@@ -126,9 +126,7 @@ def average(writer: Writer, sort: Sort) -> ex.Expression:
 
 
 def count(writer: Writer, sort: Sort) -> ex.Expression:
-    """`count(a[])`, `count(a[].x)`."""
-    if writer.scope.ranges and writer.chance(2):
-        return ex.Aggregate("count", ex.Rows(*writer.one_of(writer.scope.ranges)))
+    """`count(a[].x)`."""
     return _aggregate(writer, "count", writer.sort())
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq
 from cepheid.testing.strategies.features import EVERYTHING, Features
+from cepheid.testing.strategies.streams import kinds
 
 MOST_EVENTS = 5
 """The matches of a longer pattern are many, and show nothing new."""
@@ -33,9 +34,9 @@ class _Drawer:
     def event(self) -> Event:
         """`A a`, `ANY(A, B) a`; now and then without a variable, so that it is named by its type."""
         self.left -= 1
-        types = [self.draw(st.sampled_from(self.event_types))]
+        types = [self.draw(kinds(self.event_types))]
         if self.chance(5):
-            types.append(self.draw(st.sampled_from(self.event_types)))
+            types.append(self.draw(kinds(self.event_types)))
         name = None if self.chance(10) else "abcdefgh"[next(self.names)]
         return Event(tuple(dict.fromkeys(types)), name)
 

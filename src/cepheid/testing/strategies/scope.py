@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.pattern.expressions import Index
-from cepheid.testing.strategies.schemas import TIME
+from cepheid.testing.strategies.schemas import TIME, TYPE
 from cepheid.testing.strategies.sorts import Sort, sort_of
 from cepheid.testing.strategies.values import DAY, MOMENT
 from cepheid.testing.strategies.variables import Variable
@@ -66,11 +66,11 @@ class Scope:
 
 
 def columns_of(schema: pa.Schema, *, reads_time: bool = True) -> Mapping[Sort, tuple[str, ...]]:
-    """The columns that expressions can compute with."""
+    """The columns that expressions compute with. Not the type: the pattern has said what it is."""
     found: dict[Sort, tuple[str, ...]] = {}
     for field in schema:
         sort = sort_of(field.type)
-        if sort is not None and (reads_time or field.name != TIME):
+        if sort is not None and field.name != TYPE and (reads_time or field.name != TIME):
             found[sort] = (*found.get(sort, ()), field.name)
     return found
 

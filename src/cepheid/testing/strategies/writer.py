@@ -46,12 +46,13 @@ class Writer:
         return self.one_of(found) if found and not self.chance(3) else self.value(sort)
 
     def leaf(self, sort: Sort) -> ex.Expression:
-        """A constant, a parameter, a length or an attribute."""
+        """A constant, a parameter, a count or an attribute."""
         found = list(self.attributes(sort))
         if found and not self.chance(3):
             return self.one_of(found)
-        if sort is Sort.INT and self.scope.lengths and self.chance(2):
-            return ex.Length(self.one_of(self.scope.lengths))
+        counts = list(self.counts()) if sort is Sort.INT else []
+        if counts and self.chance(2):
+            return self.one_of(counts)
         named = [name for name, (kind, _) in PARAMETERS.items() if kind is sort]
         if self.scope.parameters and named and self.chance(4):
             return ex.Name(self.one_of(named))
@@ -64,6 +65,11 @@ class Writer:
             yield from (ex.Attribute(variable, index, column) for column in columns)
         if self.scope.bare:
             yield from (ex.Name(column) for column in columns)
+
+    def counts(self) -> Iterator[ex.Expression]:
+        """How many events there are: `a.LEN`, `count(a[])`."""
+        yield from map(ex.Length, self.scope.lengths)
+        yield from (ex.Aggregate("count", ex.Rows(*reference)) for reference in self.scope.ranges)
 
     def sort(self) -> Sort:
         """A sort that some column has, if any has one."""

@@ -1,0 +1,173 @@
+"""Trees that the grammar can spell, with a meaning or without: for parsers, printers and whatever walks trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from hypothesis import strategies as st
+
+from cepheid.pattern import expressions as ex
+from cepheid.pattern import tree, types
+from cepheid.pattern.components import name_events
+from cepheid.pattern.durations import NANOSECONDS
+from cepheid.pattern.walk import rewrite, walk
+from cepheid.testing.strategies.literals import any_literals
+from cepheid.testing.strategies.names import names, type_names
+
+Expressions = st.SearchStrategy[ex.Expression]
+Patterns = st.SearchStrategy[tree.Pattern]
+
+_INDEXES = [index for index in ex.Index if index is not ex.Index.ONE]
+
+
+def _some(items: st.SearchStrategy[Any], least: int = 1, most: int = 3) -> st.SearchStrategy[tuple[Any, ...]]:
+    return st.lists(items, min_size=least, max_size=most).map(tuple)
+
+
+def _is_number(node: ex.Expression) -> bool:
+    return isinstance(node, ex.Literal) and node.type in (types.INT, types.FLOAT)
+
+
+LEAVES: Mapping[type[ex.Expression], Expressions] = {
+    ex.Literal: any_literals(),
+    ex.Name: st.builds(ex.Name, names()),
+    ex.Attribute: st.builds(ex.Attribute, names(), st.sampled_from(ex.Index), names()),
+    ex.Rows: st.builds(ex.Rows, names(), st.sampled_from(_INDEXES)),
+    ex.Length: st.builds(ex.Length, names()),
+}
+"""Strategies for the expressions without parts."""
+
+BRANCHES: Mapping[type[ex.Expression], Callable[[Expressions], Expressions]] = {
+    ex.Aggregate: lambda inner: st.builds(ex.Aggregate, st.sampled_from(ex.AGGREGATES), inner),
+    ex.Call: lambda inner: st.builds(
+        ex.Call, names().filter(lambda name: name.lower() not in ex.AGGREGATES), _some(inner, 0)
+    ),
+    # The minus of a constant number is a part of the constant.
+    ex.Minus: lambda inner: st.builds(ex.Minus, inner.filter(lambda node: not _is_number(node))),
+    ex.Arithmetic: lambda inner: st.builds(ex.Arithmetic, st.sampled_from("+-*/%"), inner, inner),
+    ex.Compare: lambda inner: st.builds(ex.Compare, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), inner, inner),
+    ex.And: lambda inner: st.builds(ex.And, _some(inner, 2)),
+    ex.Or: lambda inner: st.builds(ex.Or, _some(inner, 2)),
+    ex.Not: lambda inner: st.builds(ex.Not, inner),
+    ex.IsNull: lambda inner: st.builds(ex.IsNull, inner, st.booleans()),
+    ex.In: lambda inner: st.builds(ex.In, inner, _some(inner), st.booleans()),
+    ex.InSet: lambda inner: st.builds(ex.InSet, inner, type_names(), st.booleans()),
+    ex.Between: lambda inner: st.builds(ex.Between, inner, inner, inner, st.booleans()),
+    ex.Like: lambda inner: st.builds(ex.Like, inner, inner, st.booleans()),
+    ex.Case: lambda inner: st.builds(ex.Case, st.none() | inner, _some(_arms(inner)), st.none() | inner),
+    ex.SameValue: lambda inner: st.builds(ex.SameValue, names(), st.none() | inner),
+    ex.When: lambda inner: _arms(inner),
+}
+"""Strategies for the expressions with parts, given one for the parts."""
+
+
+def _arms(inner: Expressions) -> st.SearchStrategy[ex.When]:
+    return st.builds(ex.When, inner, inner)
+
+
+@cache
+def any_expressions() -> Expressions:
+    """Expressions of every node. The arm of a CASE stands only there."""
+    return st.recursive(
+        st.one_of(*LEAVES.values()),
+        lambda inner: st.one_of(*(branch(inner) for node, branch in BRANCHES.items() if node is not ex.When)),
+        max_leaves=5,
+    )
+
+
+def any_events() -> st.SearchStrategy[tree.Event]:
+    """Events of one type or of ANY of some, with a variable or without."""
+    return st.builds(tree.Event, _some(type_names()), st.none() | names())
+
+
+@st.composite
+def _repeats(draw: st.DrawFn, inner: Patterns) -> tree.Repeat:
+    low = draw(st.integers(0, 3))
+    return tree.Repeat(draw(inner), low, draw(st.none() | st.integers(max(low, 1), 5)))
+
+
+COMPOUNDS: Mapping[type[tree.Pattern], Callable[[Patterns], Patterns]] = {
+    tree.Negation: lambda inner: st.builds(tree.Negation, any_events()),
+    tree.Repeat: _repeats,
+    tree.Maybe: lambda inner: st.builds(tree.Maybe, inner),
+    tree.Seq: lambda inner: st.builds(tree.Seq, _some(inner)),
+    tree.Either: lambda inner: st.builds(tree.Either, _some(inner)),
+    tree.AnyOrder: lambda inner: st.builds(tree.AnyOrder, _some(inner)),
+}
+"""Strategies for the patterns other than an event, given one for the parts."""
+
+
+@cache
+def any_patterns() -> Patterns:
+    """Patterns of every node."""
+    return st.recursive(
+        any_events(),
+        lambda inner: st.one_of(*(compound(inner) for compound in COMPOUNDS.values())),
+        max_leaves=5,
+    )
+
+
+def _windows() -> st.SearchStrategy[tree.Window]:
+    number = st.integers(0, 2**63 - 1) | st.floats(0, allow_nan=False)
+    amount = number.map(lambda n: ex.Literal(n, types.INT if isinstance(n, int) else types.FLOAT))
+    units = st.none() | st.sampled_from([*NANOSECONDS, "events"])
+    return st.builds(tree.Window, amount | st.builds(ex.Name, names()), units)
+
+
+def _queries() -> st.SearchStrategy[tree.Query]:
+    inner = any_expressions()
+    # WHERE holds conjuncts, so that none of them is a conjunction.
+    conjuncts = inner.filter(lambda node: not isinstance(node, ex.And))
+    return st.builds(
+        tree.Query,
+        any_patterns(),
+        source=st.none() | names(),
+        strategies=_some(st.builds(tree.Selection, st.sampled_from(tree.Strategy), _some(names(), 0)), 0, 2),
+        where=_some(conjuncts, 0),
+        partition_by=_some(st.builds(tree.Column, names()), 0, 2),
+        within=st.none() | _windows(),
+        having=st.none() | inner,
+        returns=_some(st.builds(tree.Return, inner, names()), 0, 2),
+        into=st.none() | names(),
+        output=st.sampled_from(tree.Output),
+        ties=st.sampled_from(tree.Ties),
+    )
+
+
+def _settled(query: tree.Query) -> tree.Query:
+    """INTO needs RETURN; a.LEN is a length where `a` is an array, and an attribute elsewhere."""
+    repeats = [node for node in walk(name_events(query.pattern)) if isinstance(node, tree.Repeat)]
+    events = [event for repeat in repeats for event in walk(repeat.body) if isinstance(event, tree.Event)]
+    arrays = sorted({str(event.variable) for event in events})
+
+    def change(node: ex.Expression) -> ex.Expression:
+        if isinstance(node, ex.Length):
+            if not arrays:
+                return ex.Attribute(node.variable, ex.Index.ONE, "LEN")
+            return ex.Length(arrays[len(node.variable) % len(arrays)])
+        if isinstance(node, ex.Attribute) and node.index is ex.Index.ONE and node.name.upper() == "LEN":
+            return ex.Length(node.variable) if node.variable in arrays else node
+        return node
+
+    return replace(
+        query,
+        where=tuple(rewrite(c, change) for c in query.where),
+        having=query.having and rewrite(query.having, change),
+        returns=tuple(replace(r, expression=rewrite(r.expression, change)) for r in query.returns),
+        into=query.into if query.returns else None,
+    )
+
+
+@cache
+def any_queries() -> st.SearchStrategy[tree.Query]:
+    """Queries of every clause, with a meaning or without."""
+    return _queries().map(_settled)
+
+
+@cache
+def any_programs() -> st.SearchStrategy[tree.Program]:
+    """One or more queries that the grammar can spell."""
+    return _some(any_queries(), 1, 2).map(tree.Program)

@@ -1,0 +1,142 @@
+"""Every node has a printer, a meaning, a strategy and a case; every error code a line in the documentation."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
+
+from cepheid.errors import CepheidError
+from cepheid.language import parse, printer
+from cepheid.pattern import expressions as ex
+from cepheid.pattern import functions, tree
+from cepheid.pattern.components import components, name_events
+from cepheid.pattern.layout import lay_out
+from cepheid.pattern.typing import Typer
+from cepheid.pattern.walk import walk
+from cepheid.reference import functions as meanings
+from cepheid.reference.evaluate import Compiler
+from cepheid.testing import read_cases
+from cepheid.testing.strategies import PLAIN, GeneratedQuery, queries
+from cepheid.testing.strategies.operators import SAME, SIGNATURES
+from cepheid.testing.strategies.trees import BRANCHES, COMPOUNDS, LEAVES, any_events
+
+ROOT = Path(__file__).parents[2]
+
+
+def concrete(module: ModuleType, base: type) -> list[type]:
+    """The node classes of a module. (`__subclasses__` also has those that `slots=True` replaced.)"""
+    classes = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, base) and c is not base]
+    return sorted(classes, key=lambda c: c.__name__)
+
+
+EXPRESSIONS = concrete(ex, ex.Expression)
+PATTERNS = concrete(tree, tree.Pattern)
+NODES = [*EXPRESSIONS, *PATTERNS]
+
+REPLACED = {
+    ex.Name: "parameters.resolve_names puts the parameter or the attribute in its place",
+    ex.InSet: "parameters.resolve_names makes it an In with the members of the set",
+}
+ELSEWHERE = {
+    ex.When: "a part of a Case, which compiles its arms",
+    ex.SameValue: "the meaning of [attr] is reference.partition.Agreement",
+}
+
+by_name = pytest.mark.parametrize("node", NODES, ids=lambda node: node.__name__)
+
+
+def nodes_of(query: tree.Query) -> set[type]:
+    """The classes of all nodes of a query."""
+    expressions = [*query.where, *(r.expression for r in query.returns), *([query.having] if query.having else [])]
+    found = {type(node) for expression in expressions for node in walk(expression)}
+    return found | {type(node) for node in walk(query.pattern)}
+
+
+def test_that_all_nodes_are_where_they_are_looked_for() -> None:
+    below = {c.__name__ for base in (ex.Expression, tree.Pattern, *NODES) for c in base.__subclasses__()}
+    assert below == {node.__name__ for node in NODES}
+
+
+@by_name
+def test_that_a_node_has_a_printer(node: type) -> None:
+    dispatch = printer.print_pattern if issubclass(node, tree.Pattern) else printer._print
+    assert node in dispatch.registry
+
+
+@pytest.mark.parametrize("node", EXPRESSIONS, ids=lambda node: node.__name__)
+def test_that_an_expression_has_a_type_and_a_meaning(node: type[ex.Expression]) -> None:
+    typed = Typer.__dict__["check"].dispatcher.registry
+    compiled = Compiler.__dict__["function"].dispatcher.registry
+    assert (node in typed) == (node not in REPLACED)
+    assert (node in compiled) == (node not in REPLACED and node not in ELSEWHERE)
+
+
+QUICK = settings(database=None, derandomize=True, deadline=None, phases=[Phase.generate])
+STRATEGIES: dict[type, st.SearchStrategy[Any]] = {
+    **LEAVES,
+    **{node: make(LEAVES[ex.Name]) for node, make in BRANCHES.items()},
+    tree.Event: any_events(),
+    **{node: make(any_events()) for node, make in COMPOUNDS.items()},
+}
+
+
+@by_name
+def test_that_a_node_has_a_strategy(node: type) -> None:
+    assert type(find(STRATEGIES[node], lambda _: True, settings=QUICK)) is node
+
+
+@pytest.mark.parametrize("node", PATTERNS, ids=lambda node: node.__name__)
+def test_that_a_pattern_has_a_meaning(node: type[tree.Pattern]) -> None:
+    pattern = find(STRATEGIES[node].map(name_events), lambda _: True, settings=QUICK)
+    places = {place.variable for place in lay_out(pattern).places}
+    assert places == {component.variable for component in components(pattern) if not component.negated}
+
+
+def test_that_queries_with_a_meaning_use_every_node() -> None:
+    seen: set[type] = set()
+
+    @settings(QUICK, max_examples=400)
+    @given(queries(PLAIN))
+    def collect(query: GeneratedQuery) -> None:
+        seen.update(nodes_of(query.tree))
+
+    collect()
+    assert set(NODES) - seen == set()
+
+
+def test_that_every_node_has_a_case() -> None:
+    seen: set[type] = set()
+    for case in read_cases(ROOT / "tests" / "cases"):
+        try:
+            program = parse(case.query)
+        except CepheidError:  # a case of an error
+            continue
+        seen.update(node for query in program.queries for node in nodes_of(query))
+    assert set(NODES) - seen == set()
+
+
+def test_that_functions_have_a_meaning_and_a_strategy() -> None:
+    assert set(functions.BUILT_IN) == {*meanings.NULLABLE, *meanings.SCALAR, *meanings.CALENDAR}
+    assert set(functions.BUILT_IN) == {*SAME, *(name for signatures in SIGNATURES.values() for name in signatures)}
+    assert set(ex.AGGREGATES) == set(meanings.AGGREGATES)
+
+
+def test_that_every_error_code_is_documented() -> None:
+    sources = (ROOT / "src").rglob("*.py")
+    raised = {code for path in sources for code in re.findall(r'"(CEP\d{3})"', path.read_text("utf-8"))}
+    documented = re.findall(r"^\| (CEP\d{3}) \|", (ROOT / "docs" / "errors.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(documented) == sorted(raised - {"CEP000"})  # the example of errors.py
+
+
+def test_that_importing_is_light() -> None:
+    """Neither Spark nor a compiler, nor what only the command line, the tests or data frames need."""
+    heavy = {"pyspark", "numba", "click", "rich", "hypothesis", "pandas", "polars"}
+    code = f"import sys, cepheid; print(*sorted(sys.modules.keys() & {heavy!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
