@@ -16,8 +16,8 @@ demo: $(STAMP) java ## Set up, then find the shoplifters in a day of a store's r
 test: $(STAMP) java lint ## Set up, then lint, check types and import contracts, and run the tests
 	$(BIN)/pytest
 
-test-long: $(STAMP) java lint ## As test, with the long suites
-	$(BIN)/pytest -m "slow or not slow"
+test-long: $(STAMP) java lint ## As test, with thousands of examples a property; about an hour
+	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow"
 
 lint: $(STAMP) ## Lint, check formatting, types and import contracts
 	$(BIN)/ruff check

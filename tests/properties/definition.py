@@ -81,8 +81,11 @@ class Condition:
         return {term.form for term in (self.left, self.right) if term.variable == variable}
 
     def test(self, bindings: Bindings) -> bool:
-        """S3: what is not TRUE does not hold."""
-        left, right = self.left.value(bindings), self.right.value(bindings)
+        """S3: what is not TRUE does not hold; with an attribute that the type of the event lacks it is TRUE."""
+        try:
+            left, right = self.left.value(bindings), self.right.value(bindings)
+        except KeyError:
+            return True
         if isinstance(left, float) and right is not None:
             right = float(right)
         if isinstance(right, float) and left is not None:
@@ -114,9 +117,10 @@ class Definition:
     non_overlap: bool = False
     simultaneous: bool = False  # with skip_till_any_match: of the others the page does not say
     order_by: tuple[str, ...] = ()
+    types: Mapping[str, Sequence[str]] | None = None
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(f"{self.text}\norder_by={self.order_by}")
+        printer.text(f"{self.text}\norder_by={self.order_by} types={self.types}")
 
     @property
     def text(self) -> str:
@@ -140,10 +144,17 @@ class Definition:
         """All matches in the order of S9."""
         found = []
         for key in {row["k"] for row in rows} if self.partition else {None}:
-            stream = [row for row in ordered(rows, self.order_by) if not self.partition or row["k"] == key]
+            mine = [row for row in ordered(rows, self.order_by) if not self.partition or row["k"] == key]
+            stream = [self.declared(row) for row in mine]
             found += [b for b in self.choices(stream) if self.is_match(b, stream)]
         found.sort(key=lambda b: (self.at(chosen(b)[-1]), self.at(chosen(b)[0]), [e["place"] for e in chosen(b)]))
         return list(self.apart(found)) if self.non_overlap else found
+
+    def declared(self, row: Row) -> Row:
+        """An event with the attributes that its type has (S3)."""
+        if self.types is None or row["type"] is None:
+            return row
+        return {name: row[name] for name in ("ts", "type", "place", *self.types[row["type"]])}
 
     def at(self, event: Row) -> int:
         """S1, S2: the place in the order, or the time where equal times are simultaneous."""
@@ -167,7 +178,7 @@ class Definition:
         events = chosen(bindings)
         return (
             all(e["type"] in p.types for p in self.positive for e in bindings[p.variable])
-            and all(self.agrees(events[0], e) for e in events)
+            and all(self.agrees(events[:k], e) for k, e in enumerate(events))
             and all(self.at(one) < self.at(next_one) for one, next_one in pairwise(events))
             and self.inside(events[0], events[-1], stream)
             and all(c.holds(bindings) for c in self.conditions if not c.variables & self.absent)
@@ -180,9 +191,11 @@ class Definition:
     def absent(self) -> set[str]:
         return {p.variable for p in self.parts if p.negated}
 
-    def agrees(self, first: Row, event: Row) -> bool:
-        """S3: a NULL never equals anything in [attr]."""
-        return not self.same or (event["k"] is not None and event["k"] == first["k"])
+    def agrees(self, others: Sequence[Row], event: Row) -> bool:
+        """S3: with the first event that has the attribute; a NULL never equals anything in [attr]."""
+        if not self.same or "k" not in event:
+            return True
+        return event["k"] is not None and event["k"] == next((e["k"] for e in others if "k" in e), event["k"])
 
     def inside(self, first: Row, last: Row, stream: Sequence[Row]) -> bool:
         """S8: strict; events are counted in the partition, or in the whole input under strict contiguity."""
@@ -192,7 +205,7 @@ class Definition:
         if unit == "ms":
             return bool(last["ts"] - first["ts"] < amount)
         after = [e for e in stream if first["place"] < e["place"] <= last["place"]]
-        counted = after if self.strategy == "strict_contiguity" else [e for e in after if self.agrees(first, e)]
+        counted = after if self.strategy == "strict_contiguity" else [e for e in after if self.agrees([first], e)]
         return len(counted) < amount
 
     def ignores(self, bindings: Bindings, k: int, stream: Sequence[Row]) -> bool:
@@ -202,7 +215,7 @@ class Definition:
         if self.strategy == "strict_contiguity":
             return not between
         if self.strategy == "partition_contiguity":
-            return not any(self.agrees(events[0], e) for e in between)
+            return not any(self.agrees(events[:k], e) for e in between)
         if self.strategy == "skip_till_next_match":
             return not any(self.is_awaited(bindings, k, e, stream) for e in between)
         return True
@@ -221,7 +234,7 @@ class Definition:
         with_event = {**so_far, target.variable: [*so_far.get(target.variable, []), event]}
         return (
             event["type"] in target.types
-            and self.agrees(first, event)
+            and self.agrees(chosen(so_far), event)
             and self.inside(first, event, stream)
             and all(c.test(with_event) for c in self.conditions if self.is_tested(c, target, with_event))
         )
@@ -243,7 +256,7 @@ class Definition:
         before = [e for p in self.parts[:at] if not p.negated for e in bindings[p.variable]]
         after = [e for p in self.parts[at:] if not p.negated for e in bindings[p.variable]]
         for event in stream:
-            if event["type"] not in part.types or not self.agrees(events[0], event):
+            if event["type"] not in part.types or not self.agrees(events, event):
                 continue
             if before and self.at(event) <= self.at(before[-1]):
                 continue
@@ -263,7 +276,8 @@ class Definition:
         busy: dict[Any, int] = {}
         for bindings in found:
             first, last = chosen(bindings)[0], chosen(bindings)[-1]
-            partition = first["k"] if self.partition or self.same else None
+            keys = [e["k"] for e in chosen(bindings) if "k" in e]
+            partition = keys[0] if keys and (self.partition or self.same) else None
             if self.at(first) > busy.get(partition, -1):
                 busy[partition] = self.at(last)
                 yield bindings

@@ -176,7 +176,9 @@ def _returns(draw: st.DrawFn, found: Sequence[Variable], scope: Scope) -> tuple[
 
 
 @st.composite
-def programs(draw: st.DrawFn, schema: pa.Schema, features: Features = EVERYTHING) -> GeneratedQuery:
+def programs(
+    draw: st.DrawFn, schema: pa.Schema, features: Features = EVERYTHING, then: Features = EVERYTHING
+) -> GeneratedQuery:
     """Two queries: what the first makes the second reads (S13)."""
     first = draw(queries(schema, replace(features, returns=False, composition=False)))
     found = variables(name_events(first.tree.pattern))
@@ -188,8 +190,8 @@ def programs(draw: st.DrawFn, schema: pa.Schema, features: Features = EVERYTHING
         + [(item.name, RESULTS[sort]) for item, sort in zip(returns, sorts, strict=True)]
     )
     returns = (Return(_key(found), KEY), *returns)
-    then = draw(queries(made, features, event_types=("Made",)))
-    both = (replace(first.tree, returns=returns, into="Made"), replace(then.tree, source="Made"))
+    second = draw(queries(made, then, event_types=("Made",)))
+    both = (replace(first.tree, returns=returns, into="Made"), replace(second.tree, source="Made"))
     return GeneratedQuery(Program(both), OPTIONS)
 
 
