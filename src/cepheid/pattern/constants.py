@@ -13,6 +13,8 @@ from cepheid.pattern.parameters import literal
 from cepheid.pattern.timestamps import print_timestamp, read_timestamp
 from cepheid.pattern.types import Kind, Type, time_zone, timestamp, unit_for, zone_of
 
+_DECIMAL_LIMIT = 1e18  # a larger constant is a double: it may not fit beside a decimal's scale
+
 
 def read_as(constant: tuple[Expression, Type], wanted: Type) -> tuple[Expression, Type]:
     """A literal in the type of a column, if it can be read so exactly; else as it is."""
@@ -23,7 +25,7 @@ def read_as(constant: tuple[Expression, Type], wanted: Type) -> tuple[Expression
         if isinstance(value, str) and wanted.kind in _READERS:
             read = _READERS[wanted.kind](value, wanted)
             return replace(read, span=node.span), read.type
-        if type_.kind is Kind.FLOAT and wanted.kind is Kind.DECIMAL:
+        if type_.kind is Kind.FLOAT and wanted.kind is Kind.DECIMAL and abs(float(str(value))) < _DECIMAL_LIMIT:
             read = literal(Decimal(repr(value)))
             return replace(read, span=node.span), read.type
         if type_.kind is Kind.TIMESTAMP and wanted.kind is Kind.TIMESTAMP and zone_of(type_) is None:

@@ -25,7 +25,8 @@ def wrap(number: int) -> int:
 
 def _fit(number: Decimal) -> Decimal | None:
     """A decimal of more than 38 digits is NULL."""
-    return number if len(number.as_tuple().digits) <= _DECIMAL_DIGITS else None
+    fits = len(number.as_tuple().digits) <= _DECIMAL_DIGITS and number.adjusted() < _DECIMAL_DIGITS
+    return number if fits else None
 
 
 def _is_number(value: Value) -> bool:
@@ -199,7 +200,7 @@ def sort_key(value: Value) -> tuple[Value, ...]:
     if value is None:
         return (0,)
     if isinstance(value, float):
-        return (2,) if math.isnan(value) else (1, value)
+        return (2,) if math.isnan(value) else (1, value, math.copysign(1, value))  # -0.0 and 0.0 are two contents
     if isinstance(value, dict):
         return (1, tuple(map(sort_key, value.values())))
     if isinstance(value, list | tuple):

@@ -30,6 +30,7 @@ BIG = 2**63 - 1
         (Decimal("1.5"), "*", Decimal("1.5"), Decimal("2.25")),
         (Decimal("-7.5"), "%", 2, Decimal("-1.5")),
         (Decimal("9" * 38), "*", 10, None),
+        (Decimal("1e30"), "*", Decimal("1e30"), None),
         (None, "+", 1, None),
         (1, "*", None, None),
     ],
@@ -73,6 +74,10 @@ def test_three_valued_logic() -> None:
     assert values.disjunction([False, None, True]) is True
     assert values.disjunction([False, None]) is None
     assert values.negation(None) is None
+
+
+def test_order_of_content_tells_zeros_apart() -> None:
+    assert [str(v) for v in sorted([0.0, -0.0], key=values.sort_key)] == ["-0.0", "0.0"]
 
 
 def test_order_of_content_is_null_first_nan_last() -> None:
