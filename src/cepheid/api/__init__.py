@@ -1,6 +1,6 @@
 """What a user calls: queries, events in, matches out."""
 
-from cepheid.api.matches import Matches
 from cepheid.api.query import Query
+from cepheid.engine.matches import Matches
 
 __all__ = ["Matches", "Query"]

@@ -6,24 +6,30 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from hashlib import sha256
 from typing import Protocol
 
 import pyarrow as pa
 
 from cepheid.api.events import to_table
-from cepheid.api.matches import Matches
 from cepheid.api.options import read_functions, read_params, read_roles
+from cepheid.api.session import Session
 from cepheid.api.spelling import misspelt_types
+from cepheid.engine.choose import make_machine
+from cepheid.engine.found import from_matches
+from cepheid.engine.matches import Matches
+from cepheid.engine.pipeline import Pipeline, Plan, composite, composite_schema
 from cepheid.errors import CepheidWarning, UsageError, did_you_mean
 from cepheid.explain import Explanation, explain_program
 from cepheid.language import parse, print_program
 from cepheid.pattern.analysis import analyse, check_flow, columns_read
-from cepheid.pattern.bind import Bound, bind
-from cepheid.pattern.schema import END, START, Roles, Schema, make_schema
+from cepheid.pattern.bind import bind
+from cepheid.pattern.schema import Schema, make_schema
 from cepheid.pattern.tree import Program
 from cepheid.reference import interpret
 
-ENGINES = ("reference",)
+ENGINES = ("auto", "compiled", "plain", "interpreted", "reference")
 
 
 class HasProgram(Protocol):
@@ -83,29 +89,70 @@ class Query:
     def __repr__(self) -> str:
         return f"<Query\n{self.text}\n>"
 
-    def match(self, events: object, *, engine: str = "reference") -> Matches:
-        """All matches in a stream of events, in the order of their ends."""
-        if engine not in ENGINES:
-            raise UsageError("CEP601", f"unknown engine {engine!r}", did_you_mean(str(engine), ENGINES, "engines"))
+    def match(self, events: object, *, engine: str = "auto", limit: int | None = None) -> Matches:
+        """All matches in a stream of events, in the order of their ends.
+
+        limit: at most so many, those that end first; a query with more matches than a machine can hold gives some.
+        """
+        _check_engine(engine)
         base = to_table(events)
         if not base.num_columns:
             base = self._empty_table()
-        checked = make_schema(base.schema, self._roles)
+        schema = make_schema(base.schema, self._roles)
         self.warn_of_types(base, stacklevel=3)
-        made: dict[str, pa.Table] = {}
-        schemas: dict[str, Schema] = {}
-        outputs: dict[str, Matches] = {}
-        for number, (analysed, source) in enumerate(zip(self._analysed, self._sources, strict=True), start=1):
-            table = base if source is None else made[source]
-            schema = checked if source is None else schemas[source]
-            bound = bind(analysed, schema, self._functions)
-            matches = Matches(bound, table, interpret(bound, table))
-            into = analysed.query.into
-            outputs[into or f"query {number}"] = matches
-            if into is not None:
-                made[into] = _composite(bound, matches, self._roles)
-                schemas[into] = make_schema(made[into].schema, _composite_roles(self._roles), START)
-        return matches.with_outputs(outputs)
+        if engine == "reference":
+            matches = self._by_reference(base, schema)
+            return matches if limit is None else matches[:limit]
+        pipeline = Pipeline(self._plan(engine, base.num_rows), schema)
+        pipeline.push(base)
+        matches = self._named(pipeline.advance(None))
+        return matches if limit is None else matches.head(limit)
+
+    def session(self, *, engine: str = "auto", lateness: int | None = None, late: str = "error") -> Session:
+        """A session for a stream that comes in parts.
+
+        lateness: after each push the watermark is the greatest time seen less so much; None: only `advance` moves it.
+        late: what becomes of events before the watermark: "error", "drop" (they are counted), "collect".
+        """
+        _check_engine(engine)
+        if engine == "reference":
+            raise UsageError("CEP601", "the reference has no sessions", "use engine='auto'")
+        return Session(
+            self._plan(engine, None), self._roles, self._fingerprint(), self._empty_table, lateness=lateness, late=late
+        )
+
+    def restore(self, blob: bytes, *, engine: str = "auto") -> Session:
+        """A session that goes on where the one was of which `snapshot` gave these bytes."""
+        session = self.session(engine=engine)
+        session._restore(blob)
+        return session
+
+    def _plan(self, engine: str, events: int | None) -> Plan:
+        machine = partial(make_machine, engine=engine, events=events)
+        return Plan(self._analysed, self._sources, self._functions, machine)
+
+    def _fingerprint(self) -> str:
+        """What a snapshot must agree with."""
+        params = sorted((name, repr(value)) for name, value in self._params.items())
+        facts = [self.text, params, sorted(self._functions), repr(self._roles)]
+        return sha256(repr(facts).encode()).hexdigest()
+
+    def _named(self, matches: Sequence[Matches]) -> Matches:
+        names = [a.query.into or f"query {number}" for number, a in enumerate(self._analysed, start=1)]
+        return matches[-1].with_outputs(dict(zip(names, matches, strict=True)))
+
+    def _by_reference(self, base: pa.Table, schema: Schema) -> Matches:
+        made: dict[str, tuple[pa.Table, Schema]] = {}
+        found: list[Matches] = []
+        for analysed, source in zip(self._analysed, self._sources, strict=True):
+            table, own = (base, schema) if source is None else made[source]
+            bound = bind(analysed, own, self._functions)
+            matches = Matches(bound, table, from_matches(bound, interpret(bound, table)))
+            found.append(matches)
+            if bound.into is not None:
+                composites = composite(bound, matches, self._roles)
+                made[bound.into] = composites, composite_schema(composites, self._roles)
+        return self._named(found)
 
     def warn_of_types(self, events: pa.Table, *, stacklevel: int = 2) -> None:
         """Warn of types that no event has while a similar one occurs."""
@@ -147,18 +194,6 @@ def _read(query: object) -> Program:
     raise UsageError("CEP601", f"a {shown} is no text of a query", "pass the text, or a pattern of the builder")
 
 
-def _composite_roles(roles: Roles) -> Roles:
-    return replace(roles, order_by=(), types=None, type=roles.type or "type")
-
-
-def _composite(bound: Bound, matches: Matches, roles: Roles) -> pa.Table:
-    """S13: a composite event's time is its end; it carries its start, its type is the name of INTO."""
-    table = matches.to_arrow()
-    type_column = roles.type or "type"
-    columns = {
-        roles.time: table[END],
-        type_column: pa.array([bound.into] * table.num_rows, pa.string()),
-        START: table[START],
-        **{r.name: table[r.name] for r in bound.returns},
-    }
-    return pa.table(columns)
+def _check_engine(engine: object) -> None:
+    if engine not in ENGINES:
+        raise UsageError("CEP601", f"unknown engine {engine!r}", did_you_mean(str(engine), ENGINES, "engines"))

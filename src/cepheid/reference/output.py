@@ -15,13 +15,13 @@ from cepheid.reference.values import Value, group_key
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match: the rows of each variable in the table as it was given, and the values of RETURN.
+    """A match: the rows that it selected in the table as it was given, and the values of RETURN.
 
     A variable without a key is unbound; an array that was reached and bound nothing has no rows.
     """
 
-    start: int  # the row of the first event
-    end: int
+    selected: tuple[int, ...]  # rows in the order of the stream
+    variables: tuple[str, ...]  # which variable each is bound to
     rows: Mapping[str, tuple[int, ...]]
     values: tuple[Value, ...] = ()
 
@@ -48,6 +48,11 @@ def _at(query: Bound, event: Event) -> int:
     return event.time if query.ties is Ties.SIMULTANEOUS else event.position
 
 
+def end_of(query: Bound, run: Run) -> int:
+    """Where a complete run ends, as the order of matches counts it."""
+    return _at(query, run.selected[-1])
+
+
 def _interval(query: Bound, first: Event, last: Event) -> tuple[int, int]:
     """From where to where a match reaches; a composite event reaches back to its start (S13)."""
     if query.schema.start is not None:
@@ -55,7 +60,11 @@ def _interval(query: Bound, first: Event, last: Event) -> tuple[int, int]:
     return _at(query, first), _at(query, last)
 
 
-def choose(query: Bound, runs: Sequence[Run]) -> list[Run]:
+Busy = dict[tuple[Value, ...], int]
+"""Until when each partition is taken by a match that was given (S12)."""
+
+
+def choose(query: Bound, runs: Sequence[Run], busy: Busy | None = None) -> list[Run]:
     """HAVING, then NON_OVERLAP: per partition, what started at or before the end of a chosen match is dropped."""
     if query.having is not None:
         having = Compiler(query).condition(query.having)
@@ -63,7 +72,7 @@ def choose(query: Bound, runs: Sequence[Run]) -> list[Run]:
     if query.output is Output.ALL:
         return list(runs)
     chosen: list[Run] = []
-    busy_until: dict[tuple[Value, ...], int] = {}
+    busy_until: Busy = {} if busy is None else busy
     for run in runs:
         first = run.selected[0]
         partition = tuple(group_key(first.values[name]) for name in query.partition_by), *map(group_key, run.key)
@@ -80,8 +89,8 @@ def results(query: Bound, runs: Sequence[Run]) -> list[Match]:
     columns = [compiler.result(r.expression) for r in query.returns]
     return [
         Match(
-            start=run.selected[0].row,
-            end=run.selected[-1].row,
+            selected=tuple(event.row for event in run.selected),
+            variables=tuple(query.layout.places[m.target].variable for m in run.path if m.target is not None),
             rows={variable: tuple(e.row for e in events) for variable, events in run.bindings.all.items()},
             values=tuple(column(run.bindings) for column in columns),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.expressions import Literal
@@ -44,7 +45,7 @@ class Substream:
     """The events that one run can see, in order. `one_key`: all of them agree on every `[attr]`."""
 
     def __init__(self, events: Sequence[Event], *, one_key: bool) -> None:
-        self.events = events
+        self.events: Sequence[Event] = events
         self.one_key = one_key
         self.index = {event.position: k for k, event in enumerate(events)}
         self.positions = [event.position for event in events]
@@ -67,22 +68,40 @@ class Substream:
         return bisect_left(self.positions, position)
 
 
-def substreams(query: Bound, events: Sequence[Event]) -> Iterator[Substream]:
-    """Split by PARTITION BY, which groups NULLs (S3).
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """What splits the input: PARTITION BY, which groups NULLs (S3), and `[attr]` where that makes no difference.
 
     Where no strategy is strict, events with another `[attr]` value are ignored by every run of a key, so they can be
     left out: the answer is the same, and a long stream of many keys stays bearable. Declared types may lack the
     attribute; then no event is left out.
     """
-    columns = list(query.partition_by)
-    agreed = [test.attribute for test in query.same]
+
+    columns: tuple[str, ...]
+    agreed: tuple[str, ...]
+    one_key: bool
+
+    def key(self, event: Event) -> tuple[Value, ...] | None:
+        """Where an event belongs; None if it is in no match."""
+        if any(event.values[name] is None for name in self.agreed):
+            return None
+        return tuple(group_key(event.values[name]) for name in self.columns + self.agreed)
+
+
+def lane_of(query: Bound) -> Lanes:
+    """How the events of a query are split."""
+    agreed = tuple(test.attribute for test in query.same)
     if Strategy.STRICT in query.strategies.values() or query.schema.roles.types is not None:
-        agreed = []
+        agreed = ()
+    return Lanes(query.partition_by, agreed, len(agreed) == len(query.same))
+
+
+def substreams(query: Bound, events: Sequence[Event]) -> Iterator[Substream]:
+    """The events of each lane."""
+    lanes = lane_of(query)
     groups: dict[tuple[Value, ...], list[Event]] = {}
     for event in events:
-        if any(event.values[name] is None for name in agreed):
-            continue
-        key = tuple(group_key(event.values[name]) for name in columns + agreed)
-        groups.setdefault(key, []).append(event)
-    one_key = len(agreed) == len(query.same)
-    return (Substream(group, one_key=one_key) for group in groups.values())
+        key = lanes.key(event)
+        if key is not None:
+            groups.setdefault(key, []).append(event)
+    return (Substream(group, one_key=lanes.one_key) for group in groups.values())

@@ -38,6 +38,7 @@ class Run:
     times: Mapping[int, int]  # how often each loop was gone through
     gaps: tuple[Gap, ...]
     key: Key
+    path: tuple[Move, ...] = ()  # how it came here
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +170,10 @@ class Runner:
 
     def distance(self, key: Key, first: Event, last: Event) -> int:
         """How many positions after the first: in the run's partition, in the whole input if all is strict (S8)."""
-        begin, end = self.stream.index[first.position], self.stream.index[last.position]
         if self.stream.one_key or set(self.query.strategies.values()) == {Strategy.STRICT}:
-            return end - begin
-        return sum(self.agreement.join(key, event) is not None for event in self.stream.events[begin + 1 : end + 1])
+            return self.stream.index[last.position] - self.stream.index[first.position]
+        between = self.stream.events[self.stream.after(first.position) : self.stream.after(last.position)]
+        return sum(self.agreement.join(key, event) is not None for event in between)
 
     def bind(self, run: Run | None, move: Move, event: Event) -> Run | None:
         """A run that has passed the marks, with an event bound at the target, if all conditions are TRUE (S5)."""
@@ -191,7 +192,7 @@ class Runner:
         bindings = Bindings({**run.bindings.all, spot.variable: bound}, {**run.bindings.now, spot.variable: event})
         if not self.tests.at_place(move.target, len(bound), bindings):
             return None
-        new = Run(move.target, (*run.selected, event), bindings, run.times, run.gaps, key)
+        new = Run(move.target, (*run.selected, event), bindings, run.times, run.gaps, key, (*run.path, move))
         return new if self.inside(new, event) else None
 
     def pass_marks(self, run: Run, marks: Sequence[Mark]) -> Run | None:

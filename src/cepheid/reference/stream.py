@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -52,29 +52,37 @@ def column_values(column: pa.ChunkedArray) -> list[Value]:
     return list(column.to_pylist())
 
 
-def read_events(table: pa.Table, schema: Schema) -> list[Event]:
-    """The events of a table in the order of S1: time, order_by, then the whole content, never arrival."""
+def read_events(table: pa.Table, schema: Schema, base: int = 0) -> list[Event]:
+    """The events of a table in the order of S1: time, order_by, then the whole content, never arrival.
+
+    `base` is the position of the first one: where a stream comes in parts, how many came before.
+    """
+    rows = read_rows(table, schema)
+
+    def rank(event: Event) -> tuple[Value, ...]:
+        names = (*schema.roles.order_by, *schema.columns)
+        return event.time, *(sort_key(event.values[name]) for name in names)
+
+    return [replace(event, position=base + k) for k, event in enumerate(sorted(rows, key=rank))]
+
+
+def read_rows(table: pa.Table, schema: Schema) -> list[Event]:
+    """The events of a table in the order of its rows."""
     roles = schema.roles
     columns = {name: column_values(table.column(name)) for name in schema.columns}
     times = _times(columns[roles.time], schema)
     starts = _times(columns[schema.start], schema) if schema.start is not None else times
-    keys = [columns[name] for name in (*roles.order_by, *schema.columns)]
-
-    def rank(row: int) -> tuple[Value, ...]:
-        return times[row], *(sort_key(column[row]) for column in keys)
-
-    ordered = sorted(range(table.num_rows), key=rank)
     kinds = columns[roles.type] if roles.type is not None else None
     return [
         Event(
             row=row,
-            position=position,
+            position=row,
             time=times[row],
             start=starts[row],
             type=kinds[row] if kinds is not None else None,
             values={name: column[row] for name, column in columns.items()},
         )
-        for position, row in enumerate(ordered)
+        for row in range(table.num_rows)
     ]
 
 

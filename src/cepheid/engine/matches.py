@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
 import pyarrow as pa
 
+from cepheid.engine.found import NONE, Found, Many, concatenate, returned
 from cepheid.errors import EvaluationError, UsageError
 from cepheid.pattern.bind import Bound, Result
 from cepheid.pattern.durations import ARROW_UNITS
 from cepheid.pattern.schema import END, START
 from cepheid.pattern.types import Kind, Type, plain
-from cepheid.reference import Match
 
 if TYPE_CHECKING:
     import pandas
@@ -29,23 +30,33 @@ class Matches:
     """
 
     def __init__(
-        self, query: Bound, table: pa.Table, found: Sequence[Match], outputs: Mapping[str, Matches] | None = None
+        self,
+        query: Bound,
+        table: pa.Table,
+        found: Found | Many,
+        outputs: Mapping[str, Matches] | None = None,
     ) -> None:
         self._query = query
         self._table = table
-        self._found = found
+        self._source = found
         self.outputs: Mapping[str, Matches] = outputs or {}
+
+    @property
+    def _found(self) -> Found:
+        if not isinstance(self._source, Found):
+            self._source = self._source.all()
+        return self._source
 
     def with_outputs(self, outputs: Mapping[str, Matches]) -> Matches:
         """These matches, with those of all queries of the program."""
-        return Matches(self._query, self._table, self._found, outputs)
+        return Matches(self._query, self._table, self._source, outputs)
 
     def __len__(self) -> int:
         return len(self._found)
 
     def count(self) -> int:
-        """How many matches there are (S14)."""
-        return len(self._found)
+        """How many matches there are, exactly, without enumerating them (S14)."""
+        return self._source.count()
 
     @overload
     def __getitem__(self, index: int) -> dict[str, Any]: ...
@@ -54,22 +65,40 @@ class Matches:
     def __getitem__(self, index: slice) -> Matches: ...
 
     def __getitem__(self, index: int | slice) -> dict[str, Any] | Matches:
-        if isinstance(index, slice):
-            return Matches(self._query, self._table, self._found[index], self.outputs)
-        return Matches(self._query, self._table, [self._found[index]]).to_pylist()[0]
+        wanted = range(len(self))[index]  # also checks the index
+        if isinstance(wanted, range):
+            return Matches(self._query, self._table, self._found.take(np.array(wanted, np.int64)), self.outputs)
+        return Matches(self._query, self._table, self._found.take(np.array([wanted], np.int64))).to_pylist()[0]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self.enumerate()
 
     def enumerate(self, limit: int | None = None) -> Iterator[dict[str, Any]]:
-        """The first matches one by one (S14)."""
-        wanted = self._found if limit is None else self._found[: max(limit, 0)]
-        for k in range(0, len(wanted), _CHUNK):
-            yield from Matches(self._query, self._table, wanted[k : k + _CHUNK]).to_pylist()
+        """The first matches one by one, made as they are asked for (S14)."""
+        given = 0
+        for part in self._source.batches(_CHUNK):
+            rows = Matches(self._query, self._table, part).to_pylist()
+            if limit is not None and given + len(rows) >= limit:
+                yield from rows[: max(limit - given, 0)]
+                return
+            yield from rows
+            given += len(rows)
+
+    def head(self, limit: int) -> Matches:
+        """At most so many, those that come first."""
+        parts: list[Found] = []
+        wanted = max(limit, 0)
+        for part in self._source.batches(min(_CHUNK, wanted)) if wanted else ():
+            parts.append(part)
+            if sum(map(len, parts)) >= wanted:
+                break
+        found = concatenate(parts) if parts else NONE
+        found = found.take(np.arange(min(wanted, len(found))))
+        return Matches(self._query, self._table, found, self.outputs)
 
     def __repr__(self) -> str:
         names = ", ".join(self._query.match_schema().names)
-        return f"<{len(self)} match{'es' * (len(self) != 1)}: {names}>"
+        return f"<{self.count()} match{'es' * (self.count() != 1)}: {names}>"
 
     @property
     def schema(self) -> pa.Schema:
@@ -84,38 +113,41 @@ class Matches:
         schema = self._query.match_schema()
         start = self._query.schema.start or self._query.schema.roles.time
         columns = {
-            START: self._take(start, [m.start for m in self._found]),
-            END: self._take(self._query.schema.roles.time, [m.end for m in self._found]),
+            START: self._table.column(start).take(pa.array(self._found.first)),
+            END: self._table.column(self._query.schema.roles.time).take(pa.array(self._found.last)),
         }
         if self._query.returns:
-            for k, result in enumerate(self._query.returns):
-                columns[result.name] = _returned(result, [m.values[k] for m in self._found])
+            made = returned(self._query, self._table, self._found)
+            for result in self._query.returns:
+                column = made[result.name]
+                columns[result.name] = _returned(result, column) if isinstance(column, list) else column
             return pa.table(columns)
-        for component in self._query.positive:
-            rows = [m.rows.get(component.variable) for m in self._found]
-            columns[component.variable] = self._lists(rows) if component.array else self._one(rows)
+        for number, component in enumerate(self._query.positive):
+            rows, counts = self._found.of(number)
+            columns[component.variable] = (
+                self._lists(component.variable, rows, counts) if component.array else self._one(rows, counts)
+            )
         return pa.table(columns, schema=schema)
 
-    def _take(self, column: str, rows: list[int]) -> pa.ChunkedArray:
-        return self._table.column(column).take(pa.array(rows, pa.int64()))
-
-    def _structs(self, rows: list[int | None]) -> pa.StructArray:
+    def _structs(self, rows: Any, mask: Any = None) -> pa.StructArray:
         taken = self._table.select(list(self._query.schema.columns)).take(pa.array(rows, pa.int64()))
         arrays = [_combine(column) for column in taken.columns]
-        mask = pa.array([row is None for row in rows], pa.bool_())
-        return pa.StructArray.from_arrays(arrays, fields=list(self._query.schema.arrow), mask=mask)
+        absent = None if mask is None else pa.array(mask)
+        return pa.StructArray.from_arrays(arrays, fields=list(self._query.schema.arrow), mask=absent)
 
-    def _one(self, rows: Sequence[tuple[int, ...] | None]) -> pa.Array:
-        return self._structs([r[0] if r else None for r in rows])
+    def _one(self, rows: Any, counts: Any) -> pa.Array:
+        absent = counts == 0
+        if not absent.any():
+            return self._structs(rows)
+        index = np.cumsum(counts) - 1
+        return self._structs(pa.array(np.append(rows, 0)[index], mask=absent), absent)
 
-    def _lists(self, rows: Sequence[tuple[int, ...] | None]) -> pa.Array:
+    def _lists(self, variable: str, rows: Any, counts: Any) -> pa.Array:
         """An array that bound nothing is empty where its repetition was passed, NULL where it was not reached."""
-        flat: list[int | None] = [row for found in rows for row in found or ()]
-        offsets, at = [], 0
-        for found in rows:
-            offsets.append(None if found is None else at)
-            at += len(found or ())
-        return pa.ListArray.from_arrays(pa.array([*offsets, at], pa.int32()), self._structs(flat))
+        offsets = np.concatenate([np.zeros(1, np.int32), np.cumsum(counts)]).astype(np.int32)
+        was_reached = np.array([variable in names for names in self._found.reaches])
+        absent = np.append((counts == 0) & ~was_reached[self._found.reached], False)
+        return pa.ListArray.from_arrays(pa.array(offsets, mask=absent), self._structs(rows))
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """A dict per match: `match_start`, `match_end`, and the variables or the RETURN columns."""

@@ -1,0 +1,213 @@
+"""A session: a query on a stream that comes in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from cepheid.api.events import to_table
+from cepheid.engine.matches import Matches
+from cepheid.engine.pipeline import Pipeline, Plan
+from cepheid.engine.snapshot import read_snapshot, write_snapshot
+from cepheid.engine.times import ticks, to_ticks
+from cepheid.errors import InputError, UsageError, did_you_mean
+from cepheid.pattern.schema import Roles, make_schema
+
+LATE = ("error", "drop", "collect")
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a session has done and what it holds."""
+
+    events: int
+    runs: int
+    merged: int
+    state_bytes: int
+    matches: int
+    late: int
+
+
+class Session:
+    """A query on a stream that comes in parts: any split of the stream gives the same matches as one call.
+
+    push: more events, of any number of keys, in any order as long as none is before the watermark.
+    advance: all events before a time are in; gives the matches that became certain.
+    close: the stream has ended.
+
+    >>> from cepheid import Query
+    >>> s = Query("PATTERN SEQ(A a, B b) WITHIN 1 second").session()
+    >>> s.push([{"ts": 2, "type": "B"}, {"ts": 1, "type": "A"}])
+    <0 matches: match_start, match_end, a, b>
+    >>> s.advance(3)
+    <1 match: match_start, match_end, a, b>
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        roles: Roles,
+        fingerprint: str,
+        empty: Callable[[], pa.Table],
+        *,
+        lateness: object = None,
+        late: str = "error",
+    ) -> None:
+        if late not in LATE:
+            raise UsageError("CEP601", f"unknown policy {late!r}", did_you_mean(str(late), LATE, "policies"))
+        if lateness is not None and (isinstance(lateness, bool) or not isinstance(lateness, int) or lateness < 0):
+            remedy = "give a number of units of the time column, 0 or more, or None"
+            raise UsageError("CEP603", f"lateness is {lateness!r}", remedy)
+        self._plan = plan
+        self._roles = roles
+        self._fingerprint = fingerprint
+        self._empty = empty
+        self._lateness: int | None = lateness
+        self._policy = late
+        self._pipeline: Pipeline | None = None
+        self._watermark: int | None = None
+        self._closed = False
+        self._late = 0
+        self._events = 0
+        self._matches = 0
+        self._set_aside: list[pa.Table] = []
+
+    def push(self, events: object) -> Matches:
+        """More events. With `lateness` the watermark follows them; without, only `advance` moves it."""
+        self._check_open()
+        table = self._conform(to_table(events))
+        times = ticks(self._opened.schema, table)
+        if self._watermark is not None and len(times) and times.min() < self._watermark:
+            table, times = self._sort_out(table, times)
+        self._opened.push(table)
+        self._events += table.num_rows
+        if self._lateness is None or not len(times):
+            return self._none()
+        latest = int(times.max()) - self._lateness
+        return self._move(latest if self._watermark is None else max(latest, self._watermark))
+
+    def advance(self, watermark: object) -> Matches:
+        """All events before a time are in: what became certain."""
+        self._check_open()
+        if self._pipeline is None:
+            raise UsageError(
+                "CEP606", "advance before the first push", "push events, possibly none, to tell the columns"
+            )
+        to = to_ticks(self._pipeline.schema, watermark)
+        if self._watermark is not None and to < self._watermark:
+            remedy = "a watermark only moves forward"
+            raise UsageError("CEP606", f"the watermark {watermark!r} is before the last one", remedy)
+        return self._move(to)
+
+    def close(self) -> Matches:
+        """The end of the stream: everything that is left."""
+        self._check_open()
+        if self._pipeline is None:
+            self._conform(self._empty())
+        self._closed = True
+        return self._given(self._opened.advance(None))
+
+    @property
+    def stats(self) -> Stats:
+        """What the session has done and what it holds."""
+        stages = self._pipeline.stages if self._pipeline is not None else []
+        return Stats(
+            events=self._events,
+            runs=sum(stage.machine.runs for stage in stages),
+            merged=sum(stage.machine.merged for stage in stages),
+            state_bytes=sum(stage.machine.state_bytes() + stage.kept.nbytes for stage in stages),
+            matches=self._matches,
+            late=self._late,
+        )
+
+    @property
+    def late_events(self) -> pa.Table:
+        """Under late="collect": the events that came after the watermark had passed them."""
+        if not self._set_aside:
+            return self._pipeline.schema.arrow.empty_table() if self._pipeline is not None else pa.table({})
+        return pa.concat_tables(self._set_aside)
+
+    def snapshot(self) -> bytes:
+        """The state as bytes: `q.restore(blob)` goes on where this session is."""
+        self._check_open()
+        facts = {
+            "fingerprint": self._fingerprint,
+            "watermark": self._watermark,
+            "lateness": self._lateness,
+            "policy": self._policy,
+            "late": self._late,
+            "events": self._events,
+            "matches": self._matches,
+        }
+        return write_snapshot(facts, self._pipeline, self.late_events if self._set_aside else None)
+
+    def _restore(self, blob: bytes) -> None:
+        facts, schema, load, late = read_snapshot(blob, self._fingerprint)
+        self._watermark, self._lateness = facts["watermark"], facts["lateness"]
+        self._policy, self._late = facts["policy"], facts["late"]
+        self._events, self._matches = facts["events"], facts["matches"]
+        self._set_aside = [late] if late is not None else []
+        if schema is not None:
+            self._pipeline = Pipeline(self._plan, make_schema(schema, self._roles))
+            load(self._pipeline)
+
+    @property
+    def _opened(self) -> Pipeline:
+        assert self._pipeline is not None
+        return self._pipeline
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise UsageError("CEP606", "the session is closed", "open another one with q.session()")
+
+    def _conform(self, table: pa.Table) -> pa.Table:
+        """The first batch says what the columns are; later ones must have the same."""
+        if not table.num_columns:
+            table = self._empty() if self._pipeline is None else self._pipeline.schema.arrow.empty_table()
+        if self._pipeline is None:
+            self._pipeline = Pipeline(self._plan, make_schema(table.schema, self._roles))
+            return table
+        wanted = self._pipeline.schema.arrow
+        if set(table.column_names) != set(wanted.names):
+            missing = sorted(set(wanted.names) - set(table.column_names))
+            extra = sorted(set(table.column_names) - set(wanted.names))
+            told = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has also {', '.join(extra)}"] * bool(extra)
+            remedy = f"give every batch the columns of the first: {', '.join(wanted.names)}"
+            raise InputError("CEP409", f"the batch {' and '.join(told)}", remedy)
+        table = table.select(wanted.names)
+        if table.schema.types == wanted.types:
+            return table.cast(wanted) if table.schema != wanted else table
+        try:
+            return table.cast(wanted)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+            remedy = "give every batch the column types of the first"
+            raise InputError("CEP409", f"the batch does not fit the first one: {error}", remedy) from None
+
+    def _sort_out(self, table: pa.Table, times: object) -> tuple[pa.Table, object]:
+        late = pa.array(times < self._watermark)  # type: ignore[operator]
+        count = late.true_count
+        if self._policy == "error":
+            row = late.index(True).as_py()
+            value = table.column(self._roles.time)[row].as_py()
+            remedy = 'advance later, or open the session with late="drop" or late="collect"'
+            message = f"{count} of {table.num_rows} events are before the watermark, the first in row {row} ({value})"
+            raise InputError("CEP408", message, remedy)
+        self._late += count
+        if self._policy == "collect":
+            self._set_aside.append(table.filter(late))
+        kept = pa.compute.invert(late)
+        return table.filter(kept), times[kept.to_numpy(zero_copy_only=False)]  # type: ignore[index]
+
+    def _move(self, watermark: int) -> Matches:
+        self._watermark = watermark
+        return self._given(self._opened.advance(watermark))
+
+    def _none(self) -> Matches:
+        return self._given([stage.nothing() for stage in self._opened.stages])
+
+    def _given(self, matches: list[Matches]) -> Matches:
+        self._matches += matches[-1].count()
+        names = [query.query.into or f"query {number}" for number, query in enumerate(self._plan.queries, start=1)]
+        return matches[-1].with_outputs(dict(zip(names, matches, strict=True)))

@@ -1,0 +1,1 @@
+"""One model: states, arcs with a fence and a transfer, a typed register."""

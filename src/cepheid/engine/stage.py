@@ -1,0 +1,88 @@
+"""One query over a stream: events in, certain matches out, and no more rows kept than a match can still need."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from cepheid.engine.arrivals import Arrivals
+from cepheid.engine.found import NONE, Found, Many
+from cepheid.engine.matches import Matches
+from cepheid.pattern.bind import Bound
+
+
+class Machine(Protocol):
+    """What runs a query. Times are ticks, positions count the events since the stream began."""
+
+    mode: str
+    merged: int
+
+    @property
+    def runs(self) -> int:
+        """How many runs are alive."""
+
+    def feed(self, table: pa.Table, times: Any, base: int) -> None:
+        """The next events in the order of S1; `base` is the position of the first."""
+
+    def settle(self, now: int | None, base: int) -> Found | Many:
+        """The matches that became certain, given all events before a time (None: all); rows count from `base`."""
+
+    def certain(self, now: int | None) -> int | None:
+        """The time before which no further match can end."""
+
+    def oldest(self) -> int | None:
+        """The first position that a match to come can have among the events so far."""
+
+    def state_bytes(self) -> int:
+        """How much the state takes."""
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The state: facts for a header, and flat arrays."""
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], kept: pa.Table, base: int) -> None:
+        """Take up a state that was dumped; `kept` are the rows from position `base` on."""
+
+
+class Stage:
+    """One query of a program."""
+
+    def __init__(self, query: Bound, machine: Machine) -> None:
+        self.query = query
+        self.schema = query.schema
+        self.machine = machine
+        self.arrivals = Arrivals(query.schema)
+        self.kept = query.schema.arrow.empty_table()
+        self.base = 0  # the position of the first row that is kept
+        self.matches = 0
+        self.events = 0
+
+    def advance(self, now: int | None) -> Matches:
+        """Run what is certain to be in order, and give the matches that are certain to stand."""
+        table, times = self.arrivals.release(now)
+        if table.num_rows:
+            self.machine.feed(table, times, self.events)
+            self.events += table.num_rows
+            self.kept = pa.concat_tables([self.kept, table]) if self.kept.num_rows else table
+            if self.kept.column(0).num_chunks > _MANY_CHUNKS:
+                self.kept = self.kept.combine_chunks()
+        found = self.machine.settle(now, self.base)
+        matches = Matches(self.query, self.kept, found)
+        if now is not None:
+            self.forget()
+        return matches
+
+    def nothing(self) -> Matches:
+        """No matches, of this query."""
+        return Matches(self.query, self.kept, NONE)
+
+    def forget(self) -> None:
+        """Let go of rows that no match to come can have."""
+        oldest = self.machine.oldest()
+        cut = (self.events if oldest is None else oldest) - self.base
+        if cut > 0 and 2 * cut >= self.kept.num_rows:
+            self.kept = self.kept.slice(cut)
+            self.base += cut
+
+
+_MANY_CHUNKS = 64

@@ -1,0 +1,1 @@
+"""Generated source, compiled by numba where that pays; the match store."""
