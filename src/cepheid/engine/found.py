@@ -50,6 +50,10 @@ class Found:
         """How many there are."""
         return len(self)
 
+    def size(self) -> int:
+        """How many there are."""
+        return len(self)
+
     def batches(self, size: int) -> Iterator[Found]:
         """One part after the other."""
         for at in range(0, len(self), size):
@@ -78,6 +82,9 @@ class Many(Protocol):
 
     def batches(self, size: int) -> Iterator[Found]:
         """One part after the other, as they are asked for."""
+
+    def size(self) -> int:
+        """How many there are, by enumerating them."""
 
     def all(self) -> Found:
         """All of them, or an error that says how many there are."""
@@ -108,6 +115,21 @@ def concatenate(parts: Sequence[Found]) -> Found:
         tuple(reaches),
         values,
     )
+
+
+def arranged(found: Found) -> Found:
+    """Matches that became certain at different times, in the order of S9."""
+    last = found.last
+    if (last[1:] >= last[:-1]).all():
+        return found
+
+    def rank(k: int) -> tuple[int, tuple[int, ...], tuple[tuple[int, ...], ...]]:
+        part = slice(found.offsets[k], found.offsets[k + 1])
+        rows, variables = found.rows[part], found.variables[part]
+        shape = tuple(tuple(rows[variables == v].tolist()) for v in range(int(variables.max()) + 1))
+        return int(last[k]), tuple(rows.tolist()), shape
+
+    return found.take(np.array(sorted(range(len(found)), key=rank), np.int64))
 
 
 def from_matches(query: Bound, matches: Sequence[Match], base: int = 0) -> Found:

@@ -206,8 +206,8 @@ class Interpreted:
                 "shorten WITHIN, add conditions or [attr], or use skip_till_next_match; explain() says what splits",
             )
 
-    def settle(self, now: int | None, base: int) -> Found:
-        """The matches that are certain when all events before a time (None: all) are in; rows count from `base`."""
+    def settle(self, now: int | None, kept: pa.Table, base: int) -> Found:
+        """The matches that are certain when all events before a time (None: all) are in."""
         now = None if now is None else now * self.tick
         for lane in self.lanes.values():
             if lane.pending:
@@ -263,10 +263,9 @@ class Interpreted:
             keep = min([keep, *since[:1]])
         lane.memory.forget(keep)
 
-    def certain(self, now: int | None) -> int | None:
-        """The time before which no further match can end."""
-        ends = [run.selected[-1].time // self.tick for run in (*self.pending(), *self.held)]
-        return None if now is None else min([now, *ends])
+    def unsettled(self) -> int | None:
+        """The first position where a match ends that is not certain yet."""
+        return min((run.selected[-1].position for run in (*self.pending(), *self.held)), default=None)
 
     def oldest(self) -> int | None:
         """The first position that a match to come can have, if any event before the next can be in one."""

@@ -52,7 +52,7 @@ class Matches:
         return Matches(self._query, self._table, self._source, outputs)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return self._source.size()
 
     def count(self) -> int:
         """How many matches there are, exactly, without enumerating them (S14)."""

@@ -65,7 +65,7 @@ class Pipeline:
             given.append(matches)
             if stage.query.into is not None:
                 # No match that ends before this time is still to come, so that the next query may go so far.
-                certain = None if now is None else stage.machine.certain(until)
+                certain = None if until is None else stage.certain(until)
                 made[stage.query.into] = composite(stage.query, matches, self.schema.roles), certain
         return given
 

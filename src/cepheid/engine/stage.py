@@ -9,14 +9,20 @@ import pyarrow as pa
 from cepheid.engine.arrivals import Arrivals
 from cepheid.engine.found import NONE, Found, Many
 from cepheid.engine.matches import Matches
+from cepheid.engine.times import ticks
 from cepheid.pattern.bind import Bound
 
 
 class Machine(Protocol):
     """What runs a query. Times are ticks, positions count the events since the stream began."""
 
-    mode: str
-    merged: int
+    @property
+    def mode(self) -> str:
+        """How it runs: compiled, plain or interpreted."""
+
+    @property
+    def merged(self) -> int:
+        """How many runs became one with another."""
 
     @property
     def runs(self) -> int:
@@ -25,11 +31,14 @@ class Machine(Protocol):
     def feed(self, table: pa.Table, times: Any, base: int) -> None:
         """The next events in the order of S1; `base` is the position of the first."""
 
-    def settle(self, now: int | None, base: int) -> Found | Many:
-        """The matches that became certain, given all events before a time (None: all); rows count from `base`."""
+    def settle(self, now: int | None, kept: pa.Table, base: int) -> Found | Many:
+        """The matches that became certain, given all events before a time (None: all).
 
-    def certain(self, now: int | None) -> int | None:
-        """The time before which no further match can end."""
+        Their rows are those of `kept`, whose first is at position `base`.
+        """
+
+    def unsettled(self) -> int | None:
+        """The first position where a match ends that is not certain yet."""
 
     def oldest(self) -> int | None:
         """The first position that a match to come can have among the events so far."""
@@ -54,8 +63,8 @@ class Stage:
         self.arrivals = Arrivals(query.schema)
         self.kept = query.schema.arrow.empty_table()
         self.base = 0  # the position of the first row that is kept
-        self.matches = 0
         self.events = 0
+        self.enough = _FEW  # rows that are kept before it is asked which of them can go
 
     def advance(self, now: int | None) -> Matches:
         """Run what is certain to be in order, and give the matches that are certain to stand."""
@@ -66,11 +75,18 @@ class Stage:
             self.kept = pa.concat_tables([self.kept, table]) if self.kept.num_rows else table
             if self.kept.column(0).num_chunks > _MANY_CHUNKS:
                 self.kept = self.kept.combine_chunks()
-        found = self.machine.settle(now, self.base)
+        found = self.machine.settle(now, self.kept, self.base)
         matches = Matches(self.query, self.kept, found)
         if now is not None:
             self.forget()
         return matches
+
+    def certain(self, now: int) -> int:
+        """The time before which no further match can end, when all events before `now` are in."""
+        end = self.machine.unsettled()
+        if end is None:
+            return now
+        return min(now, int(ticks(self.schema, self.kept.slice(end - self.base, 1))[0]))
 
     def nothing(self) -> Matches:
         """No matches, of this query."""
@@ -78,11 +94,15 @@ class Stage:
 
     def forget(self) -> None:
         """Let go of rows that no match to come can have."""
+        if self.kept.num_rows < self.enough:
+            return
         oldest = self.machine.oldest()
         cut = (self.events if oldest is None else oldest) - self.base
-        if cut > 0 and 2 * cut >= self.kept.num_rows:
+        if cut > 0:
             self.kept = self.kept.slice(cut)
             self.base += cut
+        self.enough = 2 * self.kept.num_rows + _FEW
 
 
 _MANY_CHUNKS = 64
+_FEW = 256

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from cepheid.api import Query
 from cepheid.testing.cases import Case
 from cepheid.testing.outcomes import Outcome
 from cepheid.testing.runs import Rows, run_case
+from cepheid.testing.sessions import Feed, batch_of_1, restart_every_batch, shuffled_within_watermark
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,28 @@ def run_dictionary(case: Case) -> Outcome:
     return run_case(case, _encoded)
 
 
+def run_engine(case: Case, engine: str) -> Outcome:
+    """One call of an engine."""
+    return run_case(case, partial(_match, engine))
+
+
+def run_session(case: Case, feed: Feed) -> Outcome:
+    """A session that is given the events bit by bit.
+
+    It gives a match as soon as it is certain, so that all of them together are those of the case in some order.
+    """
+    outcome = run_case(case, partial(_session, feed, case.options.get("time", "ts")))
+    if case.expected is not None and sorted(outcome.lines) == sorted(case.expected.lines):
+        return replace(outcome, lines=case.expected.lines)
+    return outcome
+
+
 def _reference(query: Query, table: pa.Table) -> Rows:
-    return query.match(table, engine="reference").to_pylist()
+    return _match("reference", query, table)
+
+
+def _match(engine: str, query: Query, table: pa.Table) -> Rows:
+    return query.match(table, engine=engine).to_pylist()
 
 
 def _shuffled(seed: int, query: Query, table: pa.Table) -> Rows:
@@ -56,5 +77,22 @@ def _encoded(query: Query, table: pa.Table) -> Rows:
     return _reference(query, table)
 
 
+def _session(feed: Feed, time: str, query: Query, table: pa.Table) -> Rows:
+    # All matches before the first is read: what a session gave stays as it was, whatever it is given later.
+    given = list(feed(query, table, time, random.Random(table.num_rows)))
+    return [match for matches in given for match in matches.to_pylist()]
+
+
 REFERENCE = Path("reference", run_reference)
-PATHS = (REFERENCE, Path("shuffled", run_shuffled), Path("arrow_dictionary", run_dictionary))
+PATHS = (
+    REFERENCE,
+    Path("shuffled", run_shuffled),
+    Path("arrow_dictionary", run_dictionary),
+    Path("engine", partial(run_engine, engine="auto")),
+    Path("plain", partial(run_engine, engine="plain")),
+    Path("compiled", partial(run_engine, engine="compiled")),  # a second or two for each kernel
+    Path("interpreted", partial(run_engine, engine="interpreted")),
+    Path("batch_of_1", partial(run_session, feed=batch_of_1)),
+    Path("restart_every_batch", partial(run_session, feed=restart_every_batch)),
+    Path("shuffled_within_watermark", partial(run_session, feed=shuffled_within_watermark)),
+)

@@ -1,0 +1,398 @@
+"""A query on its generated scan: columns in, matches out, state in flat arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.automaton.model import Automaton
+from cepheid.engine.codec import decode, encode
+from cepheid.engine.columns import Strings, kinds, mask, nulls, values
+from cepheid.engine.encoded import PLAIN, Encoded, Functions, Graph, make_decoder
+from cepheid.engine.found import NONE, Found, Many, arranged, bindings, concatenate
+from cepheid.engine.lanes import LaneNumbers
+from cepheid.engine.overlap import Chosen
+from cepheid.engine.times import tick
+from cepheid.errors import CepheidError
+from cepheid.kernel.load import as_python, compiled, signature, store_functions
+from cepheid.kernel.plain import NIL
+from cepheid.kernel.source import ERROR, MATCHES, MERGED, NODES, POOLS, Source, generate
+from cepheid.kernel.store import FREE
+from cepheid.pattern.tree import Output
+from cepheid.reference.evaluate import Compiler
+from cepheid.reference.partition import lane_of
+
+EAGER = 200_000
+"""Matches that a session enumerates as they come; more stay in a graph until they are asked for."""
+MOST_NODES = 8_000_000
+"""How large a graph may become while nobody has asked for its matches."""
+
+
+class Generated:
+    """One query over a stream that comes in parts."""
+
+    def __init__(self, automaton: Automaton, *, native: bool, events: int | None = None, merge: bool = True) -> None:
+        query = automaton.query
+        self.query = query
+        self.automaton = automaton
+        self.native = native
+        self.merging = merge
+        self.tick = tick(query.schema)
+        self.strings = Strings()
+        self.lanes = LaneNumbers(lane_of(query), {name: type_.kind for name, type_ in query.schema.columns.items()})
+        self.window = None
+        if query.within is not None:
+            size = query.within.events
+            self.window = -(-query.within.nanoseconds // self.tick) if query.within.nanoseconds is not None else size
+        self.timed = query.within is not None and query.within.events is None
+        self.nullable: frozenset[str] = frozenset()
+        self.clock = 0  # the time of the last event
+        self.state: dict[str, Any] = {}
+        # Where all events come at once, matches stay in the graph until they are asked for.
+        self.graph_room = MOST_NODES if events is not None else 0
+        least = 16_384 if native else 256
+        self.room = dict.fromkeys(("nodes", "matches"), max(least, min(2 * (events or 0), MOST_NODES // 2)))
+        self.given: list[Found] = []
+        self.source = self.write()
+        self.decoder = make_decoder(automaton, self.source.shift, compiled=native)
+        self.chosen = Chosen(query) if query.output is Output.NON_OVERLAP else None
+        self.function = self.load_function()
+        self.fit()
+
+    @property
+    def mode(self) -> str:
+        """How the source runs."""
+        return "compiled" if self.native else "plain"
+
+    def write(self) -> Source:
+        """The source for the columns that have NULLs so far."""
+        return generate(self.automaton, self.nullable, self.strings.code, self.window, merge=self.merging)
+
+    def load_function(self) -> Any:
+        if not self.native:
+            return as_python(self.source.text, "scan")
+        arguments = ["int64", "int64", "int64"]
+        arguments += [f"{p.dtype}[{'r' if p.readonly else 'w'}]" for p in self.source.parameters]
+        return compiled(self.source.text, (("scan", signature("int64", arguments)),))["scan"]
+
+    @property
+    def functions(self) -> Functions:
+        """The functions of the match store."""
+        return store_functions() if self.native else PLAIN
+
+    # State.
+
+    def fit(self) -> None:
+        """Make every array that the scan asks for, as long as it has to be; what there is stays."""
+        self.state.setdefault("meta", self.longer(None, POOLS + 2 * len(self.source.pools), "int64", 0))
+        for parameter in self.source.parameters:
+            name, size = parameter.name, parameter.size
+            if size in ("events", "one"):
+                continue
+            table = size.removesuffix(" table")
+            if size == "lanes":
+                wanted = _rounded(len(self.lanes))
+            elif size != table:  # twice the pool, a power of two
+                wanted = 2 * _rounded(self.room.setdefault(table, 64))
+            else:
+                wanted = self.room.setdefault(size, 64)
+            old = self.state.get(name)
+            have = 0 if old is None else len(old)
+            if have < wanted:
+                self.state[name] = self.longer(old, wanted, parameter.dtype, parameter.initial)
+                if name.endswith("_next") and name != "n_next":
+                    self.add_free(name.removesuffix("_next"), have, wanted)
+
+    def longer(self, old: Any, size: int, dtype: str, initial: int) -> Any:
+        """An array with more room."""
+        if not self.native:
+            return (old or []) + [initial] * (size - (len(old) if old else 0))
+        array = np.full(size, initial, np.dtype(dtype)) if initial else np.zeros(size, np.dtype(dtype))
+        if old is not None:
+            array[: len(old)] = old
+        return array
+
+    def add_free(self, pool: str, begin: int, end: int) -> None:
+        """New entries of a pool are free; a new pool begins with all of them."""
+        number = [p.name for p in self.source.pools].index(pool)
+        following = self.state[f"{pool}_next"]
+        meta = self.state["meta"]
+        following[begin:end] = range(begin + 1, end + 1)
+        following[end - 1] = NIL if begin == 0 else meta[POOLS + 2 * number]
+        meta[POOLS + 2 * number] = begin
+
+    # Events.
+
+    def feed(self, table: pa.Table, times: Any, base: int) -> None:
+        """The next events in the order of S1; `base` is the position of the first."""
+        empty = {name for name in self.source.columns if table.column(name).null_count} - self.nullable
+        if empty:
+            self.nullable |= empty
+            self.source = self.write()
+            self.function = self.load_function()
+        errors: dict[int, CepheidError] = {}
+        arrays = self.columns(table, times, errors)
+        self.fit()
+        n = table.num_rows
+        i = 0
+        while i < n:
+            arguments = [arrays[p.name] if p.size == "events" else self.state[p.name] for p in self.source.parameters]
+            reached = int(self.function(i, n, base, *arguments))
+            self.clock = int(times[reached - 1]) if reached else self.clock
+            failed = int(self.state["meta"][ERROR])
+            if failed:
+                raise errors[failed - 1]
+            if reached < n:
+                self.make_room(base, stuck=reached == i)
+            i = reached
+
+    def columns(self, table: pa.Table, times: Any, errors: dict[int, CepheidError]) -> dict[str, Any]:
+        """The arguments of the scan that are of the events."""
+        found: dict[str, Any] = {"lanes": self.lanes.of(table), "times": times}
+        wanted = {p.name for p in self.source.parameters if p.size == "events"}
+        for name, short in self.source.names.items():
+            if f"c_{short}" in wanted:
+                found[f"c_{short}"] = values(self.query, name, table.column(name), self.strings)
+            if f"z_{short}" in wanted:
+                found[f"z_{short}"] = nulls(table.column(name))
+        for k, one in enumerate(self.source.masks):
+            found[f"m{k}"] = mask(self.query, table, one, errors)
+        if "kinds" in wanted:
+            assert self.query.schema.roles.type is not None
+            found["kinds"] = kinds(self.query, table.column(self.query.schema.roles.type), self.source.types)
+        if not self.native:
+            return {name: array.tolist() for name, array in found.items()}
+        return {name: np.ascontiguousarray(array) for name, array in found.items()}
+
+    def make_room(self, base: int, *, stuck: bool) -> None:
+        """The scan has stopped before an event that could make an array overflow."""
+        meta = self.state["meta"]
+        if self.room["nodes"] < self.graph_room and self.room["matches"] < self.graph_room:
+            self.room["nodes"] *= 2
+            self.room["matches"] *= 2
+        else:
+            self.flush()
+            self.collect()
+            if stuck or 2 * int(meta[NODES]) > self.room["nodes"]:
+                self.room["nodes"] *= 2
+            if stuck:
+                self.room["matches"] *= 2
+        for number, pool in enumerate(self.source.pools):
+            if stuck or 2 * int(meta[POOLS + 2 * number + 1]) > self.room[pool.name]:
+                self.room[pool.name] *= 2
+        self.fit()
+
+    # Matches.
+
+    def graph(self) -> Graph:
+        """The match store as it is."""
+        s = self.state
+        nodes = s["n_word"], s["n_next"], s["n_alt"], s["n_max"]
+        return Graph(nodes, (s["m_root"], s["m_word"], s["m_low"]), int(s["meta"][MATCHES]), self.native)
+
+    def flush(self) -> None:
+        """Enumerate the matches so far, so that their nodes can go."""
+        if int(self.state["meta"][MATCHES]):
+            self.given.append(Encoded(self.graph(), self.decoder, 0).all())
+            self.state["meta"][MATCHES] = 0
+
+    def settle(self, now: int | None, kept: pa.Table, base: int) -> Found | Many:
+        """The matches that became certain."""
+        self.expire(now)
+        if self.query.having is None and self.chosen is None and not self.given:
+            encoded = Encoded(self.graph(), self.decoder, base)
+            if now is None:
+                return encoded
+            self.state["meta"][MATCHES] = 0
+            return encoded.some(EAGER)
+        self.flush()
+        found = concatenate(self.given) if self.given else NONE
+        self.given = []
+        found = _moved(arranged(found), base)
+        if self.query.having is not None and len(found):
+            holds = Compiler(self.query).condition(self.query.having)
+            kept_rows = [k for k, b in enumerate(bindings(self.query, kept, found)) if holds(b)]
+            found = found.take(np.array(kept_rows, np.int64))
+        if self.chosen is not None:
+            found = self.chosen.choose(found, kept, base, None if now is None else self.unsettled_nodes())
+        return found
+
+    def expire(self, now: int | None) -> None:
+        """Matches after which nothing came that must be absent: their windows are over."""
+        for number, pool in enumerate(self.source.pools):
+            if not pool.name.startswith("d") or not int(self.state["meta"][POOLS + 2 * number + 1]):
+                continue
+            if now is not None and not self.timed:
+                continue
+            nodes = np.asarray(self.state[f"{pool.name}_node"])
+            alive = np.flatnonzero(nodes != NIL)
+            starts = np.asarray(self.state["n_max"])[nodes[alive]]
+            over = alive if now is None else alive[starts + self.window <= now]
+            if len(over):
+                self.release(number, pool.name, over)
+
+    def release(self, number: int, pool: str, over: Any) -> None:
+        """Give the matches of some entries, and free those."""
+        s, meta = self.state, self.state["meta"]
+        while int(meta[MATCHES]) + len(over) > self.room["matches"]:
+            self.room["matches"] *= 2
+        self.fit()
+        # In the order of their ends, as the scan gives them.
+        over = over[np.argsort([int(s["n_word"][s[f"{pool}_node"][r]]) for r in over], kind="stable")]
+        gone = set(over.tolist())
+        for r in over.tolist():
+            k, node = int(meta[MATCHES]), s[f"{pool}_node"][r]
+            s["m_root"][k], s["m_word"][k], s["m_low"][k] = node, -1, s["n_max"][node]
+            meta[MATCHES] = k + 1
+        for lane in {int(s[f"{pool}_lane"][r]) for r in gone}:
+            kept = []
+            r = int(s[f"{pool}_head"][lane])
+            while r != NIL:
+                following = int(s[f"{pool}_next"][r])
+                if r in gone:
+                    s[f"{pool}_next"][r] = meta[POOLS + 2 * number]
+                    meta[POOLS + 2 * number] = r
+                    meta[POOLS + 2 * number + 1] -= 1
+                    s[f"{pool}_node"][r] = NIL
+                else:
+                    kept.append(r)
+                r = following
+            for r, after in zip(kept, [*kept[1:], NIL], strict=False):
+                s[f"{pool}_next"][r] = after
+            s[f"{pool}_head"][lane] = kept[0] if kept else NIL
+            s[f"{pool}_count"][lane] = len(kept)
+
+    def unsettled_nodes(self) -> int | None:
+        """The first position where a match ends that waits for an absence."""
+        ends = []
+        for pool in self.source.pools:
+            if pool.name.startswith("d"):
+                nodes = np.asarray(self.state[f"{pool.name}_node"])
+                used = nodes[nodes != NIL]
+                if len(used):
+                    ends.append(int(np.asarray(self.state["n_word"])[used].min()) >> self.source.shift)
+        return min(ends, default=None)
+
+    def unsettled(self) -> int | None:
+        """The first position where a match ends that is not certain yet."""
+        ends = [self.unsettled_nodes(), self.chosen.first_end() if self.chosen is not None else None]
+        return min((end for end in ends if end is not None), default=None)
+
+    # Clearing.
+
+    def roots(self) -> list[tuple[str, Any, Any]]:
+        """The arrays of nodes that a match to come can use, and the lane of each entry."""
+        found: list[tuple[str, Any, Any]] = [(name, self.state[name], None) for name in self.source.slots]
+        found += [
+            (f"{p.name}_node", self.state[f"{p.name}_node"], self.state[f"{p.name}_lane"]) for p in self.source.pools
+        ]
+        return found
+
+    def collect(self) -> None:
+        """Clear the nodes that no match to come can reach, and close the gaps."""
+        meta, s = self.state["meta"], self.state
+        nodes = int(meta[NODES])
+        limits: Any = np.full(nodes, FREE, np.int64)
+        starts = np.asarray(s["n_max"])
+        for _, array, lanes in self.roots():
+            entries = np.asarray(array)
+            used = np.flatnonzero(entries != NIL)
+            if len(used):
+                low = self.lows(used if lanes is None else np.asarray(lanes)[used])
+                np.minimum.at(limits, entries[used], np.minimum(low, starts[entries[used]]))
+        number: Any = np.zeros(nodes, np.uint32)
+        if not self.native:
+            limits, number = limits.tolist(), number.tolist()
+        f = self.functions
+        kept = int(f["mark_nodes"](nodes, s["n_next"], s["n_alt"], s["n_max"], limits, number))
+        f["move_nodes"](nodes, s["n_word"], s["n_next"], s["n_alt"], s["n_max"], number)
+        for _, array, _ in self.roots():
+            f["renumber"](array, number)
+        meta[NODES] = kept
+
+    def lows(self, lanes: Any) -> Any:
+        """The first start that is still in the window, for some lanes."""
+        if self.window is None:
+            return np.zeros(len(lanes), np.int64)
+        if self.timed:
+            return np.full(len(lanes), self.clock - self.window + 1, np.int64)
+        return np.asarray(self.state["seen"])[lanes] - self.window + 1
+
+    def oldest(self) -> int | None:
+        """The first position that a match to come can have among the events so far."""
+        self.flush()
+        self.collect()
+        words = np.asarray(self.state["n_word"][: int(self.state["meta"][NODES])], np.int64)
+        words = words[words >= 0]
+        found = [int(words.min()) >> self.source.shift] if len(words) else []
+        found += [int(part.rows.min()) for part in self.given if len(part)]
+        held = self.chosen.first_start() if self.chosen is not None else None
+        return min([*found, *([held] if held is not None else [])], default=None)
+
+    @property
+    def runs(self) -> int:
+        """How many runs are alive: merged ones are one."""
+        used = sum(int(self.state["meta"][POOLS + 2 * k + 1]) for k in range(len(self.source.pools)))
+        return used + sum(int((np.asarray(self.state[name]) != NIL).sum()) for name in self.source.slots)
+
+    @property
+    def merged(self) -> int:
+        """How many runs became one with another."""
+        return int(self.state["meta"][MERGED])
+
+    def state_bytes(self) -> int:
+        """The arrays of the state."""
+        return sum(8 * len(a) if isinstance(a, list) else a.nbytes for a in self.state.values())
+
+    # Snapshots.
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The arrays as they are, after what is over has been cleared."""
+        self.flush()
+        self.collect()
+        names, arrays = [], []
+        for parameter in self.source.parameters:
+            if parameter.size in ("events", "matches") or parameter.size.endswith("table"):
+                continue
+            array = self.state[parameter.name]
+            length = int(self.state["meta"][NODES]) if parameter.size == "nodes" else len(array)
+            names.append(parameter.name)
+            arrays.append(np.asarray(array[:length], np.dtype(parameter.dtype)))
+        facts = {
+            "names": names,
+            "nullable": sorted(self.nullable),
+            "strings": list(self.strings.codes),
+            "lanes": [encode(key) for key in self.lanes.numbers],
+            "clock": self.clock,
+            "room": self.room,
+            "chosen": self.chosen.dump() if self.chosen is not None else None,
+        }
+        assert not self.given or not any(map(len, self.given))
+        return facts, arrays
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], kept: pa.Table, base: int) -> None:
+        """Take up a state that was dumped, by either kind of run."""
+        self.nullable = frozenset(facts["nullable"])
+        self.strings.codes = {text: code for code, text in enumerate(facts["strings"])}
+        self.lanes.numbers = {decode(key): lane for lane, key in enumerate(facts["lanes"])}
+        self.clock = facts["clock"]
+        self.room = dict(facts["room"])
+        self.source = self.write()
+        self.function = self.load_function()
+        self.state = {}
+        given = dict(zip(facts["names"], arrays, strict=True))
+        for name, array in given.items():
+            self.state[name] = array.copy() if self.native else array.tolist()
+        self.fit()
+        if self.chosen is not None:
+            self.chosen.load(facts["chosen"])
+
+
+def _rounded(size: int) -> int:
+    return 1 << max(4, (max(size, 1) - 1).bit_length())
+
+
+def _moved(found: Found, base: int) -> Found:
+    return Found(found.rows - base, found.variables, found.offsets, found.reached, found.reaches, found.values)

@@ -1,0 +1,87 @@
+"""Partitions by number: each key gets a lane, and a lane that has nothing more to do is given up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.columns import as_dictionary, nulls
+from cepheid.pattern.types import Kind
+from cepheid.reference.partition import Lanes
+from cepheid.reference.stream import column_values
+from cepheid.reference.values import Value, group_key
+
+NOWHERE = 0xFFFFFFFF
+Key = tuple[Value, ...]
+
+
+class LaneNumbers:
+    """Which lane each key has."""
+
+    def __init__(self, lanes: Lanes, kinds: dict[str, Kind]) -> None:
+        self.columns = lanes.columns + lanes.agreed
+        self.agreed = lanes.agreed
+        self.kinds = kinds
+        self.numbers: dict[Key, int] = {} if self.columns else {(): 0}
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def of(self, table: pa.Table) -> Any:
+        """The lane of each event; NOWHERE for one that is in no match, since a value of `[attr]` is NULL."""
+        if not self.columns:
+            return np.zeros(table.num_rows, np.uint32)
+        codes: Any = None
+        keys: list[Key] = [()]
+        for name in self.columns:
+            own, values = self._codes(name, table.column(name))
+            if codes is None:
+                codes, keys = own, [(value,) for value in values]
+            else:
+                mixed, codes = np.unique(codes * len(values) + own, return_inverse=True)
+                keys = [(*keys[code // len(values)], values[code % len(values)]) for code in mixed.tolist()]
+        found = np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys], np.uint32)
+        lanes = found[codes] if len(found) else np.zeros(0, np.uint32)
+        for name in self.agreed:
+            column = table.column(name)
+            if column.null_count:
+                lanes[nulls(column).view(bool)] = NOWHERE
+        return lanes
+
+    def _codes(self, name: str, column: pa.ChunkedArray) -> tuple[Any, list[Value]]:
+        """A column as numbers into its distinct values."""
+        if self.kinds[name] is Kind.INT and not column.null_count and len(column):
+            numbers = whole_numbers(column)
+            least, most = int(numbers.min()), int(numbers.max())
+            if most - least < max(4 * len(numbers), 65_536):
+                # Whole numbers in a narrow range need no hashing.
+                offsets = numbers - least if least else numbers
+                there = np.zeros(most - least + 1, bool)
+                there[offsets] = True
+                distinct = np.flatnonzero(there)
+                if len(distinct) == len(there):
+                    return offsets, (distinct + least).tolist()
+                place = np.zeros(len(there), np.int64)
+                place[distinct] = np.arange(len(distinct))
+                return place[offsets], (distinct + least).tolist()
+        coded = as_dictionary(column)
+        values = [group_key(value) for value in column_values(pa.chunked_array([coded.dictionary]))]
+        codes = coded.indices.cast(pa.int64())
+        if codes.null_count:
+            codes, values = codes.fill_null(len(values)), [*values, None]
+        return codes.to_numpy(), values
+
+    def keep(self, alive: Any) -> None:
+        """Give up lanes; the others are numbered anew, in order."""
+        kept = [key for key, lane in self.numbers.items() if alive[lane]]
+        self.numbers = {key: number for number, key in enumerate(kept)}
+
+
+def whole_numbers(column: pa.ChunkedArray) -> Any:
+    """A column of integers as one array."""
+    if isinstance(column.type, pa.DictionaryType):
+        column = column.cast(column.type.value_type)
+    parts = [chunk.cast(pa.int64()).to_numpy() for chunk in column.chunks]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

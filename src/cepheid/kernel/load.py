@@ -1,0 +1,131 @@
+"""Source to functions: as plain Python, or by numba from a content-addressed file, which is its cache's key.
+
+The file's name is a hash of all that decides the machine code, so that no process can find code that is not its own,
+and many can write at once: each writes a file of its own and puts it in place in one step.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from cepheid.kernel import plain, store
+
+Function = Callable[..., Any]
+ARRAY = {"w": "types.{}[::1]", "r": "types.Array(types.{}, 1, 'C', readonly=True)"}
+
+
+@cache
+def has_numba() -> bool:
+    """Whether there is a compiler. Finding out must not import it."""
+    return importlib.util.find_spec("numba") is not None
+
+
+def as_python(text: str, name: str) -> Function:
+    """A function of generated source, run as it is."""
+    namespace = {key: value for key, value in vars(plain).items() if not key.startswith("_")}
+    exec(compile(text, f"<cepheid {name}>", "exec"), namespace)
+    found: Function = namespace[name]
+    return found
+
+
+@cache
+def compiled(text: str, signatures: tuple[tuple[str, str], ...]) -> Mapping[str, Function]:
+    """Functions of a source, compiled for the signatures that are given with their names."""
+    head = "from numba import njit, types\n\nfrom cepheid.kernel.native import *\n\n"
+    body = text
+    for name, signature in signatures:
+        decorator = f'@njit("{signature}", cache=True, nogil=True, error_model="numpy")'
+        if "types." in signature:
+            decorator = f'@njit({signature}, cache=True, nogil=True, error_model="numpy")'
+        body = body.replace(f"def {name}(", f"{decorator}\ndef {name}(", 1)
+    module = _load(head + body)
+    return {name: getattr(module, name) for name, _ in signatures}
+
+
+def signature(result: str, arguments: Sequence[str]) -> str:
+    """An eager signature; arrays are given as `dtype[r]` for those that are only read and `dtype[w]`."""
+    return f"types.{result}({', '.join(map(_type, arguments))})"
+
+
+def _type(argument: str) -> str:
+    if argument.endswith("]"):
+        dtype, access = argument[:-1].split("[")
+        return ARRAY[access].format(dtype)
+    return f"types.{argument}"
+
+
+@cache
+def store_functions() -> Mapping[str, Function]:
+    """The functions of the match store, compiled."""
+    nodes = ["int64[w]", "uint32[w]", "uint32[w]", "int64[w]"]
+    out = ["int64[w]", "int64[w]", "uint32[w]", "int64[w]", "int64[w]", "int64[w]"]
+    wanted = {
+        "enumerate_matches": ("int64", ["int64", "int64", *nodes, "uint32[w]", "int64[w]", "int64[w]", *out]),
+        "count_matches": ("float64", ["int64"] * 3 + ["uint32[w]", "uint32[w]", "int64[w]", "int64[w]", "float64[w]"]),
+        "mark_nodes": ("int64", ["int64", "uint32[w]", "uint32[w]", "int64[w]", "int64[w]", "uint32[w]"]),
+        "move_nodes": ("void", ["int64", *nodes, "uint32[w]"]),
+        "renumber": ("void", ["uint32[w]", "uint32[w]"]),
+        "precedes": ("boolean", ["int64"] * 4 + ["int64[w]"] * 3),
+        "order_matches": ("void", ["int64"] * 3 + ["int64[w]"] * 5),
+    }
+    text = "\n\n".join(inspect.getsource(getattr(store, name)) for name in wanted)
+    text = f"Array = None\nFREE = {store.FREE}\n\n\n{text}".replace("# noqa: PLR0913", "")
+    return compiled(text, tuple((name, signature(*types)) for name, types in wanted.items()))
+
+
+def _load(text: str) -> ModuleType:
+    import numba
+
+    native = Path(__file__).with_name("native.py").read_text()
+    key = hashlib.sha256("\n".join([text, native, numba.__version__, sys.version]).encode()).hexdigest()[:24]
+    name = f"cepheid_kernel_{key}"
+    if name in sys.modules:
+        return sys.modules[name]
+    path = _cache_directory() / f"{name}.py"
+    if not path.exists():
+        handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.replace(draft, path)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _cache_directory() -> Path:
+    """`CEPHEID_CACHE`, the user's cache, or a temporary directory where neither can be written."""
+    given = os.environ.get("CEPHEID_CACHE")
+    home = os.environ.get("XDG_CACHE_HOME")
+    choices = [Path(given)] if given else [Path(home) if home else Path.home() / ".cache"]
+    for choice in choices:
+        path = choice if given else choice / "cepheid"
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=path):
+                return path
+        except OSError:
+            continue
+    return _temporary()
+
+
+@cache
+def _temporary() -> Path:
+    return Path(tempfile.mkdtemp(prefix="cepheid-"))

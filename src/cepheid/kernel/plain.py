@@ -1,0 +1,73 @@
+"""What generated source calls when it runs as plain Python, where whole numbers have no width."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+NIL = 0xFFFFFFFF
+NAN = math.nan
+INF = math.inf
+FOREVER = 2**63 - 1
+ONE = 1
+ZERO = 0
+ZERO_F = 0.0
+_WIDTH = 2**64
+
+
+def U8(number: int) -> int:  # noqa: N802  a type's name in the generated source
+    """A count or an index."""
+    return number
+
+
+U4 = I8 = U8
+
+
+def U1(condition: object) -> int:  # noqa: N802
+    """A flag."""
+    return 1 if condition else 0
+
+
+def wrap(number: int) -> int:
+    """Integers wrap at 64 bits (S3a)."""
+    return number if -(2**63) <= number < 2**63 else (number + 2**63) % _WIDTH - 2**63
+
+
+def remainder(left: int, right: int) -> int:
+    """`%` with the sign of the dividend."""
+    if right == 0:
+        return 0
+    found = abs(left) % abs(right)
+    return -found if left < 0 else found
+
+
+def fremainder(left: float, right: float) -> float:
+    """`%` of doubles."""
+    return math.nan if math.isinf(left) or right == 0 else math.fmod(left, right)
+
+
+def less(left: float, right: float) -> bool:
+    """NaN is the greatest number."""
+    return left < right or (right != right and left == left)
+
+
+def same(left: float, right: float) -> bool:
+    """NaN equals NaN."""
+    return left == right or (left != left and right != right)
+
+
+def sqrt(number: float) -> float:
+    """The square root of what is not negative."""
+    return math.sqrt(number)
+
+
+def mix(seed: int, value: float) -> int:
+    """One more value into a hash."""
+    return ((seed ^ hash(value)) * 0x9E3779B97F4A7C15 + 0x7F4A7C15) % _WIDTH >> 7
+
+
+def fail(meta: Any, i: int) -> bool:
+    """The event at which a condition could not be computed; the scan's caller raises."""
+    if meta[2] == 0:
+        meta[2] = i + 1
+    return False

@@ -1,0 +1,280 @@
+"""The match store: a graph that shares histories, its enumeration, counting, and the clearing of what is over.
+
+A node is an event after the histories of `next`, or the histories of `alt`; where `word` is -1 it is only the two
+together. `max` is the youngest start among them, and the older are behind: what is out of the window is never visited
+(after tECS, the structure of CORE). A node's number is greater than those of its parts.
+
+These functions are compiled like the generated scans, and run as they are where those do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cepheid.kernel.plain import NIL, U4, U8
+
+Array = Any
+
+
+def enumerate_matches(
+    first: int,
+    last: int,
+    n_word: Array,
+    n_next: Array,
+    n_alt: Array,
+    n_max: Array,
+    m_root: Array,
+    m_word: Array,
+    m_low: Array,
+    words: Array,
+    offsets: Array,
+    stack: Array,
+    depths: Array,
+    path: Array,
+    place: Array,
+) -> int:
+    """Write the matches `first` to `last` as words, in the order of the stream; how many there are.
+
+    Where there is no more room it stops: `place` says how far it came and where to go on.
+    """
+    k = U8(first)
+    end = U8(last)
+    count = U8(0)
+    at = U8(0)
+    sp = U8(place[1])
+    pl = U8(place[2])
+    node = U4(place[3])
+    resumed = place[4] != 0
+    room = U8(len(words))
+    most = U8(len(offsets)) - U8(1)
+    deep = U8(len(stack))
+    offsets[0] = 0
+    place[5] = 0
+    while k < end:
+        if not resumed:
+            sp = U8(0)
+            pl = U8(0)
+            node = m_root[k]
+            if node == NIL:  # a match of one event
+                if at + U8(1) > room or count == most:
+                    place[5] = 1
+                    break
+                words[at] = m_word[k]
+                at += U8(1)
+                count += U8(1)
+                offsets[count] = at
+                k += U8(1)
+                continue
+        resumed = False
+        low = m_low[k]
+        word = m_word[k]
+        tail = U8(1) if word >= 0 else U8(0)
+        full = False
+        while True:
+            if node == NIL or n_max[node] < low:
+                if sp == U8(0):
+                    break
+                sp -= U8(1)
+                node = n_alt[stack[sp]]
+                pl = U8(depths[sp])
+                continue
+            if sp + U8(1) >= deep:
+                full = True
+                place[5] = 2
+                break
+            own = n_word[node]
+            if own >= 0 and n_next[node] == NIL:
+                length = pl + U8(1) + tail
+                if at + length > room or count == most:
+                    full = True
+                    place[5] = 1
+                    break
+                words[at] = own
+                at += U8(1)
+                x = pl
+                while x > U8(0):
+                    x -= U8(1)
+                    words[at] = path[x]
+                    at += U8(1)
+                if tail == U8(1):
+                    words[at] = word
+                    at += U8(1)
+                count += U8(1)
+                offsets[count] = at
+                node = n_alt[node]
+                continue
+            stack[sp] = node
+            depths[sp] = pl
+            sp += U8(1)
+            if own >= 0:
+                path[pl] = own
+                pl += U8(1)
+            node = n_next[node]
+        if full:
+            resumed = True
+            break
+        k += U8(1)
+    place[0] = k
+    place[1] = sp
+    place[2] = pl
+    place[3] = node
+    place[4] = 1 if resumed else 0
+    return count
+
+
+def count_matches(
+    root: int, low: int, floor: int, n_next: Array, n_alt: Array, n_max: Array, n_word: Array, counts: Array
+) -> float:
+    """How many matches a node stands for, as a double: exact up to 2**53. `floor` is the least node in the window."""
+    node = U8(floor)
+    end = U8(root)
+    base = U8(floor)
+    while node <= end:
+        total = 0.0
+        if n_max[node] >= low:
+            following = n_next[node]
+            if following == NIL:
+                total = 1.0
+            elif U8(following) >= base:
+                total = counts[U8(following) - base]
+            other = n_alt[node]
+            if other != NIL and U8(other) >= base:
+                total += counts[U8(other) - base]
+        counts[node - base] = total
+        node += U8(1)
+    return float(counts[end - base])
+
+
+def mark_nodes(nodes: int, n_next: Array, n_alt: Array, n_max: Array, limits: Array, number: Array) -> int:
+    """Which nodes a match to come can still reach; `limits` has the first start that counts, for roots and below.
+
+    `number` becomes the new number of each; how many stay.
+    """
+    k = U8(nodes)
+    while k > U8(0):
+        k -= U8(1)
+        low = limits[k]
+        if low == FREE:
+            continue
+        one = n_next[k]
+        if one != NIL and n_max[one] >= low and limits[one] > low:
+            limits[one] = low
+        other = n_alt[k]
+        if other != NIL and n_max[other] >= low and limits[other] > low:
+            limits[other] = low
+    kept = U8(0)
+    k = U8(0)
+    while k < U8(nodes):
+        if limits[k] != FREE:
+            number[k] = kept
+            kept += U8(1)
+        else:
+            number[k] = NIL
+        k += U8(1)
+    return kept
+
+
+def move_nodes(nodes: int, n_word: Array, n_next: Array, n_alt: Array, n_max: Array, number: Array) -> None:
+    """Close the gaps that cleared nodes left."""
+    k = U8(0)
+    while k < U8(nodes):
+        to = number[k]
+        if to != NIL:
+            n_word[to] = n_word[k]
+            n_max[to] = n_max[k]
+            one = n_next[k]
+            n_next[to] = number[one] if one != NIL else NIL
+            other = n_alt[k]
+            n_alt[to] = number[other] if other != NIL else NIL
+        k += U8(1)
+
+
+def renumber(roots: Array, number: Array) -> None:
+    """Give roots the new numbers of their nodes."""
+    k = U8(0)
+    while k < U8(len(roots)):
+        if roots[k] != NIL:
+            roots[k] = number[roots[k]]
+        k += U8(1)
+
+
+def precedes(a: int, b: int, shift: int, count: int, words: Array, offsets: Array, variables: Array) -> bool:
+    """Whether match `a` comes before match `b`, which ends at the same event (S9)."""
+    one, one_end = U8(offsets[a]), U8(offsets[a + 1])
+    other, other_end = U8(offsets[b]), U8(offsets[b + 1])
+    mask = (1 << shift) - 1
+    x, y = one, other
+    while x < one_end and y < other_end:
+        if words[x] >> shift != words[y] >> shift:
+            return bool(words[x] >> shift < words[y] >> shift)
+        x += U8(1)
+        y += U8(1)
+    if one_end - one != other_end - other:
+        return one_end - one < other_end - other
+    variable = 0
+    while variable < count:  # the same events: then by the events of each variable
+        x, y = one, other
+        while True:
+            while x < one_end and variables[words[x] & mask] != variable:
+                x += U8(1)
+            while y < other_end and variables[words[y] & mask] != variable:
+                y += U8(1)
+            if x == one_end or y == other_end:
+                if (x == one_end) != (y == other_end):
+                    return x == one_end
+                break
+            if words[x] >> shift != words[y] >> shift:
+                return bool(words[x] >> shift < words[y] >> shift)
+            x += U8(1)
+            y += U8(1)
+        variable += 1
+    return False
+
+
+def order_matches(
+    matches: int, shift: int, count: int, words: Array, offsets: Array, variables: Array, order: Array, spare: Array
+) -> None:
+    """The order of S9: ends are in order already, matches of one end are sorted by merging."""
+    begin = 0
+    while begin < matches:
+        end = begin + 1
+        order[begin] = begin
+        last = words[offsets[begin + 1] - 1] >> shift
+        while end < matches and words[offsets[end + 1] - 1] >> shift == last:
+            order[end] = end
+            end += 1
+        if end - begin > 1 and words[offsets[begin]] > words[offsets[end - 1]]:
+            # The youngest start comes first from the store: most often this is all that is to be done.
+            x, y = begin, end - 1
+            while x < y:
+                order[x], order[y] = order[y], order[x]
+                x += 1
+                y -= 1
+        width = 1
+        while width < end - begin:
+            at = begin
+            while at < end:
+                middle = min(at + width, end)
+                until = min(at + 2 * width, end)
+                x, y, k = at, middle, at
+                while k < until:
+                    take = y == until
+                    if x < middle and y < until:
+                        take = not precedes(order[y], order[x], shift, count, words, offsets, variables)
+                    if take:
+                        spare[k] = order[x]
+                        x += 1
+                    else:
+                        spare[k] = order[y]
+                        y += 1
+                    k += 1
+                at = until
+            k = begin
+            while k < end:
+                order[k] = spare[k]
+                k += 1
+            width *= 2
+        begin = end
+
+
+FREE = 2**63 - 1
