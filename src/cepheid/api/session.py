@@ -11,9 +11,11 @@ from cepheid.api.events import to_table
 from cepheid.engine.matches import Matches
 from cepheid.engine.pipeline import Pipeline, Plan
 from cepheid.engine.snapshot import read_snapshot, write_snapshot
-from cepheid.engine.times import ticks, to_ticks
+from cepheid.engine.times import tick, ticks, to_ticks
 from cepheid.errors import InputError, UsageError, did_you_mean
+from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.schema import Roles, make_schema
+from cepheid.pattern.types import Kind, from_arrow, zone_of
 
 LATE = ("error", "drop", "collect")
 
@@ -69,6 +71,7 @@ class Session:
         self._pipeline: Pipeline | None = None
         self._watermark: int | None = None
         self._closed = False
+        self._failed = False
         self._late = 0
         self._events = 0
         self._matches = 0
@@ -85,7 +88,7 @@ class Session:
         self._events += table.num_rows
         if self._lateness is None or not len(times):
             return self._none()
-        latest = int(times.max()) - self._lateness
+        latest = int(times.max()) - self._lateness_ticks()
         return self._move(latest if self._watermark is None else max(latest, self._watermark))
 
     def advance(self, watermark: object) -> Matches:
@@ -107,7 +110,7 @@ class Session:
         if self._pipeline is None:
             self._conform(self._empty())
         self._closed = True
-        return self._given(self._opened.advance(None))
+        return self._given(self._run(None))
 
     @property
     def stats(self) -> Stats:
@@ -161,12 +164,15 @@ class Session:
     def _check_open(self) -> None:
         if self._closed:
             raise UsageError("CEP606", "the session is closed", "open another one with q.session()")
+        if self._failed:
+            remedy = "mend what failed, and go on from the last snapshot with q.restore(…)"
+            raise UsageError("CEP606", "an error has stopped the session in the middle of its events", remedy)
 
     def _conform(self, table: pa.Table) -> pa.Table:
         """The first batch says what the columns are; later ones must have the same."""
         if not table.num_columns:
             table = self._empty() if self._pipeline is None else self._pipeline.schema.arrow.empty_table()
-        if self._pipeline is None:
+        if self._pipeline is None or not self._events:  # before the first event, the columns may still change
             self._pipeline = Pipeline(self._plan, make_schema(table.schema, self._roles))
             return table
         wanted = self._pipeline.schema.arrow
@@ -177,8 +183,8 @@ class Session:
             remedy = f"give every batch the columns of the first: {', '.join(wanted.names)}"
             raise InputError("CEP409", f"the batch {' and '.join(told)}", remedy)
         table = table.select(wanted.names)
-        if table.schema.types == wanted.types:
-            return table.cast(wanted) if table.schema != wanted else table
+        for field in wanted:
+            _check_fits(field, table.schema.field(field.name).type)
         try:
             return table.cast(wanted)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
@@ -202,7 +208,18 @@ class Session:
 
     def _move(self, watermark: int) -> Matches:
         self._watermark = watermark
-        return self._given(self._opened.advance(watermark))
+        return self._given(self._run(watermark))
+
+    def _run(self, now: int | None) -> list[Matches]:
+        self._failed = True  # until it has gone well
+        given = self._opened.advance(now)
+        self._failed = False
+        return given
+
+    def _lateness_ticks(self) -> int:
+        """Lateness counts in the query's unit, as a bare number in WITHIN does."""
+        assert self._lateness is not None
+        return -(-self._lateness * NANOSECONDS[self._roles.unit] // tick(self._opened.schema))
 
     def _none(self) -> Matches:
         return self._given([stage.nothing() for stage in self._opened.stages])
@@ -211,3 +228,17 @@ class Session:
         self._matches += matches[-1].count()
         names = [query.query.into or f"query {number}" for number, query in enumerate(self._plan.queries, start=1)]
         return matches[-1].with_outputs(dict(zip(names, matches, strict=True)))
+
+
+_WIDER = {(Kind.INT, Kind.FLOAT), (Kind.INT, Kind.DECIMAL)}
+
+
+def _check_fits(field: pa.Field, arrow: pa.DataType) -> None:
+    """Whether a column of a later batch can be what the first batch had."""
+    wanted, given = from_arrow(field.type), from_arrow(arrow)
+    zones = {zone_of(wanted) is None, zone_of(given) is None}
+    alike = given.kind is wanted.kind and len(zones) == 1
+    if alike or given.kind is Kind.NULL or (given.kind, wanted.kind) in _WIDER:
+        return
+    remedy = "give every batch the column types of the first, in Arrow tables if Python's types are not enough"
+    raise InputError("CEP409", f"the batch has '{field.name}' as {given}, the first one as {wanted}", remedy)

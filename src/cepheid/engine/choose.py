@@ -14,9 +14,9 @@ ENOUGH = 5_000
 """Events from which on compiling, or loading what was compiled before, is faster than not to."""
 
 
-def make_machine(query: Bound, engine: str, events: int | None) -> Machine:
-    """A machine for a query; `events` is how many there will be, if that is known."""
-    if engine == "interpreted":
+def make_machine(query: Bound, kind: str | None = None, *, engine: str, events: int | None) -> Machine:
+    """A machine for a query; `events` is how many there will be, `kind` what wrote a state, if that is known."""
+    if kind == "interpreted" or (kind is None and engine == "interpreted"):
         return Interpreted(query)
     native = has_numba() and (engine == "compiled" or (engine == "auto" and events is not None and events >= ENOUGH))
     try:

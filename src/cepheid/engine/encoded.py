@@ -34,6 +34,7 @@ class Decoder:
     reached: Ints  # of an exit: a number into `reaches`
     reaches: tuple[frozenset[str], ...]
     ambiguous: bool
+    waits: bool  # for an absence: then matches are not found in the order of their ends
     count: int  # of positive components
     compiled: bool
 
@@ -82,7 +83,16 @@ def make_decoder(automaton: Automaton, shift: int, *, compiled: bool) -> Decoder
     reaches = tuple(dict.fromkeys(exit_.reached for exit_ in automaton.exits)) or (frozenset(),)
     reached = [0] * len(configs) + [reaches.index(exit_.reached) for exit_ in automaton.exits]
     variables = np.array(configs + exits, np.int64)
-    return Decoder(shift, variables, np.array(reached, np.int64), reaches, automaton.ambiguous, len(numbers), compiled)
+    return Decoder(
+        shift=shift,
+        variables=variables,
+        reached=np.array(reached, np.int64),
+        reaches=reaches,
+        ambiguous=automaton.ambiguous,
+        waits=any(exit_.absent for exit_ in automaton.exits),
+        count=len(numbers),
+        compiled=compiled,
+    )
 
 
 @dataclass
@@ -94,36 +104,44 @@ class Graph:
     count: int
     compiled: bool
 
-    def enumerate(self, most: int | None = None) -> Iterator[tuple[Ints, Ints]]:
-        """Words and offsets, in parts of at most so many matches (None: as many as come)."""
-        make = (lambda n, t: np.zeros(n, t)) if self.compiled else (lambda n, t: [0] * n)
+    def enumerate(self, most: int | None = None) -> Iterator[Part]:
+        """Words and offsets, in parts of at most so many matches (None: as many as fit)."""
         function = (store_functions() if self.compiled else PLAIN)["enumerate_matches"]
-        size = 256 if not self.compiled else 65_536
-        words, offsets = make(size, np.int64), make((most or size) + 1, np.int64)
-        stack, depths, path = make(256, np.uint32), make(256, np.int64), make(256, np.int64)
-        place = make(6, np.int64)
-        done: list[tuple[Ints, Ints]] = []
-        found = 0
+        make: Any = np.empty if self.compiled else _zeros
+        size = 65_536 if self.compiled else 256
+        deep = 256
+        stack, depths, path = make(deep, np.uint32), make(deep, np.int64), make(deep, np.int64)
+        place: Any = np.zeros(6, np.int64) if self.compiled else [0] * 6
         while place[0] < self.count:
+            words = make(size, np.int64)
+            offsets = make(1 + (size if most is None else min(most, size)), np.int64)
             got = int(
                 function(place[0], self.count, *self.nodes, *self.matches, words, offsets, stack, depths, path, place)
             )
-            part = np.array(offsets[: got + 1], np.int64)
-            done.append((np.array(words[: part[-1]], np.int64), part))
-            found += got
-            if place[5] == 2:
-                stack, depths, path = (_longer(array) for array in (stack, depths, path))
+            if got:
+                yield np.asarray(words[: int(offsets[got])], np.int64), np.asarray(offsets[: got + 1], np.int64)
+            if place[5] == 2:  # a match is longer than all before: its path is kept at the end of an array
+                place[2] += len(path)
+                stack, depths = _longer(stack), _longer(depths)
+                path = [0] * len(path) + path if isinstance(path, list) else np.concatenate([path, path])
+                depths = _shifted(depths, len(path) // 2)
             elif place[5] == 1 and (got == 0 or most is None):
-                words = _longer(words)
-                offsets = offsets if most else _longer(offsets)
-            if most is not None and found >= most:
-                yield _together(done)
-                done, found = [], 0
-        if found or most is None:
-            yield _together(done)
+                size = min(4 * size, 2**22) if got else 4 * size
 
 
-def _taken(words: Ints, offsets: Ints, wanted: Ints) -> tuple[Ints, Ints]:
+Part = tuple[Ints, Ints]
+"""Words, and where each match begins and ends in them."""
+
+
+def _shifted(depths: Any, by: int) -> Any:
+    return [depth + by for depth in depths] if isinstance(depths, list) else depths + by
+
+
+def _zeros(size: int, _: object) -> list[int]:
+    return [0] * size
+
+
+def _taken(words: Ints, offsets: Ints, wanted: Ints) -> Part:
     lengths = offsets[wanted + 1] - offsets[wanted]
     moved = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     return words[np.repeat(offsets[wanted] - moved[:-1], lengths) + np.arange(moved[-1])], moved
@@ -135,11 +153,11 @@ def _longer(array: Any) -> Any:
     return np.concatenate([array, np.zeros(len(array), array.dtype)])
 
 
-def _together(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+def _together(parts: list[Part]) -> Part:
+    if not parts:
+        return _EMPTY
     if len(parts) == 1:
         return parts[0]
-    if not parts:
-        return np.zeros(0, np.int64), np.zeros(1, np.int64)
     bases = np.cumsum([0, *(len(words) for words, _ in parts)])
     offsets = [np.zeros(1, np.int64), *(o[1:] + b for (_, o), b in zip(parts, bases, strict=False))]
     return np.concatenate([words for words, _ in parts]), np.concatenate(offsets)
@@ -152,24 +170,24 @@ class Encoded:
         self.graph = graph
         self.decoder = decoder
         self.base = base
-        self.words: tuple[Ints, Ints] | None = None
+        self.parts: list[Part] | None = None
 
     def count(self) -> int:
         """How many there are, exactly."""
         if self.decoder.ambiguous:
             return len(self.all())
-        return len(self.words[1]) - 1 if self.words is not None else count_graph(self.graph)
+        return count_graph(self.graph) if self.parts is None else self.size()
 
     def size(self) -> int:
         """How many there are, by enumerating them."""
-        return len(self.all()) if self.decoder.ambiguous else len(self.enumerated()[1]) - 1
+        return len(self.all()) if self.decoder.ambiguous else sum(len(o) - 1 for _, o in self.enumerated())
 
-    def enumerated(self) -> tuple[Ints, Ints]:
+    def enumerated(self) -> list[Part]:
         """All matches as words."""
-        if self.words is None:
-            parts: list[tuple[Ints, Ints]] = []
+        if self.parts is None:
+            parts: list[Part] = []
             total = 0
-            for part in self.graph.enumerate(1_000_000):
+            for part in self.graph.enumerate():
                 parts.append(part)
                 total += len(part[1]) - 1
                 if total > MOST:
@@ -178,25 +196,32 @@ class Encoded:
                         f"{count_graph(self.graph):,} matches are too many to enumerate",
                         "ask for some with limit=…, count them with count(), or add conditions or a shorter WITHIN",
                     )
-            self.words = _together(parts)
-        return self.words
+            self.parts = parts
+        return self.parts
 
     def batches(self, size: int) -> Iterator[Found]:
-        """One part after the other; matches of one end may be split, and are in order in each part."""
-        if self.words is not None or self.decoder.ambiguous:
+        """One part after the other, in the order of S9; only where one end has very many matches are those split."""
+        if self.parts is not None or self.decoder.ambiguous or self.decoder.waits:
             yield from self.all().batches(size)
             return
-        for words, offsets in self.graph.enumerate(size):
-            yield self.decoder.decode(words, offsets, self.base)
+        rest = _EMPTY
+        for part in self.graph.enumerate(max(size, _GROUP)):
+            words, offsets = _together([rest, part])
+            ends = words[offsets[1:] - 1] >> self.decoder.shift
+            whole = int(np.searchsorted(ends, ends[-1])) or len(ends)  # the last end may have more matches
+            yield from self.decoder.decode(words[: offsets[whole]], offsets[: whole + 1], self.base).batches(size)
+            rest = words[offsets[whole] :], offsets[whole:] - offsets[whole]
+        yield from self.decoder.decode(*rest, self.base).batches(size)
 
     def some(self, most: int) -> Found | Encoded:
         """All of them if they are few; else a copy of the graph, which the scan goes on with."""
-        parts = self.graph.enumerate(most)
-        first = next(parts, None)
-        if first is None:
-            return NONE
-        if next(parts, None) is None:
-            return self.decoder.decode(*first, self.base)
+        parts: list[Part] = []
+        for part in self.graph.enumerate():
+            parts.append(part)
+            if sum(len(offsets) - 1 for _, offsets in parts) > most:
+                break
+        else:
+            return self.decoder.decode(*_together(parts), self.base) if parts else NONE
         g = self.graph
         copy = [list(a) if isinstance(a, list) else a.copy() for a in (*g.nodes, *g.matches)]
         graph = Graph((copy[0], copy[1], copy[2], copy[3]), (copy[4], copy[5], copy[6]), g.count, g.compiled)
@@ -204,7 +229,11 @@ class Encoded:
 
     def all(self) -> Found:
         """All of them, or an error that says how many there are."""
-        return self.decoder.decode(*self.enumerated(), self.base)
+        return self.decoder.decode(*_together(self.enumerated()), self.base)
+
+
+_EMPTY = np.zeros(0, np.int64), np.zeros(1, np.int64)
+_GROUP = 4096
 
 
 def count_graph(graph: Graph) -> int:

@@ -26,12 +26,15 @@ from cepheid.reference.partition import lane_of
 
 EAGER = 200_000
 """Matches that a session enumerates as they come; more stay in a graph until they are asked for."""
+FEW_LANES = 16
 MOST_NODES = 8_000_000
 """How large a graph may become while nobody has asked for its matches."""
 
 
 class Generated:
     """One query over a stream that comes in parts."""
+
+    kind = "generated"
 
     def __init__(self, automaton: Automaton, *, native: bool, events: int | None = None, merge: bool = True) -> None:
         query = automaton.query
@@ -53,8 +56,10 @@ class Generated:
         # Where all events come at once, matches stay in the graph until they are asked for.
         self.graph_room = MOST_NODES if events is not None else 0
         least = 16_384 if native else 256
+        self.few = 1024 if native else 64
         self.room = dict.fromkeys(("nodes", "matches"), max(least, min(2 * (events or 0), MOST_NODES // 2)))
         self.given: list[Found] = []
+        self.enough = FEW_LANES  # lanes that there are before it is asked which of them can go
         self.source = self.write()
         self.decoder = make_decoder(automaton, self.source.shift, compiled=native)
         self.chosen = Chosen(query) if query.output is Output.NON_OVERLAP else None
@@ -95,9 +100,9 @@ class Generated:
             if size == "lanes":
                 wanted = _rounded(len(self.lanes))
             elif size != table:  # twice the pool, a power of two
-                wanted = 2 * _rounded(self.room.setdefault(table, 64))
+                wanted = 2 * _rounded(self.room.setdefault(table, self.few))
             else:
-                wanted = self.room.setdefault(size, 64)
+                wanted = self.room.setdefault(size, self.few)
             old = self.state.get(name)
             have = 0 if old is None else len(old)
             if have < wanted:
@@ -174,6 +179,7 @@ class Generated:
             self.room["matches"] *= 2
         else:
             self.flush()
+            self.sweep(lanes_too=False)  # the events at hand have their lanes already
             self.collect()
             if stuck or 2 * int(meta[NODES]) > self.room["nodes"]:
                 self.room["nodes"] *= 2
@@ -201,6 +207,8 @@ class Generated:
     def settle(self, now: int | None, kept: pa.Table, base: int) -> Found | Many:
         """The matches that became certain."""
         self.expire(now)
+        if now is not None and len(self.lanes) > self.enough:
+            self.sweep()
         if self.query.having is None and self.chosen is None and not self.given:
             encoded = Encoded(self.graph(), self.decoder, base)
             if now is None:
@@ -241,11 +249,15 @@ class Generated:
         self.fit()
         # In the order of their ends, as the scan gives them.
         over = over[np.argsort([int(s["n_word"][s[f"{pool}_node"][r]]) for r in over], kind="stable")]
-        gone = set(over.tolist())
         for r in over.tolist():
             k, node = int(meta[MATCHES]), s[f"{pool}_node"][r]
             s["m_root"][k], s["m_word"][k], s["m_low"][k] = node, -1, s["n_max"][node]
             meta[MATCHES] = k + 1
+        self.drop(number, pool, set(over.tolist()))
+
+    def drop(self, number: int, pool: str, gone: set[int]) -> None:
+        """Free some entries of a pool."""
+        s, meta = self.state, self.state["meta"]
         for lane in {int(s[f"{pool}_lane"][r]) for r in gone}:
             kept = []
             r = int(s[f"{pool}_head"][lane])
@@ -311,6 +323,44 @@ class Generated:
         for _, array, _ in self.roots():
             f["renumber"](array, number)
         meta[NODES] = kept
+
+    def sweep(self, *, lanes_too: bool = True) -> None:
+        """Give up runs whose window is over, and then lanes that have nothing left."""
+        s, starts = self.state, np.asarray(self.state["n_max"])
+        lanes = len(self.lanes)
+        low = self.lows(np.arange(lanes))
+        alive = np.zeros(lanes, bool)
+        for name in self.source.slots:
+            nodes = np.array(s[name][:lanes], np.uint32)
+            used = np.flatnonzero(nodes != NIL)
+            over = used[starts[nodes[used]] < low[used]] if self.timed else used[:0]
+            for lane in over.tolist():
+                s[name][lane] = NIL
+            alive[np.setdiff1d(used, over)] = True
+        for number, pool in enumerate(self.source.pools):
+            nodes = np.asarray(s[f"{pool.name}_node"])
+            used = np.flatnonzero(nodes != NIL)
+            if self.timed and pool.name.startswith("l"):
+                over = used[starts[nodes[used]] < self.clock - (self.window or 0) + 1]
+                self.drop(number, pool.name, set(over.tolist()))
+                used = np.setdiff1d(used, over)
+            alive[np.asarray(s[f"{pool.name}_lane"])[used]] = True
+        for witness in self.automaton.witnesses:
+            alive |= np.array(s[f"w{witness.negation}"][:lanes], np.int64) >= low
+        if lanes_too and not alive.all() and self.lanes.columns:
+            self.lanes.keep(alive)
+            kept = np.flatnonzero(alive)
+            number_of = np.zeros(lanes, np.uint32)
+            number_of[kept] = np.arange(len(kept))
+            for parameter in self.source.parameters:
+                if parameter.size == "lanes":
+                    array = np.asarray(s[parameter.name][:lanes])[kept]
+                    s[parameter.name] = array.astype(parameter.dtype) if self.native else array.tolist()
+            for pool in self.source.pools:
+                owners = number_of[np.minimum(np.asarray(s[f"{pool.name}_lane"]), lanes - 1)]
+                s[f"{pool.name}_lane"] = owners if self.native else owners.tolist()
+            self.fit()
+        self.enough = 2 * len(self.lanes) + FEW_LANES
 
     def lows(self, lanes: Any) -> Any:
         """The first start that is still in the window, for some lanes."""

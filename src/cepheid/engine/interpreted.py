@@ -91,7 +91,7 @@ class LaneState:
 class Interpreted:
     """One query over a stream that comes in parts."""
 
-    mode = "interpreted"
+    kind = mode = "interpreted"
 
     def __init__(self, query: Bound) -> None:
         self.query = query

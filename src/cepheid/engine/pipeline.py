@@ -22,7 +22,7 @@ class Plan:
     queries: Sequence[Analysed]
     sources: Sequence[str | None]
     functions: Mapping[str, Callable[..., object]]
-    machine: Callable[[Bound], Machine]
+    machine: Callable[[Bound, str | None], Machine]  # of a kind, or of the kind that suits best
 
 
 class Pipeline:
@@ -40,10 +40,10 @@ class Pipeline:
                 empty = Matches(stage.query, stage.query.schema.arrow.empty_table(), NONE)
                 made[stage.query.into] = composite_schema(composite(stage.query, empty, schema.roles), schema.roles)
 
-    def stage(self, query: Analysed, schema: Schema) -> Stage:
+    def stage(self, query: Analysed, schema: Schema, kind: str | None = None) -> Stage:
         """A query over a schema, ready to run."""
         bound = bind(query, schema, self.plan.functions)
-        return Stage(bound, self.plan.machine(bound))
+        return Stage(bound, self.plan.machine(bound, kind))
 
     def push(self, table: pa.Table) -> None:
         """Events for the queries that read the stream itself."""

@@ -1,6 +1,6 @@
 """A session's state as bytes: a header in JSON, then flat parts, each eight bytes aligned.
 
-    b"CEPHEID\\n" · format version (2 bytes) · header length (4 bytes) · header · parts
+    b"CEPHEID\\n" · format version (2 bytes) · 0 (2) · header length (4) · checksum (8) · header · parts
 
 Arrays are written as they lie in memory, tables as Arrow IPC: reading is one pass over the bytes, and runs no code
 that the bytes bring along.
@@ -21,7 +21,7 @@ from cepheid.errors import UsageError
 
 MAGIC = b"CEPHEID\n"
 VERSION = 1
-_START = struct.Struct("<8sHI")
+_START = struct.Struct("<8sHHIQ")
 
 
 class _Parts:
@@ -67,13 +67,22 @@ def write_snapshot(facts: dict[str, Any], pipeline: Pipeline | None, late: pa.Ta
                     "waiting": parts.table(stage.arrivals.waiting),
                     "base": stage.base,
                     "events": stage.events,
+                    "kind": stage.machine.kind,
                     "machine": machine,
                     "arrays": [parts.array(array) for array in arrays],
                 }
             )
     text = json.dumps(header).encode()
-    text += b" " * (-(_START.size + len(text)) % 8)
-    return b"".join([_START.pack(MAGIC, VERSION, len(text)), text, *parts.parts])
+    text += b" " * (-len(text) % 8)
+    blob = bytearray(b"".join([bytes(_START.size), text, *parts.parts]))
+    _START.pack_into(blob, 0, MAGIC, VERSION, 0, len(text), _checksum(memoryview(blob)[_START.size :]))
+    return bytes(blob)
+
+
+def _checksum(body: memoryview) -> int:
+    """A sum over all words: as fast as memory, and enough to see that bytes were changed."""
+    words = np.frombuffer(body[: len(body) // 8 * 8], np.uint64)
+    return (int(np.add.reduce(words, dtype=np.uint64)) + len(body)) % 2**64
 
 
 Read = tuple[dict[str, Any], pa.Schema | None, Callable[[Pipeline], None], pa.Table | None]
@@ -87,10 +96,12 @@ def read_snapshot(blob: bytes, fingerprint: str) -> Read:
     view = memoryview(blob).cast("B")
     if len(view) < _START.size or bytes(view[: len(MAGIC)]) != MAGIC:
         raise UsageError("CEP607", "these bytes are no snapshot", remedy)
-    _, version, length = _START.unpack(view[: _START.size])
+    _, version, reserved, length, checksum = _START.unpack(view[: _START.size])
     if version != VERSION:
         message = f"the snapshot has format {version}, this release reads {VERSION}"
         raise UsageError("CEP607", message, "restore it with the release that wrote it, or run the stream anew")
+    if reserved or _checksum(view[_START.size :]) != checksum:
+        raise UsageError("CEP607", "the snapshot is damaged: its bytes are not those that were written", remedy)
     body = _START.size + length
     try:
         header = json.loads(bytes(view[_START.size : body]))
@@ -117,11 +128,11 @@ def read_snapshot(blob: bytes, fingerprint: str) -> Read:
         def load(pipeline: Pipeline) -> None:
             try:
                 for number, saved in enumerate(header["stages"]):
-                    stage = pipeline.stages[number]
                     own = schema(saved["schema"])
-                    if own != stage.schema.arrow:
-                        made = composite_schema(own.empty_table(), pipeline.schema.roles)
-                        stage = pipeline.stages[number] = pipeline.stage(pipeline.plan.queries[number], made)
+                    composite = pipeline.plan.sources[number] is not None
+                    made = composite_schema(own.empty_table(), pipeline.schema.roles) if composite else pipeline.schema
+                    stage = pipeline.stage(pipeline.plan.queries[number], made, saved["kind"])
+                    pipeline.stages[number] = stage
                     stage.kept = table(saved["kept"])
                     stage.arrivals.add(table(saved["waiting"]))
                     stage.base, stage.events = saved["base"], saved["events"]

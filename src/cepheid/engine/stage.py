@@ -16,6 +16,8 @@ from cepheid.pattern.bind import Bound
 class Machine(Protocol):
     """What runs a query. Times are ticks, positions count the events since the stream began."""
 
+    kind: str  # which kind can read its state
+
     @property
     def mode(self) -> str:
         """How it runs: compiled, plain or interpreted."""

@@ -66,7 +66,8 @@ def to_ticks(schema: Schema, value: object) -> int:
                 raise TypeError("one has a time zone and the other has none")
             zone = "UTC" if arrow.tz else None
             fine = int(pa.scalar(given, pa.timestamp("us", tz=zone)).cast(pa.int64()).as_py())
-            return -(-fine * 1000 // ARROW_UNITS[arrow.unit])  # up: all before it are in
+            nanoseconds = fine * 1000 + getattr(given, "nanosecond", 0)  # which pandas has
+            return -(-nanoseconds // ARROW_UNITS[arrow.unit])  # up: all before it are in
         raise TypeError(f"a {type(value).__name__}")
     except (TypeError, ValueError, pa.ArrowInvalid) as error:
         remedy = f"give a time as the column '{schema.roles.time}' has it ({column})"

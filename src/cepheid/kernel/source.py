@@ -514,6 +514,8 @@ class _Writer:
         fused = [f"n_word[nn] = {word}", f"n_next[nn] = {node or 'NIL'}", f"n_alt[nn] = {alt}"]
         fused += [f"n_max[nn] = {start}"] if starts else []
         done = [*([f"{joined} = U4(nn)"] if joined else []), "nn += U8(1)"]
+        if joined is not None:
+            self.put(f"merged += I8({joined} != NIL)")
         if joined is None or node is None or not starts:
             self.put(*fused, *done)
             return

@@ -42,74 +42,63 @@ def enumerate_matches(
     count = U8(0)
     at = U8(0)
     sp = U8(place[1])
+    top = U8(len(path))
     pl = U8(place[2])
     node = U4(place[3])
     resumed = place[4] != 0
     room = U8(len(words))
     most = U8(len(offsets)) - U8(1)
-    deep = U8(len(stack))
     offsets[0] = 0
     place[5] = 0
     while k < end:
+        low = m_low[k]
         if not resumed:
             sp = U8(0)
-            pl = U8(0)
+            pl = top
             node = m_root[k]
-            if node == NIL:  # a match of one event
-                if at + U8(1) > room or count == most:
-                    place[5] = 1
-                    break
-                words[at] = m_word[k]
-                at += U8(1)
-                count += U8(1)
-                offsets[count] = at
+            if m_word[k] >= 0:
+                pl -= U8(1)
+                path[pl] = m_word[k]
+            if node != NIL and n_max[node] < low:
                 k += U8(1)
                 continue
         resumed = False
-        low = m_low[k]
-        word = m_word[k]
-        tail = U8(1) if word >= 0 else U8(0)
         full = False
         while True:
-            if node == NIL or n_max[node] < low:
-                if sp == U8(0):
-                    break
-                sp -= U8(1)
-                node = n_alt[stack[sp]]
-                pl = U8(depths[sp])
-                continue
-            if sp + U8(1) >= deep:
-                full = True
-                place[5] = 2
-                break
-            own = n_word[node]
-            if own >= 0 and n_next[node] == NIL:
-                length = pl + U8(1) + tail
-                if at + length > room or count == most:
+            # Down to the first event of a history; where there are others, they wait on the stack.
+            while node != NIL:
+                if pl == U8(0) or sp == top:
                     full = True
-                    place[5] = 1
+                    place[5] = 2
                     break
-                words[at] = own
+                other = n_alt[node]
+                if other != NIL and n_max[other] >= low:
+                    stack[sp] = other
+                    depths[sp] = pl
+                    sp += U8(1)
+                own = n_word[node]
+                if own >= 0:
+                    pl -= U8(1)
+                    path[pl] = own
+                node = n_next[node]
+            if full:
+                break
+            if at + (top - pl) > room or count == most:
+                full = True
+                place[5] = 1
+                break
+            x = pl
+            while x < top:
+                words[at] = path[x]
                 at += U8(1)
-                x = pl
-                while x > U8(0):
-                    x -= U8(1)
-                    words[at] = path[x]
-                    at += U8(1)
-                if tail == U8(1):
-                    words[at] = word
-                    at += U8(1)
-                count += U8(1)
-                offsets[count] = at
-                node = n_alt[node]
-                continue
-            stack[sp] = node
-            depths[sp] = pl
-            sp += U8(1)
-            if own >= 0:
-                path[pl] = own
-                pl += U8(1)
-            node = n_next[node]
+                x += U8(1)
+            count += U8(1)
+            offsets[count] = at
+            if sp == U8(0):
+                break
+            sp -= U8(1)
+            node = stack[sp]
+            pl = U8(depths[sp])
         if full:
             resumed = True
             break
