@@ -56,6 +56,18 @@ class TestExplain:
         found = run("explain", "EVENT A a WITHIN T", "--param", "T=5 minutes", "--no-type").stdout
         assert found == f"{query.explain()}\n"
 
+    def test_how_it_runs_on_events(self, run, thefts: Path, readings: Path) -> None:
+        found = run("explain", thefts, readings).stdout
+        assert found.startswith(run("explain", thefts).stdout)
+        assert "\nExecution\n  on a generated kernel: " in found
+
+    def test_events_that_do_not_fit(self, run) -> None:
+        result = run("explain", "EVENT A a WHERE a.y > 1", "-", stdin="ts,type,x\n1,A,2\n", code=1)
+        assert result.stderr.startswith("error CEP301: unknown column 'y'\n")
+
+    def test_both_from_stdin(self, run) -> None:
+        assert "can't both be read from stdin" in run("explain", "-", "-", stdin="EVENT A a", code=2).stderr
+
 
 UGLY = "event seq(A a,B b) where a.x==b.x"
 PRETTY = "PATTERN SEQ(A a, B b)\nWHERE a.x = b.x\n"

@@ -142,6 +142,26 @@ class TestLimit:
         result = run("match", KLEENE, events, "--limit", 2)
         assert (lines(result.stdout), result.stderr) == ([FIRST, SECOND], "")
 
+    def test_more_matches_than_can_be_made(self, run) -> None:
+        subsets = "PATTERN SEQ(A a, B+ b[], C c) WITHIN 1 hour RETURN b.LEN AS n"
+        stdin = "ts,type\n0,A\n" + "".join(f"{t},B\n" for t in range(1, 101)) + "101,C\n"
+        result = run("match", subsets, "-", "--limit", 3, stdin=stdin)
+        assert len(lines(result.stdout)) == 3
+        assert result.stderr == f"the first 3 of {2**100 - 1:,} matches\n"
+
+    def test_is_what_helps_where_there_are_too_many(self, run, monkeypatch: pytest.MonkeyPatch, events: Path) -> None:
+        monkeypatch.setattr("cepheid.engine.encoded.MOST", 1)
+        result = run("match", KLEENE, events, code=1)
+        assert result.stderr == (
+            "error CEP505: 2 matches are too many to enumerate\n"
+            "help: ask for some with --limit N, or add conditions or a shorter WITHIN\n"
+        )
+
+
+@pytest.mark.parametrize("engine", ["auto", "compiled", "plain", "interpreted", "reference"])
+def test_every_engine(run, events: Path, engine: str) -> None:
+    assert lines(run("match", KLEENE, events, "--engine", engine).stdout) == [FIRST, SECOND]
+
 
 class TestOptions:
     def test_time_type_and_unit(self, run) -> None:

@@ -59,8 +59,10 @@ def nodes_of(query: tree.Query) -> set[type]:
 
 
 def test_that_all_nodes_are_where_they_are_looked_for() -> None:
-    below = {c.__name__ for base in (ex.Expression, tree.Pattern, *NODES) for c in base.__subclasses__()}
-    assert below == {node.__name__ for node in NODES}
+    below = {c for base in (ex.Expression, tree.Pattern, *NODES) for c in base.__subclasses__()}
+    # An automaton's reads of events and registers are no part of the language.
+    written = {c.__name__ for c in below if not c.__module__.startswith("cepheid.automaton")}
+    assert written == {node.__name__ for node in NODES}
 
 
 @by_name

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheid.errors import InputError, UsageError
 
@@ -20,6 +21,17 @@ def to_table(events: object) -> pa.Table:
     >>> to_table([{"ts": 1, "type": "A"}, {"ts": 2, "type": "B", "x": 1.5}]).column_names
     ['ts', 'type', 'x']
     """
+    table = _read(events)
+    for field in table.schema:
+        if pa.types.is_uint64(field.type):
+            largest = pc.max(table.column(field.name)).as_py()
+            if largest is not None and largest >= 2**63:
+                message = f"{largest} in '{field.name}' does not fit into a signed 64-bit integer"
+                raise InputError("CEP405", message, "cast the column to decimal or string")
+    return table
+
+
+def _read(events: object) -> pa.Table:
     if isinstance(events, pa.Table):
         return _decoded(events)
     if isinstance(events, pa.RecordBatch):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -16,6 +16,7 @@ from cepheid.api.events import to_table
 from cepheid.api.options import read_functions, read_params, read_roles
 from cepheid.api.session import Session
 from cepheid.api.spelling import misspelt_types
+from cepheid.engine.blueprint import Blueprint
 from cepheid.engine.choose import make_machine
 from cepheid.engine.found import from_matches
 from cepheid.engine.matches import Matches
@@ -78,6 +79,7 @@ class Query:
             for q, source in zip(self._program.queries, self._sources, strict=True)
         )
 
+        self._made: dict[Any, Blueprint] = {}
         for message in (message for analysed in self._analysed for message in analysed.surprises):
             warnings.warn(message, CepheidWarning, stacklevel=2)
 
@@ -129,7 +131,7 @@ class Query:
 
     def _plan(self, engine: str, events: int | None) -> Plan:
         machine = partial(make_machine, engine=engine, events=events)
-        return Plan(self._analysed, self._sources, self._functions, machine)
+        return Plan(self._analysed, self._sources, self._functions, machine, self._made)
 
     def _fingerprint(self) -> str:
         """What a snapshot must agree with."""
@@ -172,9 +174,17 @@ class Query:
             raise UsageError("CEP603", f"{events!r} is not a schema", "pass a pyarrow Schema, such as table.schema")
         return self.match(events.empty_table()).schema
 
-    def explain(self) -> Explanation:
-        """The query with every default written out, its components, and where each predicate sits."""
-        return explain_program(self._analysed, self._sources)
+    def explain(self, events: pa.Schema | None = None) -> Explanation:
+        """The query with every default written out, its components, and where each predicate sits.
+
+        With the schema of the events also how it runs: `.sources` has the generated source of each query.
+        """
+        if events is None:
+            return explain_program(self._analysed, self._sources)
+        if not isinstance(events, pa.Schema):
+            raise UsageError("CEP603", f"{events!r} is not a schema", "pass a pyarrow Schema, such as table.schema")
+        pipeline = Pipeline(self._plan("interpreted", 0), make_schema(events, self._roles))
+        return explain_program(self._analysed, self._sources, [stage.query for stage in pipeline.stages])
 
 
 def _read(query: object) -> Program:

@@ -25,7 +25,13 @@ def misspelt_types(queries: Iterable[Analysed], events: pa.Table) -> Iterator[st
         named |= dict.fromkeys(name for c in query.components.values() for name in c.types)
     if column is None or column not in events.column_names or not events.num_rows:
         return
-    present = {value for value in events.column(column).unique().to_pylist() if value is not None}
+    types = events.column(column)
+    if isinstance(types.type, pa.DictionaryType):
+        # A dictionary is known without a look at the rows.
+        listed = {value for chunk in types.chunks for value in chunk.dictionary.to_pylist()}
+        if named.keys() <= listed:
+            return
+    present = {value for value in types.unique().to_pylist() if value is not None}
     others = sorted(present - named.keys())
     for name in named:
         close = nearest(name, others) if name not in present else None

@@ -33,6 +33,7 @@ _OPTIONS = (
     (r"params=\{'([^']*)': …\}", r"--param \1=…"),
     (r"\btype=None\b", "--no-type"),
     (r"\btypes=\{[^}]*\}", "--declare TYPE=a,b"),
+    (r"\blimit=…, count them with count\(\)", "--limit N"),
     (r"\b(time|type|unit)=", r"--\1"),
 )
 

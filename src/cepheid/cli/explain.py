@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from cepheid.cli.errors import EXIT_CODES
+from cepheid.cli.events import read_events
 from cepheid.cli.options import Settings, query_options
 from cepheid.cli.query import read_query
 from cepheid.language import parse
@@ -12,16 +13,22 @@ from cepheid.language import parse
 
 @click.command(epilog=EXIT_CODES)
 @click.argument("query")
+@click.argument("events", required=False)
 @query_options
-def explain(settings: Settings, query: str) -> None:
+def explain(settings: Settings, query: str, events: str | None) -> None:
     """Explain QUERY.
 
-    Shows the query with every default written out, its components, and where each predicate is tested.
+    Shows the query with every default written out, its components, and where each predicate is tested. With EVENTS,
+    whose columns and types are read, also how it runs on them.
 
     \b
     Examples:
       cepheid explain thefts.sase
+      cepheid explain thefts.sase readings.csv
       cepheid explain "PATTERN SEQ(Shelf a, !(Register b), Exit c) WHERE [tag_id] WITHIN 12 hours"
     """
+    if query == events == "-":
+        raise click.UsageError("QUERY and EVENTS can't both be read from stdin")
     prepared = settings.query(parse(read_query(query).text))
-    click.echo(str(prepared.explain()))
+    schema = None if events is None else read_events(events, settings.type).schema
+    click.echo(str(prepared.explain(schema)))

@@ -75,9 +75,9 @@ def match(
     table = read_events(events, settings.type)
     with working(f"matching {table.num_rows:,} events"):
         matches = prepared.match(table, engine=engine)
-        found = matches.to_arrow()
-    shown = found if limit is None else found.slice(0, limit)
-    count = _count(shown.num_rows, len(matches))
+        shown = (matches if limit is None else matches.head(limit)).to_arrow()
+        total = shown.num_rows if limit is None else matches.count()  # counting does not make them
+    count = _count(shown.num_rows, total)
     if output is not None:
         with working(f"writing '{output}'"):
             write_file(shown, Path(output))
@@ -86,7 +86,7 @@ def match(
         print_table(shown, count, settings.time, returned=bool(program.queries[-1].returns))
     else:
         write_stdout(csv_lines(shown) if form == "csv" else json_lines(shown))
-        if shown.num_rows < len(matches):
+        if shown.num_rows < total:
             note(count)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,8 @@ class Unfit(Exception):  # noqa: N818  a reason, not an error
 class Strings:
     """Codes for strings: equal strings have equal codes, for as long as a session lives."""
 
-    def __init__(self) -> None:
-        self.codes: dict[str, int] = {}
+    def __init__(self, codes: Mapping[str, int] | None = None) -> None:
+        self.codes: dict[str, int] = dict(codes or {})
 
     def code(self, text: str) -> int:
         """The code of a string."""
@@ -75,7 +75,7 @@ def nulls(column: pa.ChunkedArray) -> Any:
     return np.ascontiguousarray(column.is_null().to_numpy()).view(np.uint8)
 
 
-def kinds(query: Bound, column: pa.ChunkedArray, types: Sequence[str]) -> Any:
+def kinds(column: pa.ChunkedArray, types: Sequence[str]) -> Any:
     """The number of each event's type among those that the query reads, from 1; 0 for others."""
     coded = as_dictionary(column)
     known = {name: number for number, name in enumerate(types, start=1)}
@@ -90,7 +90,7 @@ def mask(query: Bound, table: pa.Table, wanted: Mask, errors: dict[int, CepheidE
     found = np.zeros(table.num_rows, np.uint8)
     rows = np.arange(table.num_rows)
     if query.schema.roles.type is not None:
-        rows = np.flatnonzero(kinds(query, table.column(query.schema.roles.type), component.types))
+        rows = np.flatnonzero(kinds(table.column(query.schema.roles.type), component.types))
     read = {node.name for node in walk(wanted.condition) if isinstance(node, ex.Attribute)}
     calls = any(isinstance(n, ex.Call) and n.function in query.functions for n in walk(wanted.condition))
     index, back = rows, None
@@ -132,7 +132,9 @@ def _take(numbers: Any, indices: pa.Array, missing: int) -> Any:
         indices = indices.cast(pa.int64()).fill_null(len(numbers) - 1)
     if not len(numbers):
         return np.zeros(len(indices), numbers.dtype)
-    return numbers[indices.to_numpy()]
+    if len(numbers) == 1:
+        return np.full(len(indices), numbers[0])
+    return numbers.take(indices.to_numpy(), mode="clip")  # an index is never out of range; to check it costs more
 
 
 def _filled(array: pa.Array, value: object) -> Any:

@@ -13,7 +13,6 @@ from cepheid.engine.found import NONE, Found
 from cepheid.errors import EvaluationError
 from cepheid.kernel import store
 from cepheid.kernel.load import Function, store_functions
-from cepheid.kernel.plain import NIL
 
 Ints = Any
 Functions = Mapping[str, Function]
@@ -237,36 +236,32 @@ _GROUP = 4096
 
 
 def count_graph(graph: Graph) -> int:
-    """How many matches a graph has: in doubles while those are exact, else in Python's integers."""
-    n_word, n_next, n_alt, n_max = graph.nodes
+    """How many matches a graph has: exact, in numbers as wide as they have to be."""
+    _, n_next, n_alt, n_max = graph.nodes
+    m_root, _, m_low = graph.matches
     function = (store_functions() if graph.compiled else PLAIN)["count_matches"]
-    counts: Any = np.zeros(1) if graph.compiled else [0.0]
-    total = 0
-    floor = 0
-    for k in range(graph.count):
-        root, low = int(graph.matches[0][k]), int(graph.matches[2][k])
-        if root == NIL:
-            total += 1
-            continue
-        need = root - floor + 1
-        if len(counts) < need:
-            counts = np.zeros(2 * need) if graph.compiled else [0.0] * (2 * need)
-        found = function(root, low, floor, n_next, n_alt, n_max, n_word, counts)
-        total += int(found) if found < 2**53 else count_exactly(root, low, n_next, n_alt, n_max)
-    return total
+
+    def make(size: int, dtype: type) -> Any:
+        return np.zeros(size, dtype) if graph.compiled else [0] * size
+
+    marks, numbers = make(len(n_next), np.uint64), make(len(n_next), np.uint32)
+    width, rows, sums, done, counted = 1, 1024, 8, 0, 0
+    limbs, used, total = make(width * rows, np.uint64), make(rows + 1, np.uint32), make(sums, np.uint64)
+    while done < graph.count:
+        arrays = (marks, numbers, limbs, used, width, total)
+        reached = int(function(done, graph.count, n_next, n_alt, n_max, m_root, m_low, *arrays))
+        if reached < graph.count:
+            if used[0] == 2:  # the sum is full
+                counted += _number(total)
+                sums = max(sums, width + 4)
+                total = make(sums, np.uint64)
+            else:
+                width, rows = (2 * width, rows) if used[0] == 0 else (width, 4 * rows)
+                limbs, used = make(width * rows, np.uint64), make(rows + 1, np.uint32)
+            marks = make(len(n_next), np.uint64) if used[0] != 2 else marks
+        done = reached
+    return counted + _number(total)
 
 
-def count_exactly(root: int, low: int, n_next: Any, n_alt: Any, n_max: Any) -> int:
-    """The same in integers of any size, over the nodes that the root reaches."""
-    counts: dict[int, int] = {}
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        parts = [int(p) for p in (n_next[node], n_alt[node]) if p != NIL and n_max[p] >= low]
-        missing = [part for part in parts if part not in counts]
-        if missing:
-            stack += missing
-            continue
-        stack.pop()
-        counts[node] = sum(counts[part] for part in parts) + (1 if n_next[node] == NIL else 0)
-    return counts[root]
+def _number(limbs: Any) -> int:
+    return sum(int(limb) << (62 * k) for k, limb in enumerate(limbs))

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from cepheid.automaton.model import Automaton
+from cepheid.engine.blueprint import Blueprint
 from cepheid.engine.codec import decode, encode
 from cepheid.engine.columns import Strings, kinds, mask, nulls, values
 from cepheid.engine.encoded import PLAIN, Encoded, Functions, Graph, make_decoder
 from cepheid.engine.found import NONE, Found, Many, arranged, bindings, concatenate
 from cepheid.engine.lanes import LaneNumbers
 from cepheid.engine.overlap import Chosen
-from cepheid.engine.times import tick
 from cepheid.errors import CepheidError
 from cepheid.kernel.load import as_python, compiled, signature, store_functions
 from cepheid.kernel.plain import NIL
-from cepheid.kernel.source import ERROR, MATCHES, MERGED, NODES, POOLS, Source, generate
+from cepheid.kernel.source import ERROR, MATCHES, MERGED, NODES, POOLS, Source
 from cepheid.kernel.store import FREE
 from cepheid.pattern.tree import Output
 from cepheid.reference.evaluate import Compiler
@@ -36,19 +36,25 @@ class Generated:
 
     kind = "generated"
 
-    def __init__(self, automaton: Automaton, *, native: bool, events: int | None = None, merge: bool = True) -> None:
-        query = automaton.query
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        *,
+        native: bool,
+        events: int | None = None,
+        compile_after: int | None = None,
+    ) -> None:
+        assert blueprint.automaton is not None
+        query, automaton = blueprint.query, blueprint.automaton
+        self.blueprint = blueprint
         self.query = query
         self.automaton = automaton
         self.native = native
-        self.merging = merge
-        self.tick = tick(query.schema)
-        self.strings = Strings()
+        self.compile_after = compile_after  # so many events a session runs as plain Python
+        self.events = 0
+        self.strings = Strings(blueprint.strings.codes)
         self.lanes = LaneNumbers(lane_of(query), {name: type_.kind for name, type_ in query.schema.columns.items()})
-        self.window = None
-        if query.within is not None:
-            size = query.within.events
-            self.window = -(-query.within.nanoseconds // self.tick) if query.within.nanoseconds is not None else size
+        self.window = blueprint.window
         self.timed = query.within is not None and query.within.events is None
         self.nullable: frozenset[str] = frozenset()
         self.clock = 0  # the time of the last event
@@ -73,7 +79,7 @@ class Generated:
 
     def write(self) -> Source:
         """The source for the columns that have NULLs so far."""
-        return generate(self.automaton, self.nullable, self.strings.code, self.window, merge=self.merging)
+        return self.blueprint.source(self.nullable)
 
     def load_function(self) -> Any:
         if not self.native:
@@ -106,15 +112,19 @@ class Generated:
             old = self.state.get(name)
             have = 0 if old is None else len(old)
             if have < wanted:
-                self.state[name] = self.longer(old, wanted, parameter.dtype, parameter.initial)
+                # A node or a match is written before it is read.
+                blank = size in ("nodes", "matches") and (name != "n_max" or self.window is not None)
+                self.state[name] = self.longer(old, wanted, parameter.dtype, None if blank else parameter.initial)
                 if name.endswith("_next") and name != "n_next":
                     self.add_free(name.removesuffix("_next"), have, wanted)
 
-    def longer(self, old: Any, size: int, dtype: str, initial: int) -> Any:
+    def longer(self, old: Any, size: int, dtype: str, initial: int | None) -> Any:
         """An array with more room."""
         if not self.native:
-            return (old or []) + [initial] * (size - (len(old) if old else 0))
-        array = np.full(size, initial, np.dtype(dtype)) if initial else np.zeros(size, np.dtype(dtype))
+            return (old or []) + [initial or 0] * (size - (len(old) if old else 0))
+        array = np.empty(size, np.dtype(dtype))
+        if initial is not None:
+            array.fill(initial)
         if old is not None:
             array[: len(old)] = old
         return array
@@ -132,6 +142,9 @@ class Generated:
 
     def feed(self, table: pa.Table, times: Any, base: int) -> None:
         """The next events in the order of S1; `base` is the position of the first."""
+        self.events += table.num_rows
+        if not self.native and self.compile_after is not None and self.events > self.compile_after:
+            self.go_native()
         empty = {name for name in self.source.columns if table.column(name).null_count} - self.nullable
         if empty:
             self.nullable |= empty
@@ -166,7 +179,7 @@ class Generated:
             found[f"m{k}"] = mask(self.query, table, one, errors)
         if "kinds" in wanted:
             assert self.query.schema.roles.type is not None
-            found["kinds"] = kinds(self.query, table.column(self.query.schema.roles.type), self.source.types)
+            found["kinds"] = kinds(table.column(self.query.schema.roles.type), self.source.types)
         if not self.native:
             return {name: array.tolist() for name, array in found.items()}
         return {name: np.ascontiguousarray(array) for name, array in found.items()}
@@ -189,6 +202,15 @@ class Generated:
             if stuck or 2 * int(meta[POOLS + 2 * number + 1]) > self.room[pool.name]:
                 self.room[pool.name] *= 2
         self.fit()
+
+    def go_native(self) -> None:
+        """From plain Python to compiled code, in the middle of a stream: the state is the same."""
+        self.native = True
+        self.decoder = replace(self.decoder, compiled=True)
+        for parameter in self.source.parameters:
+            if parameter.size != "events":
+                self.state[parameter.name] = np.array(self.state[parameter.name], np.dtype(parameter.dtype))
+        self.function = self.load_function()
 
     # Matches.
 

@@ -42,8 +42,15 @@ class LaneNumbers:
             else:
                 mixed, codes = np.unique(codes * len(values) + own, return_inverse=True)
                 keys = [(*keys[code // len(values)], values[code % len(values)]) for code in mixed.tolist()]
-        found = np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys], np.uint32)
-        lanes = found[codes] if len(found) else np.zeros(0, np.uint32)
+        if self.numbers:
+            found = np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys], np.uint32)
+        else:
+            self.numbers = {key: lane for lane, key in enumerate(dict.fromkeys(keys))}
+            found = np.array([self.numbers[key] for key in keys], np.uint32)
+        if len(found) and (found == np.arange(len(found))).all():  # codes and lanes are the same: all keys are new
+            lanes = codes.astype(np.uint32)
+        else:
+            lanes = found[codes] if len(found) else np.zeros(0, np.uint32)
         for name in self.agreed:
             column = table.column(name)
             if column.null_count:

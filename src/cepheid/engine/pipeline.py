@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
+from cepheid.engine.blueprint import Blueprint
 from cepheid.engine.found import NONE
 from cepheid.engine.matches import Matches
 from cepheid.engine.stage import Machine, Stage
 from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.bind import Bound, bind
 from cepheid.pattern.schema import END, START, Roles, Schema, make_schema
+
+_KEPT = 16  # blueprints: a query is seldom run on events of many schemas
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,8 @@ class Plan:
     queries: Sequence[Analysed]
     sources: Sequence[str | None]
     functions: Mapping[str, Callable[..., object]]
-    machine: Callable[[Bound, str | None], Machine]  # of a kind, or of the kind that suits best
+    machine: Callable[[Blueprint, str | None], Machine]  # of a kind, or of the kind that suits best
+    made: dict[Any, Blueprint]  # what was made for earlier runs
 
 
 class Pipeline:
@@ -42,8 +47,15 @@ class Pipeline:
 
     def stage(self, query: Analysed, schema: Schema, kind: str | None = None) -> Stage:
         """A query over a schema, ready to run."""
-        bound = bind(query, schema, self.plan.functions)
-        return Stage(bound, self.plan.machine(bound, kind))
+        made, key = self.plan.made, (self.plan.queries.index(query), schema.arrow.serialize().to_pybytes())
+        if key not in made:
+            if len(made) > _KEPT:
+                made.clear()
+            made[key] = Blueprint(bind(query, schema, self.plan.functions))
+        blueprint = made[key]
+        return Stage(
+            blueprint.query, self.plan.machine(blueprint, kind), lambda: self.plan.machine(blueprint, "interpreted")
+        )
 
     def push(self, table: pa.Table) -> None:
         """Events for the queries that read the stream itself."""

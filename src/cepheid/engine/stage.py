@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from cepheid.engine.arrivals import Arrivals
+from cepheid.engine.columns import Unfit
 from cepheid.engine.found import NONE, Found, Many
 from cepheid.engine.matches import Matches
 from cepheid.engine.times import ticks
+from cepheid.errors import InputError
 from cepheid.pattern.bind import Bound
 
 
@@ -58,10 +61,11 @@ class Machine(Protocol):
 class Stage:
     """One query of a program."""
 
-    def __init__(self, query: Bound, machine: Machine) -> None:
+    def __init__(self, query: Bound, machine: Machine, general: Callable[[], Machine]) -> None:
         self.query = query
         self.schema = query.schema
         self.machine = machine
+        self.general = general  # a machine that computes with whatever values there are
         self.arrivals = Arrivals(query.schema)
         self.kept = query.schema.arrow.empty_table()
         self.base = 0  # the position of the first row that is kept
@@ -72,7 +76,14 @@ class Stage:
         """Run what is certain to be in order, and give the matches that are certain to stand."""
         table, times = self.arrivals.release(now)
         if table.num_rows:
-            self.machine.feed(table, times, self.events)
+            try:
+                self.machine.feed(table, times, self.events)
+            except Unfit as reason:
+                if self.events:
+                    remedy = "open the session with engine='interpreted', which computes with integers of any size"
+                    raise InputError("CEP410", str(reason), remedy) from None
+                self.machine = self.general()
+                self.machine.feed(table, times, self.events)
             self.events += table.num_rows
             self.kept = pa.concat_tables([self.kept, table]) if self.kept.num_rows else table
             if self.kept.column(0).num_chunks > _MANY_CHUNKS:

@@ -29,7 +29,8 @@ def ticks(schema: Schema, table: pa.Table, name: str | None = None) -> Any:
         row = column.is_null().index(True).as_py()
         remedy = "give every event a time, or drop the rows without one"
         raise InputError("CEP402", f"the time '{schema.roles.time}' of row {row} is NULL", remedy)
-    return np.concatenate([_numbers(chunk) for chunk in column.chunks] or [np.zeros(0, np.int64)])
+    parts = [_numbers(chunk) for chunk in column.chunks]
+    return parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, np.int64)])
 
 
 def _numbers(chunk: pa.Array) -> Any:

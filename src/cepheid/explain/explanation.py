@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from cepheid.explain.nondeterminism import bound, splits
+from cepheid.explain.execution import explain_execution
+from cepheid.explain.nondeterminism import bound as bound_of
+from cepheid.explain.nondeterminism import splits
 from cepheid.language import print_expression, print_query, print_window
 from cepheid.pattern.analysis import Analysed
+from cepheid.pattern.bind import Bound
 from cepheid.pattern.components import Component
 from cepheid.pattern.placement import When, place
 from cepheid.pattern.schema import END, START
@@ -26,9 +29,10 @@ class Sitting:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What `Query.explain()` gives; it prints as text."""
+    """What `Query.explain()` gives; it prints as text. `sources`: what was generated for each query."""
 
     text: str
+    sources: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -37,14 +41,20 @@ class Explanation:
         return self.text
 
 
-def explain_program(queries: Sequence[Analysed], sources: Sequence[str | None]) -> Explanation:
-    """Explain each query of a program."""
+def explain_program(
+    queries: Sequence[Analysed], sources: Sequence[str | None], bound: Sequence[Bound] | None = None
+) -> Explanation:
+    """Explain each query of a program; how it runs is known once it is bound to a schema."""
     parts = []
-    for number, (query, source) in enumerate(zip(queries, sources, strict=True), start=1):
-        title = f"Query {number} of {len(queries)}" if len(queries) > 1 else "Query"
+    executions = [explain_execution(query) for query in bound or ()]
+    for number, (query, source) in enumerate(zip(queries, sources, strict=True)):
+        title = f"Query {number + 1} of {len(queries)}" if len(queries) > 1 else "Query"
         reads = f", reads {source}" if source is not None else ""
-        parts.append("\n".join(_lines(query, title + reads)))
-    return Explanation("\n\n".join(parts))
+        lines = list(_lines(query, title + reads))
+        if executions:
+            lines += ["Execution", *(f"  {line}" for line in executions[number].lines)]
+        parts.append("\n".join(lines))
+    return Explanation("\n\n".join(parts), tuple(execution.source for execution in executions))
 
 
 def _lines(query: Analysed, title: str) -> Iterator[str]:
@@ -56,7 +66,7 @@ def _lines(query: Analysed, title: str) -> Iterator[str]:
     yield from _table([(s.where, s.predicate) for s in sittings(query)]) or ["  none"]
     yield "Nondeterminism"
     yield from _table([(s.state, s.kind, f"{s.bound} in W") for s in splits(query)]) or ["  none"]
-    yield f"  runs in a window of W events: {bound(query)}"
+    yield f"  runs in a window of W events: {bound_of(query)}"
     yield "Output"
     columns = [r.name for r in query.query.returns] or [c.variable for c in query.positive]
     yield f"  {', '.join([START, END, *columns])}"

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from cepheid.cache import cache_directory
 from cepheid.kernel import plain, store
 
 Function = Callable[..., Any]
@@ -71,7 +72,13 @@ def store_functions() -> Mapping[str, Function]:
     out = ["int64[w]", "int64[w]", "uint32[w]", "int64[w]", "int64[w]", "int64[w]"]
     wanted = {
         "enumerate_matches": ("int64", ["int64", "int64", *nodes, "uint32[w]", "int64[w]", "int64[w]", *out]),
-        "count_matches": ("float64", ["int64"] * 3 + ["uint32[w]", "uint32[w]", "int64[w]", "int64[w]", "float64[w]"]),
+        "count_matches": (
+            "int64",
+            [
+                *("int64", "int64", "uint32[w]", "uint32[w]", "int64[w]", "uint32[w]", "int64[w]"),
+                *("uint64[w]", "uint32[w]", "uint64[w]", "uint32[w]", "int64", "uint64[w]"),
+            ],
+        ),
         "mark_nodes": ("int64", ["int64", "uint32[w]", "uint32[w]", "int64[w]", "int64[w]", "uint32[w]"]),
         "move_nodes": ("void", ["int64", *nodes, "uint32[w]"]),
         "renumber": ("void", ["uint32[w]", "uint32[w]"]),
@@ -91,7 +98,7 @@ def _load(text: str) -> ModuleType:
     name = f"cepheid_kernel_{key}"
     if name in sys.modules:
         return sys.modules[name]
-    path = _cache_directory() / f"{name}.py"
+    path = cache_directory() / f"{name}.py"
     if not path.exists():
         handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         with os.fdopen(handle, "w") as file:
@@ -108,24 +115,3 @@ def _load(text: str) -> ModuleType:
         del sys.modules[name]
         raise
     return module
-
-
-def _cache_directory() -> Path:
-    """`CEPHEID_CACHE`, the user's cache, or a temporary directory where neither can be written."""
-    given = os.environ.get("CEPHEID_CACHE")
-    home = os.environ.get("XDG_CACHE_HOME")
-    choices = [Path(given)] if given else [Path(home) if home else Path.home() / ".cache"]
-    for choice in choices:
-        path = choice if given else choice / "cepheid"
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=path):
-                return path
-        except OSError:
-            continue
-    return _temporary()
-
-
-@cache
-def _temporary() -> Path:
-    return Path(tempfile.mkdtemp(prefix="cepheid-"))

@@ -95,7 +95,7 @@ class Layout:
                 f"{new} = {old['']} + delta / {new}_n",
                 f"{new}_s = {old['_s']} + delta * ({real(x)} - {new})",
             ]
-        count = [f"{new}_n = {old['_n']} + 1"] if self.nullable else []
+        count = [f"{new}_n = ONE"] if self.nullable else []  # only whether there is a value: so more runs are alike
         begins = f"{old['_n']} == 0" if self.nullable else ""
         if first or function == "last":
             return [f"{new} = {x.text}", *count]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cepheid.automaton.liveness import pending
-from cepheid.automaton.model import Arc, Automaton, Exit, Holds, Kill, NotNative, Register, Test, Update
+from cepheid.automaton.model import Arc, Automaton, Exit, Holds, NotNative, Register, Test, Update
 from cepheid.kernel.expressions import Code, Emitter, all_of, any_of, kind_of
 from cepheid.kernel.registers import DTYPES, Get, Layout, layout
 from cepheid.pattern import expressions as ex
@@ -232,7 +232,8 @@ class _Writer:
             yield Parameter(f"{pool.name}_node", "uint32", pool.name, NIL)
             yield Parameter(f"{pool.name}_lane", "uint32", pool.name)
             for suffix, dtype in pool.fields:
-                yield Parameter(f"{pool.name}{suffix}", dtype, pool.name)
+                # A count that is kept since NULLs have come: what the runs of before have is of values.
+                yield Parameter(f"{pool.name}{suffix}", dtype, pool.name, int(suffix.endswith("_n")))
         yield Parameter("n_word", "int64", "nodes")
         yield Parameter("n_next", "uint32", "nodes")
         yield Parameter("n_alt", "uint32", "nodes")
@@ -254,9 +255,12 @@ class _Writer:
         self.depth += 1
         before = len(self.lines)
         yield
-        if len(self.lines) == before:
-            self.put("pass")
         self.depth -= 1
+        if len(self.lines) == before:
+            if head == "else:":
+                self.lines.pop()
+            else:
+                self.lines.append("    " * (self.depth + 1) + "pass")
 
     def scan(self) -> list[str]:
         pools = list(self.pools())
@@ -323,6 +327,7 @@ class _Writer:
                 self.walk_list(q)
         for arc in self.a.arcs:
             if arc.source is None:
+                self.put(f"# {arc.variable} begins.")
                 with self.when(self.fence(arc.types, arc.fence, None)):
                     self.enter(arc, None, None)
         for q in states:
@@ -383,6 +388,7 @@ class _Writer:
 
     def decide_slot(self, q: int) -> None:
         """Which arcs hold for the run of a slot, and whether it goes on waiting: before anything is joined to it."""
+        self.put(self.comment(q))
         get = self.getter(f"h{q}", "p")
         alive = all_of([f"y{q} != NIL", *([f"n_max[y{q}] >= low"] if self.window is not None else [])])
         deciding = []
@@ -395,11 +401,9 @@ class _Writer:
         if self.a.states[q].strategy is Strategy.NEXT and deciding:
             with self.block(f"if {any_of(deciding)}:"):
                 self.put(f"a{q} = NIL")
-        for kill in self.a.kills:
-            if kill.source == q:
-                with self.block(f"if {all_of([self.fence(kill.types, kill.fence, get), f'a{q} != NIL'])}:"):
-                    self.relegate(kill, f"a{q}", get)
-                    self.put(f"a{q} = NIL")
+        if any(kill.source == q for kill in self.a.kills):
+            with self.block(f"if a{q} != NIL:"):
+                self.lose_ways(q, f"a{q}", get, f"a{q} = NIL")
 
     def leave_slot(self, q: int) -> None:
         """The arcs that hold."""
@@ -407,11 +411,19 @@ class _Writer:
             with self.block(f"if f{q}_{k}:"):
                 self.enter(arc, f"y{q}", self.getter(f"h{q}", "p"))
 
+    def comment(self, q: int) -> str:
+        """What a state waits for, in the words of the query."""
+        state, places = self.a.states[q], self.query.layout.places
+        after = places[self.a.configs[state.config].place].variable
+        others = " or ".join(dict.fromkeys(places[m.target].variable for m in state.others if m.target is not None))
+        takes = f"one more {after}" if state.take is not None else ""
+        return f"# After {after}: {' or '.join(text for text in (takes, others) if text)}."
+
     def walk_list(self, q: int) -> None:
         """The runs of a list, one after the other."""
         name, strategy = f"l{q}", self.a.states[q].strategy
+        self.put(self.comment(q))
         arcs = [arc for arc in self.a.arcs if arc.source == q]
-        kills = [kill for kill in self.a.kills if kill.source == q]
         get = self.getter(name, "r")
         self.put(f"r = {name}_head[p]", "last = NIL")
         with self.block("while r != NIL:"):
@@ -425,10 +437,9 @@ class _Writer:
                         if strategy is Strategy.NEXT and arc.decides:
                             self.put("stays = False")
                         self.enter(arc, "y", get)
-                for kill in kills:
-                    with self.block(f"if {all_of(['stays', self.fence(kill.types, kill.fence, get)])}:"):
-                        self.put("stays = False")
-                        self.relegate(kill, "y", get)
+                if any(kill.source == q for kill in self.a.kills):
+                    with self.block("if stays:"):
+                        self.lose_ways(q, "y", get, "stays = False")
             self.unlink(name, "not stays")
             self.put("r = following")
 
@@ -440,6 +451,7 @@ class _Writer:
             with self.block("else:"):
                 self.put(f"{name}_next[last] = following")
             self.put(
+                f"{name}_node[r] = NIL",
                 f"{name}_next[r] = {name}_free",
                 f"{name}_free = r",
                 f"{name}_used -= U8(1)",
@@ -539,14 +551,31 @@ class _Writer:
             self.put(*([f"n_max[nn] = n_max[{node}]"] if self.window is not None else []))
             self.put(f"{joined} = U4(nn)", "nn += U8(1)")
 
-    def relegate(self, kill: Kill, node: str, get: Get) -> None:
-        """A run that lost one of its ways goes to the state that has the others."""
-        if kill.target is None:
-            return
-        if self.slot[kill.target]:
-            self.join(f"a{kill.target}", node)
-        else:
-            self.add(f"l{kill.target}", f"s{kill.target}", self.a.live[kill.target], node, get)
+    def lose_ways(self, q: int, node: str, get: Get, ended: str) -> None:
+        """A run whose ways an absent event closes, one or several, goes to the state that has the others."""
+
+        def settle(at: int | None, known: Mapping[str, bool]) -> None:
+            for kill in (kill for kill in self.a.kills if kill.source == at):
+                condition = self.fence(kill.types, kill.fence, get)
+                if known.get(condition) is False:
+                    continue
+                if known.get(condition):
+                    settle(kill.target, known)
+                    return
+                with self.block(f"if {condition}:"):
+                    settle(kill.target, {**known, condition: True})
+                with self.block("else:"):
+                    settle(at, {**known, condition: False})
+                return
+            if at == q:
+                return
+            if at is not None and self.slot[at]:
+                self.join(f"a{at}", node)
+            elif at is not None:
+                self.add(f"l{at}", f"s{at}", self.a.live[at], node, get)
+            self.put(ended)
+
+        settle(q, {"True": True, "False": False})
 
     def add(self, name: str, chain: str, registers: frozenset[Register], node: str, get: Get) -> None:
         """A new run of a list, kept aside until the event is over."""
@@ -629,7 +658,11 @@ class _Writer:
             self.put(f"{name}_head[p] = NIL")
             with self.block("while r != NIL:"):
                 self.put(
-                    f"following = {name}_next[r]", f"{name}_next[r] = {name}_free", f"{name}_free = r", "r = following"
+                    f"following = {name}_next[r]",
+                    f"{name}_node[r] = NIL",
+                    f"{name}_next[r] = {name}_free",
+                    f"{name}_free = r",
+                    "r = following",
                 )
 
     def getter(self, name: str, at: str) -> Get:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cepheid.kernel.plain import NIL, U4, U8
+from cepheid.kernel.plain import HALF, LIMB, NIL, U4, U8
 
 Array = Any
 
@@ -112,26 +112,117 @@ def enumerate_matches(
 
 
 def count_matches(
-    root: int, low: int, floor: int, n_next: Array, n_alt: Array, n_max: Array, n_word: Array, counts: Array
-) -> float:
-    """How many matches a node stands for, as a double: exact up to 2**53. `floor` is the least node in the window."""
-    node = U8(floor)
-    end = U8(root)
-    base = U8(floor)
-    while node <= end:
-        total = 0.0
-        if n_max[node] >= low:
-            following = n_next[node]
-            if following == NIL:
-                total = 1.0
-            elif U8(following) >= base:
-                total = counts[U8(following) - base]
+    first: int,
+    last: int,
+    n_next: Array,
+    n_alt: Array,
+    n_max: Array,
+    m_root: Array,
+    m_low: Array,
+    marks: Array,
+    rows: Array,
+    limbs: Array,
+    used: Array,
+    width: int,
+    total: Array,
+) -> int:
+    """Add the numbers of matches of `first` to `last`, each of at most `width` limbs, to `total`; how far it came.
+
+    A node's number is the sum of those of its parts. It stops before what needs more limbs (then `used[0]` is 0), more
+    rows (1), or when the total is full (2). A number is in limbs of 62 bits, the least first; a node that is needed has
+    a row. Nodes are visited from the root down to mark them, then up again to add.
+    """
+    k = U8(first)
+    wide = U8(width)
+    capacity = U8(len(used)) - U8(1)
+    used[0] = 0
+    while k < U8(last):
+        root, low = m_root[k], m_low[k]
+        stamp = k + U8(1)
+        if root == NIL:
+            if total[0] > HALF:
+                used[0] = 2
+                return k
+            total[0] += U8(1)
+            k += U8(1)
+            continue
+        if n_max[root] < low:
+            k += U8(1)
+            continue
+        marks[root] = stamp
+        open_ = U8(1)
+        node = U8(root) + U8(1)
+        while open_ > U8(0):
+            node -= U8(1)
+            if marks[node] != stamp:
+                continue
+            open_ -= U8(1)
+            one = n_next[node]
+            if one != NIL and marks[one] != stamp and n_max[one] >= low:
+                marks[one] = stamp
+                open_ += U8(1)
             other = n_alt[node]
-            if other != NIL and U8(other) >= base:
-                total += counts[U8(other) - base]
-        counts[node - base] = total
-        node += U8(1)
-    return float(counts[end - base])
+            if other != NIL and marks[other] != stamp and n_max[other] >= low:
+                marks[other] = stamp
+                open_ += U8(1)
+        row = U8(0)
+        full = False
+        while node <= U8(root):
+            if marks[node] == stamp:
+                if row == capacity:
+                    used[0] = 1
+                    return k
+                rows[node] = row
+                at = row * wide
+                one = n_next[node]
+                other = n_alt[node]
+                left = U8(used[U8(rows[one]) + U8(1)]) if one != NIL and marks[one] == stamp else U8(0)
+                right = U8(used[U8(rows[other]) + U8(1)]) if other != NIL and marks[other] == stamp else U8(0)
+                x = U8(rows[one]) * wide if left > U8(0) else U8(0)
+                y = U8(rows[other]) * wide if right > U8(0) else U8(0)
+                carry = U8(1) if one == NIL else U8(0)
+                length = left if left > right else right
+                shared = left if left < right else right
+                j = U8(0)
+                while j < shared:
+                    carry += limbs[x + j] + limbs[y + j]
+                    limbs[at + j] = carry & LIMB
+                    carry = carry >> U8(62)
+                    j += U8(1)
+                rest = x if left > right else y
+                while j < length:
+                    carry += limbs[rest + j]
+                    limbs[at + j] = carry & LIMB
+                    carry = carry >> U8(62)
+                    j += U8(1)
+                if carry > U8(0):
+                    if j == wide:
+                        full = True
+                        break
+                    limbs[at + j] = carry
+                    j += U8(1)
+                used[row + U8(1)] = j
+                row += U8(1)
+            node += U8(1)
+        if full:
+            used[0] = 0
+            return k
+        at = (row - U8(1)) * wide
+        length = U8(used[row])
+        if U8(len(total)) < length + U8(2) or total[U8(len(total)) - U8(1)] > U8(0):
+            used[0] = 2
+            return k
+        carry = U8(0)
+        j = U8(0)
+        while j < length or carry > U8(0):
+            carry += total[j]
+            if j < length:
+                carry += limbs[at + j]
+            total[j] = carry & LIMB
+            carry = carry >> U8(62)
+            j += U8(1)
+        k += U8(1)
+    return k
 
 
 def mark_nodes(nodes: int, n_next: Array, n_alt: Array, n_max: Array, limits: Array, number: Array) -> int:

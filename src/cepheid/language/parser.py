@@ -10,6 +10,7 @@ from typing import Any
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken, VisitError
 
+from cepheid.cache import cache_directory
 from cepheid.errors import CepheidError, ParseError, Span, did_you_mean, nearest
 from cepheid.language.builder import QueryBuilder
 from cepheid.pattern.tree import Program, Strategy
@@ -57,7 +58,9 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`|/\
 @cache
 def _grammar() -> Lark:
     text = files("cepheid.language").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(text, start="program", parser="lalr", propagate_positions=True, maybe_placeholders=True)
+    # The tables take longer to make than all of a small query; Lark checks that the file is of this grammar.
+    tables = str(cache_directory() / "grammar.lark.tables")
+    return Lark(text, start="program", parser="lalr", propagate_positions=True, maybe_placeholders=True, cache=tables)
 
 
 def parse(text: str) -> Program:

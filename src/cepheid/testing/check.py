@@ -10,14 +10,14 @@ from cepheid.testing.cases import Case, read_cases
 from cepheid.testing.complete import complete_cases
 from cepheid.testing.headers import Functions
 from cepheid.testing.outcomes import Outcome
-from cepheid.testing.paths import PATHS, Path
+from cepheid.testing.paths import QUICK, Path
 
 
 def check_cases(
     path: str | pathlib.Path,
     *,
     functions: Functions | None = None,
-    paths: Iterable[Path] = PATHS,
+    paths: Iterable[Path] = QUICK,
     complete: bool = False,
 ) -> int:
     """Check a case file, or the `.case` files of a folder, and say how many cases there are.

@@ -96,3 +96,5 @@ PATHS = (
     Path("restart_every_batch", partial(run_session, feed=restart_every_batch)),
     Path("shuffled_within_watermark", partial(run_session, feed=shuffled_within_watermark)),
 )
+QUICK = tuple(path for path in PATHS if path.name != "compiled")
+"""All but the one that takes seconds for each query."""

@@ -40,7 +40,10 @@ def test_a_case_that_holds_on_every_path(path: Path) -> None:
 
 
 def test_the_paths_that_there_are() -> None:
-    assert [path.name for path in PATHS] == ["reference", "shuffled", "arrow_dictionary"]
+    of_reference = ["reference", "shuffled", "arrow_dictionary"]
+    of_sessions = ["batch_of_1", "restart_every_batch", "shuffled_within_watermark"]
+    names = [*of_reference, "engine", "plain", "compiled", "interpreted", *of_sessions]
+    assert [path.name for path in PATHS] == names
 
 
 def test_a_difference_is_shown_line_by_line() -> None:
@@ -182,7 +185,7 @@ def test_shuffled_gives_the_events_in_another_order(monkeypatch: pytest.MonkeyPa
         return [{"match_start": event["ts"], "match_end": event["ts"], "a": event}]
 
     monkeypatch.setattr("cepheid.testing.paths._reference", first_that_comes)
-    reference, shuffled, _ = PATHS
+    reference, shuffled, *_ = PATHS
     assert reference.run(pair()).lines == ("a=1",)
     assert shuffled.run(pair()).lines == ("a=2",)
 

@@ -1,0 +1,43 @@
+"""What is made of a query once, for all of its runs on events of one schema."""
+
+from __future__ import annotations
+
+from cepheid.automaton.build import build
+from cepheid.automaton.model import Automaton, NotNative
+from cepheid.engine.columns import Strings
+from cepheid.engine.times import tick
+from cepheid.kernel.source import Source, generate
+from cepheid.pattern.bind import Bound
+
+
+class Blueprint:
+    """A bound query, its automaton, and the sources that were generated for it."""
+
+    def __init__(self, query: Bound, *, merge: bool = True) -> None:
+        self.query = query
+        self.merge = merge
+        self.automaton: Automaton | None = None
+        self.reason = ""  # why there is no kernel
+        self.strings = Strings()  # the constants of the query
+        self.sources: dict[frozenset[str], Source] = {}
+        try:
+            self.automaton = build(query)
+            self.source(frozenset())
+        except NotNative as reason:
+            self.automaton, self.reason = None, str(reason)
+
+    @property
+    def window(self) -> int | None:
+        """The window in ticks, or in events."""
+        within = self.query.within
+        if within is None or within.nanoseconds is None:
+            return None if within is None else within.events
+        return -(-within.nanoseconds // tick(self.query.schema))
+
+    def source(self, nullable: frozenset[str]) -> Source:
+        """The source where some columns have NULLs."""
+        assert self.automaton is not None
+        if nullable not in self.sources:
+            made = generate(self.automaton, nullable, self.strings.code, self.window, merge=self.merge)
+            self.sources[nullable] = made
+        return self.sources[nullable]

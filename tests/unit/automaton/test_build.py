@@ -1,0 +1,89 @@
+"""What an automaton settles, what its states have to carry, and what has no automaton."""
+
+import pyarrow as pa
+import pytest
+
+from cepheid import Query
+from cepheid.automaton.build import build
+from cepheid.automaton.model import Automaton, NotNative
+from cepheid.pattern.bind import bind
+from cepheid.pattern.schema import make_schema
+
+SCHEMA = pa.schema(
+    [("ts", pa.int64()), ("type", pa.string()), ("k", pa.int64()), ("x", pa.int64()), ("s", pa.string())]
+)
+
+
+@pytest.fixture(autouse=True)
+def quiet(recwarn: pytest.WarningsRecorder) -> None:
+    """Some of these match every subset of the events, of which the query warns."""
+
+
+def automaton(text: str, **options: object) -> Automaton:
+    query = Query(text, **options)  # type: ignore[arg-type]
+    return build(bind(query._analysed[0], make_schema(SCHEMA, query._roles), query._functions))
+
+
+def held(text: str) -> list[set[str]]:
+    return [{register.name for register in live} for live in automaton(text).live]
+
+
+def test_a_state_holds_what_later_tests_read() -> None:
+    assert held("PATTERN SEQ(A a, B b, C c) WHERE a.x = b.x AND b.k < c.k") == [{"a_last_x"}, {"b_last_k"}]
+
+
+def test_a_state_holds_nothing_where_no_later_test_reads() -> None:
+    assert held("PATTERN SEQ(A a, B+ b[], C c) WHERE [k] AND a.x = 1 AND c.x = 2 WITHIN 9") == [set(), set()]
+
+
+def test_running_aggregates_are_held() -> None:
+    text = "PATTERN SEQ(A+ a[], B b) WHERE [k] AND a[i].x > avg(a[..i-1].x) AND b.x > a.LEN WITHIN 9"
+    assert held(text) == [{"a_avg", "a_length"}]
+
+
+def test_rounds_are_counted_by_states() -> None:
+    made = automaton("PATTERN SEQ(A{2,3} a[], B b)")
+    assert [config.counts for config in made.configs] == [(1,), (2,), (3,), (2,), (3,)]
+
+
+def test_an_absent_event_closes_a_way_and_leaves_the_others() -> None:
+    made = automaton("PATTERN SEQ(A+ a[], !(C c), B b) WITHIN 9")
+    [kill] = made.kills
+    assert kill.target is not None
+    assert made.states[kill.source].others
+    assert not made.states[kill.target].others
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ambiguous"),
+    [
+        ("SEQ(A a, B+ b[], C c)", False),
+        ("OR(A a, SEQ(A b, B c))", False),
+        ("SEQ(A? a, B b)", False),
+        ("SEQ(A* a[], B b)", False),
+        ("AND(A? a, B b)", True),
+        ("AND(A a, B b)", False),
+    ],
+)
+def test_where_two_ways_give_one_match(pattern: str, ambiguous: bool) -> None:
+    assert automaton(f"PATTERN {pattern} WITHIN 9").ambiguous is ambiguous
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("PATTERN SEQ(A a, B b) TIES SIMULTANEOUS", "SIMULTANEOUS"),
+        ("PATTERN SEQ(A a, !(C c), B b) WHERE c.x = b.x", "a later one"),
+        ("PATTERN SEQ(!(C c), A a) WHERE c.x = a.x WITHIN 9", "at the start"),
+        ("PATTERN SEQ(A{200} a[], B b)", "more than 128 states"),
+        ("PATTERN SEQ(A+ a[], B b) WHERE strict_contiguity(a), skip_till_any_match(b) { a[].x = 1 }", "strategies"),
+    ],
+)
+def test_what_has_no_automaton_says_why(text: str, reason: str) -> None:
+    with pytest.raises(NotNative, match=reason):
+        automaton(text)
+
+
+def test_missing_attributes_have_no_automaton() -> None:
+    with pytest.raises(NotNative, match="missing"):
+        automaton("PATTERN SEQ(A a, ANY(A, B) b) WHERE a.x = b.x", types={"A": ["x", "k"], "B": ["k"]})
