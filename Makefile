@@ -8,7 +8,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-long lint format lock clean help java
+.PHONY: demo test test-long bench lint format lock clean help java
 
 demo: $(STAMP) java ## Set up, then find the shoplifters in a day of a store's readings
 	$(BIN)/cepheid match src/cepheid/demo/shoplifting.sase src/cepheid/demo/readings.csv --format table
@@ -18,6 +18,9 @@ test: $(STAMP) java lint ## Set up, then lint, check types and import contracts,
 
 test-long: $(STAMP) java lint ## As test, with thousands of examples a property; about an hour
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow"
+
+bench: $(STAMP) ## Time the engine against hand-written C++ and the papers; needs g++, takes some minutes
+	$(BIN)/python -m bench $(BENCH)
 
 lint: $(STAMP) ## Lint, check formatting, types and import contracts
 	$(BIN)/ruff check

@@ -1,0 +1,60 @@
+"""Run the bench: a table, and the same as JSON.
+
+python -m bench                 all rows but the long one
+python -m bench w1 k --quick    some rows, on a tenth of the events
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import report
+from bench.harness import Figure, Options
+from bench.rows import LONG, ROWS
+
+_HERE = Path(__file__).parent
+
+
+def main() -> None:
+    """Run the rows that are asked for."""
+    known = "\n".join(f"  {name:8} {(run.__doc__ or '').splitlines()[0]}" for name, run in ROWS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description=f"{__doc__}\nrows:\n{known}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("rows", nargs="*", metavar="ROW", help="which rows; all but the long ones if none is named")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the events, three rounds")
+    parser.add_argument("--rounds", type=int, default=9, help="how often each contestant runs; the best counts")
+    parser.add_argument("--json", type=Path, default=_HERE / "results.json", help="where the figures go")
+    parser.add_argument("--markdown", type=Path, help="where the figures go as a page")
+    parser.add_argument("--plots", type=Path, help="a directory for the plots; needs matplotlib")
+    args = parser.parse_args()
+    for name in args.rows:
+        if name not in ROWS:
+            parser.error(f"no row {name!r}; there are {', '.join(ROWS)}")
+
+    options = Options(quick=args.quick, rounds=args.rounds, plots=args.plots)
+    console = Console()
+    if not console.is_terminal:
+        console.width = 140
+    figures: list[Figure] = []
+    for name in args.rows or [name for name in ROWS if name not in LONG]:
+        begin = time.perf_counter()
+        with console.status(name):
+            figures += ROWS[name](options)
+        console.log(f"{name}: {time.perf_counter() - begin:.0f} s")
+    report.show(figures, console)
+    report.write(figures, args.json)
+    if args.markdown:
+        report.write_markdown(figures, args.markdown, " ".join(["python -m bench", *sys.argv[1:]]))
+    console.print(f"written to {args.json}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Clocks, and figures that say what they are compared with."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+pa.set_cpu_count(1)
+
+
+class Target(NamedTuple):
+    """What a figure must reach: its ratio, or where it has none its value."""
+
+    relation: str  # "≥" or "<"
+    bound: float
+
+    def met(self, number: float) -> bool:
+        """Whether it does."""
+        return number >= self.bound if self.relation == "≥" else number < self.bound
+
+    def __str__(self) -> str:
+        return f"{self.relation} {self.bound:g}"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table."""
+
+    row: str
+    case: str
+    clock: str
+    value: float
+    unit: str
+    rival: str = ""
+    other: float | None = None  # the rival's value, in the same unit and run
+    ratio: float | None = None  # more is better for us
+    target: Target | None = None
+    note: str = ""
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target is met, if there is one."""
+        return None if self.target is None else self.target.met(self.value if self.ratio is None else self.ratio)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a row is run."""
+
+    quick: bool = False  # a tenth of the events, few rounds: to see that it works
+    rounds: int = 9
+    plots: Path | None = None  # where they go
+
+    @property
+    def scale(self) -> float:
+        """Of the streams."""
+        return 0.1 if self.quick else 1.0
+
+    @property
+    def times(self) -> int:
+        """How often everything is run; the best counts."""
+        return 3 if self.quick else self.rounds
+
+
+def race(runners: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Seconds of each runner's best round. They take turns, so that a noisy moment of the machine hits all alike."""
+    best = dict.fromkeys(runners, float("inf"))
+    for run in runners.values():  # compiles, fills caches, touches memory
+        run()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for name, run in runners.items():
+                begin = time.perf_counter()
+                result = run()
+                elapsed = time.perf_counter() - begin
+                del result  # freeing it is not in the clock
+                best[name] = min(best[name], elapsed)
+    finally:
+        gc.enable()
+    return best
+
+
+def throughput(events: int, seconds: float) -> float:
+    """Million events a second."""
+    return events / seconds / 1e6

@@ -1,0 +1,124 @@
+"""The C++ loops as Python sees them: from dense keys and coded types to the positions of the matches.
+
+Making the keys and codes is not a loop's work, so it is done when the loop is made; calling it makes fresh state, takes
+the whole stream as one batch, and enumerates. Matches of W1, W4 and W5 are in the order of end and start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import c_int32, c_int64, c_void_p
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from bench.native.build import library
+
+Array = npt.NDArray[np.generic]
+Positions = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # of match k: positions[offsets[k]:offsets[k + 1]]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One query over one stream, ready to run."""
+
+    library: str
+    push: str
+    setup: tuple[int, ...]
+    codes: tuple[int, ...]
+    columns: tuple[Array, ...]
+
+    def __call__(self) -> Positions:
+        """Find the matches and enumerate them."""
+        with self._run() as state:
+            offsets = np.empty(self._call("matches", state) + 1, np.int64)
+            positions = np.empty(self._call("positions", state), np.int64)
+            self._call("enumerate", state, _address(offsets), _address(positions))
+        return offsets, positions
+
+    def find(self) -> int:
+        """Find the matches only; how many."""
+        with self._run() as state:
+            return self._call("matches", state)
+
+    def steps(self) -> int:
+        """How often a run met an event."""
+        with self._run() as state:
+            return self._call("steps", state)
+
+    @contextmanager
+    def _run(self) -> Iterator[c_void_p]:
+        state = c_void_p(self._call("new", *map(c_int64, self.setup)))
+        try:
+            batch = c_int64(len(self.columns[0])), c_int32(0)
+            self._call(self.push, state, *batch, *map(c_int32, self.codes), *map(_address, self.columns))
+            yield state
+        finally:
+            self._call("free", state)
+
+    def _call(self, function: str, *arguments: object) -> int:
+        result: int = getattr(library(self.library), f"{self.library}_{function}")(*arguments)
+        return result
+
+
+def w1(table: pa.Table, predicate: str, strategy: str, window: int) -> Loop:
+    """SEQ(Stock+ a[], Stock b) by symbol, with p1, p2 or p3 and s2 or s3 of SASE+."""
+    types, codes = _coded(table)
+    symbol = dense(table, "symbol")
+    columns = codes, symbol, plain(table, "price"), plain(table, "volume")
+    return Loop("w1", f"push_{predicate}{strategy}", (_distinct(symbol), window), (types["Stock"],), columns)
+
+
+def w4(table: pa.Table, window: int) -> Loop:
+    """SEQ(Shelf a, !(Register b), Exit c) by tag."""
+    types, codes = _coded(table)
+    tag = dense(table, "tag_id")
+    wanted = types["Shelf"], types["Register"], types["Exit"]
+    return Loop("w4", "push", (_distinct(tag), window), wanted, (codes, tag, plain(table, "ts")))
+
+
+def w5_balanced(table: pa.Table, window: int) -> Loop:
+    """AFA's Q1: a drop, then two Vs with as many rises as falls."""
+    types, codes = _coded(table)
+    return Loop("w5", "push_balanced", (window,), (types["Tick"],), (codes, plain(table, "change")))
+
+
+def w5_prices(table: pa.Table, window: int) -> Loop:
+    """A large drop, then two Vs told by prices, up to the first fall after the second."""
+    types, codes = _coded(table)
+    columns = codes, plain(table, "price"), plain(table, "change")
+    return Loop("w5", "push_prices", (window,), (types["Tick"],), columns)
+
+
+def sase(table: pa.Table, algorithm: str, variant: str, window: int) -> Loop:
+    """SASE+'s basic or backtrack algorithm on the template of W1, or on that of Experiment 4."""
+    symbol = dense(table, "symbol")
+    columns = symbol, plain(table, "price"), plain(table, "volume")
+    return Loop("sase", f"{algorithm}_{variant}", (_distinct(symbol), window), (), columns)
+
+
+def plain(table: pa.Table, name: str) -> Array:
+    """A column of numbers as it is."""
+    return np.ascontiguousarray(table.column(name).combine_chunks().to_numpy())
+
+
+def dense(table: pa.Table, name: str) -> Array:
+    """A column of keys as numbers from 0 on."""
+    return np.unique(plain(table, name), return_inverse=True)[1].astype(np.int32)
+
+
+def _coded(table: pa.Table) -> tuple[dict[str, int], Array]:
+    column = table.column("type").combine_chunks()
+    codes = {name: code for code, name in enumerate(column.dictionary.to_pylist())}
+    return codes, column.indices.to_numpy().astype(np.int32)
+
+
+def _distinct(codes: Array) -> int:
+    return int(codes.max(initial=-1)) + 1
+
+
+def _address(array: Array) -> c_void_p:
+    return c_void_p(array.ctypes.data)

@@ -1,0 +1,84 @@
+"""Our engine, under the three clocks. Whatever the bench needs of its inside is here."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bench.native import Positions
+from cepheid import Matches, Query
+from cepheid.api.events import to_table
+from cepheid.engine.blueprint import Blueprint
+from cepheid.engine.generated import Generated
+from cepheid.engine.times import ticks
+from cepheid.pattern.bind import bind
+from cepheid.pattern.schema import make_schema
+
+
+@dataclass
+class Ours:
+    """A query over a stream."""
+
+    query: Query
+    table: pa.Table
+    merging: bool = True
+
+    def find(self) -> Matches:
+        """The matches, not enumerated yet."""
+        return self.query.match(self.table, engine="compiled")
+
+    def count(self) -> int:
+        """How many there are, without enumeration."""
+        return self.find().count()
+
+    def enumerate(self) -> Matches:
+        """End to end: from an Arrow table to the positions of all matches."""
+        matches = self.find()
+        len(matches)
+        return matches
+
+    def to_arrow(self) -> pa.Table:
+        """The same, and then to an Arrow table."""
+        return self.enumerate().to_arrow()
+
+    def scan(self) -> Generated:
+        """From columns in the layout of the kernel to its match store. The state is fresh, as it is for the C++."""
+        machine, columns = self._prepared
+        fresh = copy.copy(machine)
+        fresh.state, fresh.given, fresh.clock = {}, [], 0
+        fresh.columns = lambda *_: columns  # type: ignore[method-assign]
+        fresh.fit()
+        fresh.feed(self.table, columns["times"], 0)
+        return fresh
+
+    def kernel(self) -> list[tuple[Any, Any]]:
+        """From columns in the layout of the kernel to all matches, as words and offsets, in parts.
+
+        A word is the position of an event and what it is bound to, in one integer: `positions` takes them apart.
+        """
+        return self.scan().settle(None, self.table, 0).enumerated()
+
+    def positions(self) -> Positions:
+        """What the kernel finds, as positions."""
+        parts = self.kernel()
+        lengths = np.concatenate([np.diff(offsets) for _, offsets in parts])
+        words = np.concatenate([words for words, _ in parts])
+        return np.concatenate([[0], np.cumsum(lengths)]), words >> self._prepared[0].source.shift
+
+    @cached_property
+    def _prepared(self) -> tuple[Generated, dict[str, Any]]:
+        schema = make_schema(to_table(self.table).schema, self.query._roles)
+        bound = bind(self.query._analysed[0], schema, {})
+        machine = Generated(Blueprint(bound, merge=self.merging), native=True, events=self.table.num_rows)
+        times = ticks(schema, self.table)
+        return machine, machine.columns(self.table, times, {})
+
+
+def ours(text: str, table: pa.Table, merging: bool = True) -> Ours:
+    """The query that the text is."""
+    return Ours(Query(text), table, merging)

@@ -1,0 +1,70 @@
+"""The queries of the papers, in our language.
+
+W1 is the template of SASE+ section 6. Its Table 1 prints p3 as `a[i].price > aggr(a[i-1].price)`; Experiment 1 takes
+the minimum of the events selected before, which is `min(a[..i-1].price)`.
+"""
+
+from __future__ import annotations
+
+STRATEGIES = {"s2": "partition_contiguity", "s3": "skip_till_next_match"}
+PREDICATES = {"p1": "", "p2": "AND a[i].price > a[i-1].price", "p3": "AND a[i].price > min(a[..i-1].price)"}
+
+
+def w1(predicate: str, strategy: str, window: int = 500, output: str = "ALL", volume: int = 150) -> str:
+    """A trend of one symbol from a round price on, until an event of little volume."""
+    return f"""
+        PATTERN SEQ(Stock+ a[], Stock b)
+        WHERE {STRATEGIES[strategy]}(a[], b) {{
+            [symbol] AND a[1].price % 500 = 0 {PREDICATES[predicate]} AND b.volume < {volume}
+        }}
+        WITHIN {window} events
+        OUTPUT {output}
+    """
+
+
+def w1_star(strategy: str, window: int = 500) -> str:
+    """p3* of Experiment 4: one component more, which few runs pass."""
+    return f"""
+        PATTERN SEQ(Stock+ a[], Stock b, Stock c)
+        WHERE {STRATEGIES[strategy]}(a[], b, c) {{
+            [symbol] AND a[1].price % 500 = 0 {PREDICATES["p3"]} AND b.volume < 150
+            AND c.price > a[1].price AND c.price < a[a.LEN].price
+        }}
+        WITHIN {window} events
+        OUTPUT NON_OVERLAP
+    """
+
+
+# SASE Query 1.
+W4 = "PATTERN SEQ(Shelf a, !(Register b), Exit c) WHERE [tag_id] WITHIN 12 hours"
+W4_WINDOW = 12 * 3600 * 1000
+
+# Q1 of AFA (VLDB'10, Example 1) with its parameters: a drop of more than 0.25, two Vs, as many rises as falls in them.
+# Each run emits at most once, and carries what AFA keeps in its register: the lengths of the legs.
+W5_BALANCED = """
+    PATTERN SEQ(Tick drop, Tick+ a[], Tick+ b[], Tick+ c[], Tick+ d[])
+    WHERE strict_contiguity {
+        drop.change < -0.25 AND a[].change < 0 AND b[].change > 0 AND c[].change < 0 AND d[].change > 0
+        AND a.LEN + c.LEN = b.LEN + d.LEN
+    }
+    WITHIN 2000 events
+"""
+
+# The same shape told by prices, each compared with the event before; `e` ends the second V, so that a run emits once.
+W5_PRICES = """
+    PATTERN SEQ(Tick+ a[], Tick+ b[], Tick+ c[], Tick+ d[], Tick e)
+    WHERE strict_contiguity {
+        a[1].change < -1.0 AND a[i].price < a[i-1].price
+        AND b[1].price > a[a.LEN].price AND b[i].price > b[i-1].price
+        AND c[1].price < b[b.LEN].price AND c[i].price < c[i-1].price
+        AND d[1].price > c[c.LEN].price AND d[i].price > d[i-1].price
+        AND e.price < d[d.LEN].price
+    }
+    WITHIN 2000 events
+"""
+W5_WINDOW = 2000
+
+
+def kleene(window: int) -> str:
+    """K: every subset of the Bs between an A and a C."""
+    return f"PATTERN SEQ(A a, B+ b[], C c) WITHIN {window} events"

@@ -1,0 +1,38 @@
+"""The rows of the bench: each gives its figures."""
+
+from collections.abc import Callable, Iterable
+
+from bench.harness import Figure, Options
+from bench.rows.correct import correct
+from bench.rows.kleene import kleene
+from bench.rows.latency import latency
+from bench.rows.memory import long, memory
+from bench.rows.merging import merging
+from bench.rows.output import output
+from bench.rows.sase import experiment1, experiment2, experiment3, experiment4
+from bench.rows.snapshot import snapshot
+from bench.rows.w1 import w1
+from bench.rows.w4 import w4
+from bench.rows.w5 import w5
+
+ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
+    "check": correct,
+    "w1": w1,
+    "w4": w4,
+    "w5": w5,
+    "k": kleene,
+    "m": merging,
+    "s": snapshot,
+    "c": output,
+    "expt1": experiment1,
+    "expt2": experiment2,
+    "expt3": experiment3,
+    "expt4": experiment4,
+    "latency": latency,
+    "memory": memory,
+    "long": long,
+}
+
+LONG = {"long"}  # only when asked for
+
+__all__ = ["LONG", "ROWS"]

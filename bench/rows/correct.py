@@ -1,0 +1,63 @@
+"""The C++ loops find what the reference finds: without that their speed says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import pyarrow as pa
+
+from bench import native, queries
+from bench.cache import stream
+from bench.check import positions, unpacked
+from bench.harness import Figure, Options
+from bench.native import Loop
+from cepheid import Query
+
+Case = tuple[str, str, Callable[[pa.Table], Loop], str, int]  # name, query, loop, stream, events
+
+
+def correct(options: Options) -> Iterator[Figure]:
+    """The matches of every C++ loop, compared with the reference."""
+    for name, text, make, source, events in _cases():
+        table = stream(source, events)
+        wanted = _by_reference(text, source, events)
+        found = unpacked(make(table)())
+        if not name.startswith("W"):  # these go partition by partition, so their matches come in another order
+            wanted, found = sorted(wanted), sorted(found)
+        assert found == wanted, f"{name}: {len(found)} matches, the reference has {len(wanted)}"
+        yield Figure("check", name, "equal", len(wanted), "matches", note="" if wanted else "none")
+
+
+@cache
+def _by_reference(text: str, source: str, events: int) -> list[tuple[int, ...]]:
+    return positions(Query(text).match(stream(source, events), engine="reference"))
+
+
+def _cases() -> Iterator[Case]:
+    for predicate in queries.PREDICATES:
+        for strategy in queries.STRATEGIES:
+            variant = predicate + strategy
+            for window in (40, 500):
+                text = queries.w1(predicate, strategy, window)
+                loop = _bound(native.w1, predicate, strategy, window)
+                yield f"W1 {variant} {window}", text, loop, "stock", 2_000
+            for algorithm in ("basic", "backtrack"):
+                yield f"{algorithm} {variant}", text, _bound(native.sase, algorithm, variant, window), "stock", 2_000
+    for algorithm in ("basic", "backtrack"):
+        for strategy in queries.STRATEGIES:
+            texts = {
+                f"p3{strategy}_once": queries.w1("p3", strategy, output="NON_OVERLAP"),
+                f"star_{strategy}_once": queries.w1_star(strategy),
+            }
+            for variant, text in texts.items():
+                yield f"{algorithm} {variant}", text, _bound(native.sase, algorithm, variant, 500), "stock", 6_000
+    yield "W4", queries.W4, _bound(native.w4, queries.W4_WINDOW), "rfid", 20_000
+    short = queries.W4.replace("12 hours", "900 milliseconds")
+    yield "W4 900 ms", short, _bound(native.w4, 900), "rfid", 20_000
+    yield "W5 balanced", queries.W5_BALANCED, _bound(native.w5_balanced, queries.W5_WINDOW), "ticks", 2_000
+    yield "W5 prices", queries.W5_PRICES, _bound(native.w5_prices, queries.W5_WINDOW), "ticks", 2_000
+
+
+def _bound(make: Callable[..., Loop], *arguments: object) -> Callable[[pa.Table], Loop]:
+    return lambda table: make(table, *arguments)
