@@ -10,7 +10,10 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-EXAMPLES = [ROOT / "README.md", *(ROOT / "docs" / name for name in ("builder.md", "data.md", "recipes.md"))]
+EXAMPLES = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / name for name in ("builder.md", "data.md", "engine.md", "recipes.md", "sessions.md")),
+]
 
 
 @pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.name)

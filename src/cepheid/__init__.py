@@ -1,6 +1,6 @@
 """Complex event processing for Python: patterns over streams of events."""
 
-from cepheid.api import Matches, Query
+from cepheid.api import Matches, Query, Session, Stats
 from cepheid.builder import (
     Column,
     Draft,
@@ -54,6 +54,8 @@ __all__ = [
     "Pattern",
     "PatternError",
     "Query",
+    "Session",
+    "Stats",
     "UsageError",
     "Variable",
     "__version__",

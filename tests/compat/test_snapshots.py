@@ -25,7 +25,7 @@ QUERIES = {
     "lists": "PATTERN SEQ(A a, B+ b[], C c) WHERE [id] AND b[i].x > b[i-1].x AND sum(b[..i-1].x) < 30 WITHIN 50",
     "absence": "PATTERN SEQ(A a, B b, !(C c)) WHERE a.s != b.s AND c.x = a.x WITHIN 9 OUTPUT NON_OVERLAP",
     "interpreted": "PATTERN SEQ(A a, B b) WHERE a.s < b.s WITHIN 12",
-    "program": "PATTERN SEQ(A a, B b) WHERE [id] WITHIN 40 RETURN a.x AS x INTO P; FROM P PATTERN SEQ(P p, P q) WITHIN 8",
+    "program": "PATTERN SEQ(A a, B b) WITHIN 3 RETURN a.x AS x INTO P; FROM P PATTERN SEQ(P p, P q) WITHIN 8",
 }
 
 

@@ -1,6 +1,7 @@
 """What a user calls: queries, events in, matches out."""
 
 from cepheid.api.query import Query
+from cepheid.api.session import Session, Stats
 from cepheid.engine.matches import Matches
 
-__all__ = ["Matches", "Query"]
+__all__ = ["Matches", "Query", "Session", "Stats"]

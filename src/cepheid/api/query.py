@@ -91,12 +91,14 @@ class Query:
     def __repr__(self) -> str:
         return f"<Query\n{self.text}\n>"
 
-    def match(self, events: object, *, engine: str = "auto", limit: int | None = None) -> Matches:
+    def match(self, events: object, *, engine: str = "auto", limit: object = None) -> Matches:
         """All matches in a stream of events, in the order of their ends.
 
         limit: at most so many, those that end first; a query with more matches than a machine can hold gives some.
         """
         _check_engine(engine)
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+            raise UsageError("CEP603", f"limit is {limit!r}", "give a number of matches, 0 or more, or None")
         base = to_table(events)
         if not base.num_columns:
             base = self._empty_table()

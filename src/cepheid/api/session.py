@@ -80,7 +80,10 @@ class Session:
     def push(self, events: object) -> Matches:
         """More events. With `lateness` the watermark follows them; without, only `advance` moves it."""
         self._check_open()
-        table = self._conform(to_table(events))
+        table = to_table(events)
+        if self._pipeline is not None and self._events and not hasattr(events, "columns"):
+            table = self._completed(table)
+        table = self._conform(table)
         times = ticks(self._opened.schema, table)
         if self._watermark is not None and len(times) and times.min() < self._watermark:
             table, times = self._sort_out(table, times)
@@ -190,6 +193,13 @@ class Session:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             remedy = "give every batch the column types of the first"
             raise InputError("CEP409", f"the batch does not fit the first one: {error}", remedy) from None
+
+    def _completed(self, table: pa.Table) -> pa.Table:
+        """Rows of Python need not have every key, as those of one call need not."""
+        for field in self._opened.schema.arrow:
+            if table.num_columns and field.name not in table.column_names:
+                table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+        return table
 
     def _sort_out(self, table: pa.Table, times: object) -> tuple[pa.Table, object]:
         late = pa.array(times < self._watermark)  # type: ignore[operator]

@@ -29,7 +29,7 @@ class Arrivals:
     def add(self, table: pa.Table) -> None:
         """Take in events of the schema."""
         if table.num_rows:
-            self.tables.append(table)
+            self.tables.append(_without_hidden_nulls(table))
 
     def release(self, before: int | None) -> tuple[pa.Table, Any]:
         """The events before a time (None: all), in order, and their times."""
@@ -43,6 +43,16 @@ class Arrivals:
                 table, times = table.filter(pa.array(ready)), times[ready]
         order = arrange(self.schema, table, times)
         return (table, times) if order is None else (table.take(pa.array(order)), times[order])
+
+
+def _without_hidden_nulls(table: pa.Table) -> pa.Table:
+    """A dictionary may have NULL among its words: such a column does not tell where it is NULL."""
+    for k, column in enumerate(table.columns):
+        arrow = column.type
+        if isinstance(arrow, pa.DictionaryType) and any(chunk.dictionary.null_count for chunk in column.chunks):
+            words = column.cast(arrow.value_type).dictionary_encode()
+            table = table.set_column(k, table.schema.field(k), words.cast(arrow))
+    return table
 
 
 def arrange(schema: Schema, table: pa.Table, times: Any) -> Any:

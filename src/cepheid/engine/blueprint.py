@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cepheid.automaton.build import build
 from cepheid.automaton.model import Automaton, NotNative
 from cepheid.engine.columns import Strings
 from cepheid.engine.times import tick
 from cepheid.kernel.source import Source, generate
 from cepheid.pattern.bind import Bound
+
+MOST_SPARE = 256 * 2**20
 
 
 class Blueprint:
@@ -20,6 +24,7 @@ class Blueprint:
         self.reason = ""  # why there is no kernel
         self.strings = Strings()  # the constants of the query
         self.sources: dict[frozenset[str], Source] = {}
+        self.spare: list[dict[str, Any]] = []  # arrays that an earlier run has done with (SASE+ 5.3)
         try:
             self.automaton = build(query)
             self.source(frozenset())
@@ -33,6 +38,11 @@ class Blueprint:
         if within is None or within.nanoseconds is None:
             return None if within is None else within.events
         return -(-within.nanoseconds // tick(self.query.schema))
+
+    def take_back(self, state: dict[str, Any]) -> None:
+        """Arrays that a run has done with: to touch fresh memory takes longer than many a scan."""
+        if not self.spare and sum(array.nbytes for array in state.values()) <= MOST_SPARE:
+            self.spare.append(state)
 
     def source(self, nullable: frozenset[str]) -> Source:
         """The source where some columns have NULLs."""

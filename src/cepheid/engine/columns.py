@@ -116,6 +116,8 @@ def mask(query: Bound, table: pa.Table, wanted: Mask, errors: dict[int, CepheidE
 def as_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """A column as codes of its distinct values."""
     if not isinstance(column.type, pa.DictionaryType):
+        # Arrow can't make one dictionary of several parts for all types.
+        column = column.cast({pa.null(): pa.int64(), pa.float16(): pa.float32()}.get(column.type, column.type))
         column = column.dictionary_encode()
     column = column.unify_dictionaries()
     if column.num_chunks == 1:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ PLAIN: Functions = {
 }
 MOST = 50_000_000
 """Matches that are enumerated at once; more are counted, or given in parts."""
+SOME_WORDS, MOST_WORDS = 2**22, 2**28
+"""Positions in all matches: how many are written before the matches are counted, and at most (2 GB)."""
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,9 @@ def _together(parts: list[Part]) -> Part:
 class Encoded:
     """Matches in a graph: counted without being enumerated, enumerated when they are asked for."""
 
-    def __init__(self, graph: Graph, decoder: Decoder, base: int) -> None:
+    def __init__(self, graph: Graph, decoder: Decoder, base: int, done: Callable[[], None] | None = None) -> None:
         self.graph = graph
+        self.done = done  # called when the graph is needed no more
         self.decoder = decoder
         self.base = base
         self.parts: list[Part] | None = None
@@ -185,17 +188,22 @@ class Encoded:
         """All matches as words."""
         if self.parts is None:
             parts: list[Part] = []
-            total = 0
+            words = 0
             for part in self.graph.enumerate():
                 parts.append(part)
-                total += len(part[1]) - 1
-                if total > MOST:
+                before, words = words, words + len(part[0])
+                # Before much is written, it is asked how much there would be.
+                many = before <= SOME_WORDS < words and count_graph(self.graph) > MOST
+                if many or words > MOST_WORDS:
                     raise EvaluationError(
                         "CEP505",
                         f"{count_graph(self.graph):,} matches are too many to enumerate",
                         "ask for some with limit=…, count them with count(), or add conditions or a shorter WITHIN",
                     )
             self.parts = parts
+            if self.done is not None:
+                self.graph = replace(self.graph, nodes=(), matches=())  # type: ignore[arg-type]
+                self.done()
         return self.parts
 
     def batches(self, size: int) -> Iterator[Found]:

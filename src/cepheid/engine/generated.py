@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from cepheid.engine.blueprint import Blueprint
 from cepheid.engine.codec import decode, encode
-from cepheid.engine.columns import Strings, kinds, mask, nulls, values
+from cepheid.engine.columns import Strings, Unfit, kinds, mask, nulls, values
 from cepheid.engine.encoded import PLAIN, Encoded, Functions, Graph, make_decoder
 from cepheid.engine.found import NONE, Found, Many, arranged, bindings, concatenate
 from cepheid.engine.lanes import LaneNumbers
@@ -18,7 +18,7 @@ from cepheid.engine.overlap import Chosen
 from cepheid.errors import CepheidError
 from cepheid.kernel.load import as_python, compiled, signature, store_functions
 from cepheid.kernel.plain import NIL
-from cepheid.kernel.source import ERROR, MATCHES, MERGED, NODES, POOLS, Source
+from cepheid.kernel.source import ERROR, MATCHES, MERGED, NEVER, NODES, POOLS, Source
 from cepheid.kernel.store import FREE
 from cepheid.pattern.tree import Output
 from cepheid.reference.evaluate import Compiler
@@ -70,6 +70,8 @@ class Generated:
         self.decoder = make_decoder(automaton, self.source.shift, compiled=native)
         self.chosen = Chosen(query) if query.output is Output.NON_OVERLAP else None
         self.function = self.load_function()
+        if native and blueprint.spare:
+            self.take_over(blueprint.spare.pop())
         self.fit()
 
     @property
@@ -118,6 +120,23 @@ class Generated:
                 if name.endswith("_next") and name != "n_next":
                     self.add_free(name.removesuffix("_next"), have, wanted)
 
+    def hand_back(self) -> None:
+        """The run is over, and its matches are enumerated."""
+        state, self.state = self.state, {}
+        self.blueprint.take_back(state)
+
+    def take_over(self, state: dict[str, Any]) -> None:
+        """Begin with arrays that an earlier run has done with."""
+        self.state = state
+        self.room |= {"nodes": len(state["n_word"]), "matches": len(state["m_root"])}
+        state["meta"].fill(0)
+        for parameter in self.source.parameters:
+            if parameter.name in state and parameter.size not in ("nodes", "matches", "one"):
+                state[parameter.name].fill(parameter.initial)
+        for pool in self.source.pools:
+            self.room[pool.name] = len(state[f"{pool.name}_next"])
+            self.add_free(pool.name, 0, self.room[pool.name])
+
     def longer(self, old: Any, size: int, dtype: str, initial: int | None) -> Any:
         """An array with more room."""
         if not self.native:
@@ -142,6 +161,7 @@ class Generated:
 
     def feed(self, table: pa.Table, times: Any, base: int) -> None:
         """The next events in the order of S1; `base` is the position of the first."""
+        self.check_times(times)
         self.events += table.num_rows
         if not self.native and self.compile_after is not None and self.events > self.compile_after:
             self.go_native()
@@ -165,6 +185,12 @@ class Generated:
             if reached < n:
                 self.make_room(base, stuck=reached == i)
             i = reached
+
+    def check_times(self, times: Any) -> None:
+        """The scan adds the window to a time, or takes it off: in 64 bits, and it needs one time that never was."""
+        if self.timed and self.window is not None and len(times):
+            if int(times[0]) - self.window <= NEVER or int(times[-1]) + self.window >= -NEVER:
+                raise Unfit("the times and WITHIN together are beyond 64 bits")
 
     def columns(self, table: pa.Table, times: Any, errors: dict[int, CepheidError]) -> dict[str, Any]:
         """The arguments of the scan that are of the events."""
@@ -232,11 +258,11 @@ class Generated:
         if now is not None and len(self.lanes) > self.enough:
             self.sweep()
         if self.query.having is None and self.chosen is None and not self.given:
-            encoded = Encoded(self.graph(), self.decoder, base)
             if now is None:
-                return encoded
+                return Encoded(self.graph(), self.decoder, base, self.hand_back if self.native else None)
+            found = Encoded(self.graph(), self.decoder, base).some(EAGER)
             self.state["meta"][MATCHES] = 0
-            return encoded.some(EAGER)
+            return found
         self.flush()
         found = concatenate(self.given) if self.given else NONE
         self.given = []

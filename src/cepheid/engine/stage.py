@@ -80,7 +80,7 @@ class Stage:
                 self.machine.feed(table, times, self.events)
             except Unfit as reason:
                 if self.events:
-                    remedy = "open the session with engine='interpreted', which computes with integers of any size"
+                    remedy = "run the stream anew with engine='interpreted', which computes with integers of any size"
                     raise InputError("CEP410", str(reason), remedy) from None
                 self.machine = self.general()
                 self.machine.feed(table, times, self.events)

@@ -33,7 +33,8 @@ def explain_execution(query: Bound) -> Execution:
 
 
 def _generated(query: Bound, automaton: Automaton, source: Source) -> Iterator[str]:
-    yield f"on a generated kernel: {len(automaton.states)} states, {len(automaton.registers)} registers"
+    states, registers = len(automaton.states), len(automaton.registers)
+    yield f"on a generated kernel: {states} state{'s' * (states != 1)}, {registers} register{'s' * (registers != 1)}"
     for number, state in enumerate(automaton.states):
         held = ", ".join(sorted(register.name for register in automaton.live[number])) or "nothing"
         kind = "one run for each partition" if f"h{number}" in source.slots else "runs that agree on these are merged"

@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from cepheid.automaton.liveness import pending
+from cepheid.automaton.liveness import pending, read
 from cepheid.automaton.model import Arc, Automaton, Exit, Holds, NotNative, Register, Test, Update
 from cepheid.kernel.expressions import Code, Emitter, all_of, any_of, kind_of
 from cepheid.kernel.registers import DTYPES, Get, Layout, layout
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.tree import Output, Strategy
+from cepheid.reference.partition import lane_of
 
 NIL = 0xFFFFFFFF
 NEVER = -(2**63)
@@ -115,6 +116,9 @@ class _Writer:
         self.single = [self.is_determined(number) for number in range(len(automaton.states))]
         self.lines: list[str] = []
         self.depth = 0
+        # Without partitions there is one lane: its slots are variables of the loop, not elements of arrays.
+        lanes = lane_of(self.query)
+        self.alone = not lanes.columns + lanes.agreed
         codes = len(automaton.configs) + len(automaton.exits)
         self.shift = max(1, (codes - 1).bit_length())
         # Under NON_OVERLAP a match ends all runs of its partition: every one of them began at or before its end.
@@ -271,21 +275,36 @@ class _Writer:
                 f"{pool.name}_free = U4(meta[{POOLS + 2 * k}])", f"{pool.name}_used = U8(meta[{POOLS + 2 * k + 1}])"
             )
             self.put(f"{pool.name}_size = U8(len({pool.name}_next))")
+        if self.alone:
+            self.put("p = U4(0)")
+            self.put(*(f"{local} = {name}[0]" for name, local in self.variables()))
         self.put("i = U8(i0)", "end = U8(n)")
         with self.block("while i < end:"):
             self.event(pools)
             self.put("i += U8(1)")
+        if self.alone:
+            self.put(*(f"{name}[0] = {local}" for name, local in self.variables()))
         self.put(f"meta[{NODES}] = nn", f"meta[{MATCHES}] = nm", f"meta[{MERGED}] = merged")
         for k, pool in enumerate(pools):
             self.put(f"meta[{POOLS + 2 * k}] = {pool.name}_free", f"meta[{POOLS + 2 * k + 1}] = {pool.name}_used")
         self.put("return i")
         return self.lines
 
+    def variables(self) -> Iterator[tuple[str, str]]:
+        """What a single lane keeps in variables: arrays, and their names in the loop."""
+        if self.window is not None and self.counted:
+            yield "seen", "t"
+        for q, slot in enumerate(self.slot):
+            if slot:
+                yield f"h{q}", f"v{q}"
+                yield from ((f"h{q}{suffix}", f"v{q}{suffix}") for suffix, _ in self.fields(self.a.live[q]))
+
     def event(self, pools: Sequence[Pool]) -> None:
         """What happens on one event."""
-        self.put("p = lanes[i]")
-        with self.block("if p == NIL:  # in no partition"):
-            self.put("i += U8(1)", "continue")
+        if not self.alone:
+            self.put("p = lanes[i]")
+            with self.block("if p == NIL:  # in no partition"):
+                self.put("i += U8(1)", "continue")
         each, least = self.growth()
         load = " + ".join(f"U8({pool.name}_count[p])" for pool in pools)
         self.put(f"room = U8({least})" + (f" + U8({each}) * ({load})" if load else ""))
@@ -294,7 +313,10 @@ class _Writer:
         with self.block(f"if {' or '.join(full)}:"):
             self.put("break")
         if self.window is not None:
-            self.put(*(["t = seen[p] + 1", "seen[p] = t"] if self.counted else ["t = times[i]"]))
+            if not self.counted:
+                self.put("t = times[i]")
+            else:
+                self.put(*(["t += 1"] if self.alone else ["t = seen[p] + 1", "seen[p] = t"]))
             self.put(f"low = t - {self.window - 1}  # the first start that is still in the window")
         if self.types:
             self.put("kind = kinds[i]")
@@ -380,7 +402,7 @@ class _Writer:
         """`y` is the run of a slot as the event finds it, `a` what it leaves; `s` are new runs of a list."""
         if self.slot[q]:
             stays = self.a.states[q].strategy not in CONTIGUOUS
-            self.put(f"y{q} = h{q}[p]", f"a{q} = {f'y{q}' if stays else 'NIL'}")
+            self.put(f"y{q} = {self.slot_of(q)}", f"a{q} = {f'y{q}' if stays else 'NIL'}")
             return
         self.put(f"s{q} = NIL", f"z{q} = NIL")
         if self.single[q]:
@@ -389,7 +411,7 @@ class _Writer:
     def decide_slot(self, q: int) -> None:
         """Which arcs hold for the run of a slot, and whether it goes on waiting: before anything is joined to it."""
         self.put(self.comment(q))
-        get = self.getter(f"h{q}", "p")
+        get = self.slot_field(q)
         alive = all_of([f"y{q} != NIL", *([f"n_max[y{q}] >= low"] if self.window is not None else [])])
         deciding = []
         for k, arc in enumerate(arc for arc in self.a.arcs if arc.source == q):
@@ -409,7 +431,7 @@ class _Writer:
         """The arcs that hold."""
         for k, arc in enumerate(arc for arc in self.a.arcs if arc.source == q):
             with self.block(f"if f{q}_{k}:"):
-                self.enter(arc, f"y{q}", self.getter(f"h{q}", "p"))
+                self.enter(arc, f"y{q}", self.slot_field(q))
 
     def comment(self, q: int) -> str:
         """What a state waits for, in the words of the query."""
@@ -462,7 +484,7 @@ class _Writer:
 
     def enter(self, arc: Arc, node: str | None, get: Get | None) -> None:
         """Bind the event: new registers, then matches, then the states of the config."""
-        for one in self.sorted(self.a.needed[arc.target]):
+        for one in self.sorted(self.read_on_entry(arc.target)):
             update = arc.transfer[one.register]
             if update is Update.KEEP or update is Update.STEP:
                 assert get is not None
@@ -481,6 +503,18 @@ class _Writer:
             else:
                 self.extend(None, word, node)
                 self.add(f"l{q}", f"s{q}", self.a.live[q], "U4(nn - U8(1))", new)
+
+    def read_on_entry(self, config: int) -> frozenset[Register]:
+        """The registers that matches and lists of a config are made with; slots take theirs from the event."""
+        found: set[Register] = set()
+        for exit_ in self.a.exits:
+            if exit_.config == config:
+                found |= read(exit_.fence) | pending(exit_)
+                found |= {Register(Holds.WITNESS, number=negation) for negation in exit_.witnesses}
+        for q in self.by_config.get(config, ()):
+            if not self.slot[q] and not self.single[q]:
+                found |= self.a.live[q]
+        return frozenset(found)
 
     def complete(self, x: int, exit_: Exit, node: str | None, new: Get) -> None:
         """A match; where something must be absent after it, it is not certain yet."""
@@ -593,28 +627,36 @@ class _Writer:
     def close_state(self, q: int) -> None:
         """What the event leaves behind."""
         if self.slot[q]:
-            self.put(f"h{q}[p] = a{q}")
+            self.put(f"{self.slot_of(q)} = a{q}")
             if self.a.live[q]:
                 with self.block(f"if a{q} != NIL:"):
-                    self.from_event(f"h{q}", "p", q)
+                    self.from_event(self.slot_field(q), q)
             return
         name = f"l{q}"
         if self.single[q]:
             with self.block(f"if a{q} != NIL:  # all that bound this event are alike"):
                 self.add(name, f"s{q}", frozenset(), f"a{q}", str)
-                self.from_event(name, "q", q)
+                self.from_event(self.getter(name, "q"), q)
         with self.block(f"if s{q} != NIL:"):
             self.put(f"{name}_next[z{q}] = {name}_head[p]", f"{name}_head[p] = s{q}")
             if self.merge:
                 self.merge_list(q)
 
-    def from_event(self, name: str, at: str, q: int) -> None:
+    def from_event(self, field: Get, q: int) -> None:
         """Registers that are those of the event at hand."""
         for one in self.sorted(self.a.live[q]):
             assert one.argument is not None
-            self.put(f"{name}_{one.name}[{at}] = {one.argument.text}")
+            self.put(f"{field(one.name)} = {one.argument.text}")
             if one.nullable:
-                self.put(f"{name}_{one.name}_z[{at}] = U1({one.argument.null})")
+                self.put(f"{field(one.name + '_z')} = U1({one.argument.null})")
+
+    def slot_of(self, q: int) -> str:
+        """The node of a slot."""
+        return f"v{q}" if self.alone else f"h{q}[p]"
+
+    def slot_field(self, q: int) -> Get:
+        """The registers of a slot."""
+        return (lambda field: f"v{q}_{field}") if self.alone else self.getter(f"h{q}", "p")
 
     def merge_list(self, q: int) -> None:
         """When a list has doubled: runs that agree on all registers become one."""
@@ -651,7 +693,7 @@ class _Writer:
         """End all runs of the lane."""
         for q, slot in enumerate(self.slot):
             if slot:
-                self.put(f"h{q}[p] = NIL")
+                self.put(f"{self.slot_of(q)} = NIL")
                 continue
             name = f"l{q}"
             self.put(f"r = {name}_head[p]", f"{name}_used -= U8({name}_count[p])", f"{name}_count[p] = U4(0)")

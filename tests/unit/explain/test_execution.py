@@ -4,7 +4,6 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
-from cepheid.automaton.model import NotNative
 
 SCHEMA = pa.schema(
     [("ts", pa.int64()), ("type", pa.string()), ("id", pa.int64()), ("x", pa.float64()), ("name", pa.string())]
@@ -105,7 +104,3 @@ def test_without_a_schema() -> None:
 def test_what_is_no_schema() -> None:
     with pytest.raises(cep.UsageError, match="pass a pyarrow Schema"):
         cep.Query("PATTERN A a").explain([{"ts": 1}])  # type: ignore[arg-type]
-
-
-def test_a_reason_is_no_error_of_the_user() -> None:
-    assert not issubclass(NotNative, cep.CepheidError)
