@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -47,14 +46,13 @@ class Ours:
         return self.enumerate().to_arrow()
 
     def scan(self) -> Generated:
-        """From columns in the layout of the kernel to its match store. The state is fresh, as it is for the C++."""
-        machine, columns = self._prepared
-        fresh = copy.copy(machine)
-        fresh.state, fresh.given, fresh.clock = {}, [], 0
-        fresh.columns = lambda *_: columns  # type: ignore[method-assign]
-        fresh.fit()
-        fresh.feed(self.table, columns["times"], 0)
-        return fresh
+        """From columns in the layout of the kernel to its match store. The state begins empty, as it does for the C++."""
+        blueprint, prepared, columns = self._prepared
+        machine = Generated(blueprint, native=True, events=self.table.num_rows)
+        machine.lanes = prepared.lanes
+        machine.columns = lambda *_: columns  # type: ignore[method-assign]
+        machine.feed(self.table, columns["times"], 0)
+        return machine
 
     def kernel(self) -> list[tuple[Any, Any]]:
         """From columns in the layout of the kernel to all matches, as words and offsets, in parts.
@@ -68,15 +66,14 @@ class Ours:
         parts = self.kernel()
         lengths = np.concatenate([np.diff(offsets) for _, offsets in parts])
         words = np.concatenate([words for words, _ in parts])
-        return np.concatenate([[0], np.cumsum(lengths)]), words >> self._prepared[0].source.shift
+        return np.concatenate([[0], np.cumsum(lengths)]), words >> self._prepared[1].source.shift
 
     @cached_property
-    def _prepared(self) -> tuple[Generated, dict[str, Any]]:
+    def _prepared(self) -> tuple[Blueprint, Generated, dict[str, Any]]:
         schema = make_schema(to_table(self.table).schema, self.query._roles)
-        bound = bind(self.query._analysed[0], schema, {})
-        machine = Generated(Blueprint(bound, merge=self.merging), native=True, events=self.table.num_rows)
-        times = ticks(schema, self.table)
-        return machine, machine.columns(self.table, times, {})
+        blueprint = Blueprint(bind(self.query._analysed[0], schema, {}), merge=self.merging)
+        machine = Generated(blueprint, native=True, events=self.table.num_rows)
+        return blueprint, machine, machine.columns(self.table, ticks(schema, self.table), {})
 
 
 def ours(text: str, table: pa.Table, merging: bool = True) -> Ours:

@@ -22,7 +22,7 @@ PLAIN: Functions = {
 }
 MOST = 50_000_000
 """Matches that are enumerated at once; more are counted, or given in parts."""
-SOME_WORDS, MOST_WORDS = 2**22, 2**28
+SOME_WORDS, MOST_WORDS = 2**25, 2**28
 """Positions in all matches: how many are written before the matches are counted, and at most (2 GB)."""
 
 

@@ -188,9 +188,10 @@ class Generated:
 
     def check_times(self, times: Any) -> None:
         """The scan adds the window to a time, or takes it off: in 64 bits, and it needs one time that never was."""
-        if self.timed and self.window is not None and len(times):
-            if int(times[0]) - self.window <= NEVER or int(times[-1]) + self.window >= -NEVER:
-                raise Unfit("the times and WITHIN together are beyond 64 bits")
+        if not self.timed or self.window is None or not len(times):
+            return
+        if int(times[0]) - self.window <= NEVER or int(times[-1]) + self.window >= -NEVER:
+            raise Unfit("the times and WITHIN together are beyond 64 bits")
 
     def columns(self, table: pa.Table, times: Any, errors: dict[int, CepheidError]) -> dict[str, Any]:
         """The arguments of the scan that are of the events."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -212,7 +213,7 @@ class Emitter:
         if "s" in kinds and (operator not in ("=", "!=") or kinds != {"s"}):
             raise NotNative("strings compared by their order")
         if "f" in kinds:
-            text = _COMPARE_REAL[operator].format(real(left), real(right))
+            text = _compare_real(operator, real(left), real(right))
         else:
             sign = {"=": "==", "!=": "!="}.get(operator, operator)
             text = f"({left.text} {sign} {right.text})"
@@ -221,14 +222,26 @@ class Emitter:
         return Truth(both(negate(null), text), both(negate(null), negate(text)))
 
 
-_COMPARE_REAL = {
-    "=": "same({}, {})",
-    "!=": "(not same({}, {}))",
-    "<": "less({}, {})",
-    "<=": "(not less({1}, {0}))",
-    ">": "less({1}, {0})",
-    ">=": "(not less({}, {}))",
-}
+def _compare_real(operator: str, left: str, right: str) -> str:
+    """Doubles; beside a constant, which is no NaN, there is less to ask."""
+    if operator in (">", ">="):
+        return _compare_real({">": "<", ">=": "<="}[operator], right, left)
+    if operator == "<=":
+        return f"(not {_compare_real('<', right, left)})"
+    if operator == "!=":
+        return f"(not {_compare_real('=', left, right)})"
+    if operator == "=":
+        return f"({left} == {right})" if _is_number(left) or _is_number(right) else f"same({left}, {right})"
+    if _is_number(right):
+        return f"({left} < {right})"
+    return f"(not {right} <= {left})" if _is_number(left) else f"less({left}, {right})"
+
+
+_NUMBER = re.compile(r"\(?-?[\d.]+(e[+-]?\d+)?\)?")
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
 
 
 def _is_constant(node: ex.Expression) -> bool:
@@ -237,6 +250,8 @@ def _is_constant(node: ex.Expression) -> bool:
 
 def real(code: Code) -> str:
     """As a double."""
+    if code.kind != "f" and re.fullmatch(r"\(?-?\d+\)?", code.text):
+        return code.text[:-1] + ".0)" if code.text.endswith(")") else f"{code.text}.0"
     return code.text if code.kind == "f" else f"float({code.text})"
 
 

@@ -371,12 +371,21 @@ class _Writer:
             yield
 
     def fence(self, types: Sequence[str], tests: Iterable[Test], get: Get | None) -> str:
-        """The condition of an arc. What can't be written is computed beforehand, if it reads one event only."""
-        parts = [self.of_types(types)]
+        """The condition of an arc."""
+        return all_of(self.fence_parts(types, tests, get))
+
+    def fence_parts(self, types: Sequence[str], tests: Iterable[Test], get: Get | None) -> tuple[str, str]:
+        """What an arc asks of the event alone, and what of the run.
+
+        What can't be written is computed beforehand, if it reads one event only; that it could not be computed is
+        told where the run asks, since another condition may have kept the event from it.
+        """
+        of_event = [self.of_types(types)]
+        of_run: list[str] = []
         self.emitter.registers = lambda register: self.read(register, get)
         for test in tests:
             try:
-                parts.append(self.emitter.truth(test.condition).true)
+                (of_event if test.unary else of_run).append(self.emitter.truth(test.condition).true)
             except NotNative:
                 if not test.unary:
                     raise
@@ -384,8 +393,8 @@ class _Writer:
                 if mask not in self.masks:
                     self.masks.append(mask)
                 k = self.masks.index(mask)
-                parts.append(f"(m{k}[i] == 1 or (m{k}[i] == 2 and fail(meta, i)))")
-        return all_of(parts)
+                of_run.append(f"(m{k}[i] == 1 or (m{k}[i] == 2 and fail(meta, i)))")
+        return all_of(of_event), all_of(of_run)
 
     def of_types(self, types: Sequence[str]) -> str:
         """Whether the event at hand is of one of some types."""
@@ -448,22 +457,31 @@ class _Writer:
         arcs = [arc for arc in self.a.arcs if arc.source == q]
         get = self.getter(name, "r")
         self.put(f"r = {name}_head[p]", "last = NIL")
-        with self.block("while r != NIL:"):
-            self.put(f"following = {name}_next[r]", f"y = {name}_node[r]")
-            self.put(f"stays = {'n_max[y] >= low' if self.window is not None else 'True'}")
-            with self.block("if stays:"):
-                if strategy in CONTIGUOUS:
-                    self.put("stays = False")
-                for arc in arcs:
-                    with self.when(self.fence(arc.types, arc.fence, get)):
-                        if strategy is Strategy.NEXT and arc.decides:
-                            self.put("stays = False")
-                        self.enter(arc, "y", get)
-                if any(kill.source == q for kill in self.a.kills):
-                    with self.block("if stays:"):
-                        self.lose_ways(q, "y", get, "stays = False")
-            self.unlink(name, "not stays")
-            self.put("r = following")
+        with self.block("if r != NIL:"):
+            fences = [self.fence_parts(arc.types, arc.fence, get) for arc in arcs]
+            for k, (of_event, _) in enumerate(fences):
+                self.put(f"u{k} = {of_event}")
+            fits = [all_of([f"u{k}", of_run]) for k, (_, of_run) in enumerate(fences)]
+            with self.block("while r != NIL:"):
+                self.put(f"following = {name}_next[r]", f"y = {name}_node[r]")
+                self.put(f"stays = {'n_max[y] >= low' if self.window is not None else 'True'}")
+                with self.block("if stays:"):
+                    for arc, fit in zip(arcs, fits, strict=True):
+                        with self.block(f"if {fit}:"):
+                            if strategy is Strategy.NEXT and arc.decides:
+                                self.put("stays = False")
+                            self.enter(arc, "y", get)
+                    if any(kill.source == q for kill in self.a.kills):
+                        with self.block("if stays:"):
+                            self.lose_ways(q, "y", get, "stays = False")
+                if strategy in CONTIGUOUS:  # no run waits longer than for one event
+                    self.put(f"{name}_node[r] = NIL", f"{name}_next[r] = {name}_free", f"{name}_free = r")
+                    self.put(f"{name}_used -= U8(1)", f"{name}_count[p] -= U4(1)")
+                else:
+                    self.unlink(name, "not stays")
+                self.put("r = following")
+            if strategy in CONTIGUOUS:
+                self.put(f"{name}_head[p] = NIL")
 
     def unlink(self, name: str, condition: str) -> None:
         """Take the run `r` out of its list, or go on to the next."""
