@@ -13,6 +13,8 @@ def is_ambiguous(automaton: Automaton) -> bool:
     steps: dict[int | None, dict[str, list[int]]] = {}
     for arc in automaton.arcs:
         source = None if arc.source is None else automaton.states[arc.source].config
+        if source is not None and arc.source not in automaton.entries[source]:
+            continue  # of a state that a run is in instead of another, which has this arc as well
         steps.setdefault(source, {}).setdefault(arc.variable, []).append(arc.target)
     ends: dict[int, int] = {}
     for exit_ in automaton.exits:

@@ -68,7 +68,7 @@ class _Builder:
         self.arcs: list[Arc] = []
         self.kills: list[Kill] = []
         self.exits: list[Exit] = []
-        self.by_config: dict[int, list[int]] = {}
+        self.entries: list[tuple[int, ...]] = []  # of each config, in the order of their numbers
         self.keyed = bool(query.same) and Strategy.STRICT in query.strategies.values()
         self.blank = Config(-1, frozenset(), frozenset(), frozenset(), (0,) * len(self.layout.loops))
 
@@ -84,6 +84,7 @@ class _Builder:
             self.query,
             tuple(self.configs),
             tuple(self.states),
+            tuple(self.entries),
             tuple(self.arcs),
             tuple(self.kills),
             tuple(self.exits),
@@ -104,8 +105,8 @@ class _Builder:
         for move in self.layout.moves[config.place]:
             if move.target is None:
                 self.exit(number, move)
-        for take, others in self.waits(config):
-            self.state(number, take, others)
+        found = [self.state(number, take, others) for take, others in self.waits(config)]
+        self.entries.append(tuple(dict.fromkeys(at for at in found if at is not None)))
 
     def waits(self, config: Config) -> Iterator[tuple[Move | None, tuple[Move, ...]]]:
         """After a Kleene event, one wait for take and all ways to proceed; else one for each way to go on.
@@ -140,7 +141,6 @@ class _Builder:
             return self.states.index(state)
         self.states.append(state)
         at = len(self.states) - 1
-        self.by_config.setdefault(number, []).append(at)
         for move in passable:
             self.arc(at, config, move, decides=move is take if take is not None else True)
         for move in passable:

@@ -167,6 +167,7 @@ class Automaton:
     query: Bound
     configs: tuple[Config, ...]
     states: tuple[State, ...]
+    entries: tuple[tuple[int, ...], ...]  # by config: the states that a run is in when it comes; others are for kills
     arcs: tuple[Arc, ...]
     kills: tuple[Kill, ...]
     exits: tuple[Exit, ...]

@@ -75,12 +75,15 @@ def nulls(column: pa.ChunkedArray) -> Any:
     return np.ascontiguousarray(column.is_null().to_numpy()).view(np.uint8)
 
 
-def kinds(column: pa.ChunkedArray, types: Sequence[str]) -> Any:
-    """The number of each event's type among those that the query reads, from 1; 0 for others."""
+def kinds(column: pa.ChunkedArray, types: Sequence[str]) -> tuple[Any, Any]:
+    """The code of each event's type, and for each code its number among the types that a query reads, from 1."""
     coded = as_dictionary(column)
     known = {name: number for number, name in enumerate(types, start=1)}
     numbers = [known.get(name, 0) for name in coded.dictionary.to_pylist()]
-    return _take(np.array(numbers, np.uint8 if len(types) < 256 else np.uint16), coded.indices, 0)
+    codes = coded.indices.cast(pa.int32())
+    if codes.null_count:
+        codes = codes.fill_null(len(numbers))
+    return codes.to_numpy(), np.array([*numbers, 0], np.uint16)
 
 
 def mask(query: Bound, table: pa.Table, wanted: Mask, errors: dict[int, CepheidError]) -> Any:
@@ -90,7 +93,8 @@ def mask(query: Bound, table: pa.Table, wanted: Mask, errors: dict[int, CepheidE
     found = np.zeros(table.num_rows, np.uint8)
     rows = np.arange(table.num_rows)
     if query.schema.roles.type is not None:
-        rows = np.flatnonzero(kinds(table.column(query.schema.roles.type), component.types))
+        codes, numbers = kinds(table.column(query.schema.roles.type), component.types)
+        rows = np.flatnonzero(numbers[codes])
     read = {node.name for node in walk(wanted.condition) if isinstance(node, ex.Attribute)}
     calls = any(isinstance(n, ex.Call) and n.function in query.functions for n in walk(wanted.condition))
     index, back = rows, None

@@ -165,7 +165,8 @@ class Generated:
         self.events += table.num_rows
         if not self.native and self.compile_after is not None and self.events > self.compile_after:
             self.go_native()
-        empty = {name for name in self.source.columns if table.column(name).null_count} - self.nullable
+        read = (*self.source.columns, *self.lanes.agreed)
+        empty = {name for name in read if table.column(name).null_count} - self.nullable
         if empty:
             self.nullable |= empty
             self.source = self.write()
@@ -206,7 +207,7 @@ class Generated:
             found[f"m{k}"] = mask(self.query, table, one, errors)
         if "kinds" in wanted:
             assert self.query.schema.roles.type is not None
-            found["kinds"] = kinds(table.column(self.query.schema.roles.type), self.source.types)
+            found["codes"], found["kinds"] = kinds(table.column(self.query.schema.roles.type), self.source.types)
         if not self.native:
             return {name: array.tolist() for name, array in found.items()}
         return {name: np.ascontiguousarray(array) for name, array in found.items()}
@@ -409,7 +410,8 @@ class Generated:
                 owners = number_of[np.minimum(np.asarray(s[f"{pool.name}_lane"]), lanes - 1)]
                 s[f"{pool.name}_lane"] = owners if self.native else owners.tolist()
             self.fit()
-        self.enough = 2 * len(self.lanes) + FEW_LANES
+        if lanes_too:
+            self.enough = 2 * len(self.lanes) + FEW_LANES
 
     def lows(self, lanes: Any) -> Any:
         """The first start that is still in the window, for some lanes."""
@@ -428,7 +430,10 @@ class Generated:
         found = [int(words.min()) >> self.source.shift] if len(words) else []
         found += [int(part.rows.min()) for part in self.given if len(part)]
         held = self.chosen.first_start() if self.chosen is not None else None
-        return min([*found, *([held] if held is not None else [])], default=None)
+        first = min([*found, *([held] if held is not None else [])], default=None)
+        if self.chosen is not None:
+            self.chosen.forget(first)
+        return first
 
     @property
     def runs(self) -> int:

@@ -52,6 +52,10 @@ class Chosen:
         """The first start of a match that waits."""
         return int(self.held.rows.min()) if len(self.held) else None
 
+    def forget(self, first: int | None) -> None:
+        """No match to come starts before a position, or before the next event."""
+        self.busy = {key: end for key, end in self.busy.items() if first is not None and end >= first}
+
     def dump(self) -> dict[str, Any]:
         """As JSON."""
         h = self.held

@@ -68,8 +68,8 @@ def sqrt(number: Any) -> Any:
 
 @njit(error_model="numpy")
 def mix(seed: Any, value: Any) -> Any:
-    """One more value into a hash."""
-    return ((seed ^ np.uint64(hash(value))) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x7F4A7C15)) >> np.uint64(7)
+    """One more value into a hash; numba's of NaN is a random number."""
+    return ((seed ^ np.uint64(hash(value) if value == value else 0)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x7F4A7C15)) >> np.uint64(7)
 
 
 @njit(error_model="numpy")

@@ -64,8 +64,8 @@ def sqrt(number: float) -> float:
 
 
 def mix(seed: int, value: float) -> int:
-    """One more value into a hash."""
-    return ((seed ^ hash(value)) * 0x9E3779B97F4A7C15 + 0x7F4A7C15) % _WIDTH >> 7
+    """One more value into a hash; the hash of NaN is of the object."""
+    return ((seed ^ (hash(value) if value == value else 0)) * 0x9E3779B97F4A7C15 + 0x7F4A7C15) % _WIDTH >> 7
 
 
 def fail(meta: Any, i: int) -> bool:

@@ -109,9 +109,6 @@ class _Writer:
         registers = _names({r: r.name for r in automaton.registers})
         self.layouts = {r: layout(r, type_, self.emitter, registers[r]) for r, type_ in automaton.registers.items()}
         self.types = tuple(dict.fromkeys(self.all_types())) if schema.roles.type is not None else ()
-        self.by_config: dict[int, list[int]] = {}
-        for number, state in enumerate(automaton.states):
-            self.by_config.setdefault(state.config, []).append(number)
         self.slot = [self.is_slot(number) for number in range(len(automaton.states))]
         self.single = [self.is_determined(number) for number in range(len(automaton.states))]
         self.lines: list[str] = []
@@ -119,6 +116,7 @@ class _Writer:
         # Without partitions there is one lane: its slots are variables of the loop, not elements of arrays.
         lanes = lane_of(self.query)
         self.alone = not lanes.columns + lanes.agreed
+        self.nowhere = not nullable.isdisjoint(lanes.agreed)
         codes = len(automaton.configs) + len(automaton.exits)
         self.shift = max(1, (codes - 1).bit_length())
         # Under NON_OVERLAP a match ends all runs of its partition: every one of them began at or before its end.
@@ -186,7 +184,7 @@ class _Writer:
 
     def growth(self) -> tuple[int, int]:
         """The most nodes, runs or matches that one event makes: for each run of its lane, and besides."""
-        states = 2 * max((len(v) for v in self.by_config.values()), default=1) + 2
+        states = 2 * max(map(len, self.a.entries), default=1) + 2
         return states * max(1, len(self.a.arcs)), states * (len(self.a.arcs) + len(self.a.kills) + 1) + 4
 
     def pools(self) -> Iterator[Pool]:
@@ -213,7 +211,8 @@ class _Writer:
         for k in range(len(self.masks)):
             yield Parameter(f"m{k}", "uint8", "events", 0, True)
         if self.types:
-            yield Parameter("kinds", "uint8" if len(self.types) < 256 else "uint16", "events", 0, True)
+            yield Parameter("codes", "int32", "events", 0, True)
+            yield Parameter("kinds", "uint16", "events", 0, True)
         yield Parameter("lanes", "uint32", "events", 0, True)
         if self.window is not None and not self.counted:
             yield Parameter("times", "int64", "events", 0, True)
@@ -279,9 +278,10 @@ class _Writer:
             self.put("p = U4(0)")
             self.put(*(f"{local} = {name}[0]" for name, local in self.variables()))
         self.put("i = U8(i0)", "end = U8(n)")
-        with self.block("while i < end:"):
-            self.event(pools)
-            self.put("i += U8(1)")
+        if pools:
+            self.events(pools)
+        else:
+            self.in_strides(pools)
         if self.alone:
             self.put(*(f"{name}[0] = {local}" for name, local in self.variables()))
         self.put(f"meta[{NODES}] = nn", f"meta[{MATCHES}] = nm", f"meta[{MERGED}] = merged")
@@ -289,6 +289,22 @@ class _Writer:
             self.put(f"meta[{POOLS + 2 * k}] = {pool.name}_free", f"meta[{POOLS + 2 * k + 1}] = {pool.name}_used")
         self.put("return i")
         return self.lines
+
+    def events(self, pools: Sequence[Pool]) -> None:
+        """One event after the other."""
+        with self.block("while i < end:"):
+            self.event(pools)
+            self.put("i += U8(1)")
+
+    def in_strides(self, pools: Sequence[Pool]) -> None:
+        """Where only slots are, an event makes so many nodes at most: room is asked for once for many events."""
+        _, least = self.growth()
+        with self.block("while i < U8(n):"):
+            self.put(f"end = i + (n_size - nn) // U8({least})", f"stride = i + (m_size - nm) // U8({least})")
+            self.put("end = stride if stride < end else end", "end = U8(n) if end > U8(n) else end")
+            with self.block("if end == i:"):
+                self.put("break")
+            self.events(pools)
 
     def variables(self) -> Iterator[tuple[str, str]]:
         """What a single lane keeps in variables: arrays, and their names in the loop."""
@@ -303,15 +319,23 @@ class _Writer:
         """What happens on one event."""
         if not self.alone:
             self.put("p = lanes[i]")
-            with self.block("if p == NIL:  # in no partition"):
-                self.put("i += U8(1)", "continue")
+            if self.nowhere:
+                with self.block("if p == NIL:  # in no partition"):
+                    self.put("i += U8(1)", "continue")
         each, least = self.growth()
+        if not pools:
+            self.rest_of_event()
+            return
         load = " + ".join(f"U8({pool.name}_count[p])" for pool in pools)
         self.put(f"room = U8({least})" + (f" + U8({each}) * ({load})" if load else ""))
         full = ["nn + room > n_size", "nm + room > m_size"]
         full += [f"{pool.name}_used + room > {pool.name}_size" for pool in pools]
         with self.block(f"if {' or '.join(full)}:"):
             self.put("break")
+        self.rest_of_event()
+
+    def rest_of_event(self) -> None:
+        """The event's time and kind, and what follows from them."""
         if self.window is not None:
             if not self.counted:
                 self.put("t = times[i]")
@@ -319,7 +343,7 @@ class _Writer:
                 self.put(*(["t += 1"] if self.alone else ["t = seen[p] + 1", "seen[p] = t"]))
             self.put(f"low = t - {self.window - 1}  # the first start that is still in the window")
         if self.types:
-            self.put("kind = kinds[i]")
+            self.put("kind = kinds[U4(codes[i])]")
         sees_all = any(s.strategy in CONTIGUOUS for s in self.a.states)
         counts = self.counted and any(e.absent for e in self.a.exits)
         if self.types and not sees_all and not counts:
@@ -515,7 +539,7 @@ class _Writer:
                 with self.when(all_of([self.fence((), exit_.fence, new) if exit_.fence else "True", *before])):
                     self.complete(x, exit_, node, new)
         word = f"at | {arc.target}"
-        for q in self.by_config.get(arc.target, ()):
+        for q in self.a.entries[arc.target]:
             if self.slot[q] or self.single[q]:
                 self.extend(f"a{q}", word, node)
             else:
@@ -529,7 +553,7 @@ class _Writer:
             if exit_.config == config:
                 found |= read(exit_.fence) | pending(exit_)
                 found |= {Register(Holds.WITNESS, number=negation) for negation in exit_.witnesses}
-        for q in self.by_config.get(config, ()):
+        for q in self.a.entries[config]:
             if not self.slot[q] and not self.single[q]:
                 found |= self.a.live[q]
         return frozenset(found)
@@ -679,8 +703,10 @@ class _Writer:
     def merge_list(self, q: int) -> None:
         """When a list has doubled: runs that agree on all registers become one."""
         name = f"l{q}"
-        fields = [f"{name}{suffix}" for suffix, _ in self.fields(self.a.live[q])]
-        same = " and ".join(f"{field}[w] == {field}[r]" for field in fields)
+        dtypes = {f"{name}{suffix}": dtype for suffix, dtype in self.fields(self.a.live[q])}
+        fields = list(dtypes)
+        equal = {field: "same({0}[w], {0}[r])" if dtype == "float64" else "{0}[w] == {0}[r]" for field, dtype in dtypes.items()}
+        same = " and ".join(equal[field].format(field) for field in fields)
 
         def find(until: str) -> None:
             self.put("slot = U8(0)", *(f"slot = mix(slot, {field}[r])" for field in fields))
