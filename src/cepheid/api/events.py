@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cepheid.errors import InputError, UsageError
 
@@ -24,6 +23,8 @@ def to_table(events: object) -> pa.Table:
     table = _read(events)
     for field in table.schema:
         if pa.types.is_uint64(field.type):
+            import pyarrow.compute as pc  # slow to import, and seldom needed
+
             largest = pc.max(table.column(field.name)).as_py()
             if largest is not None and largest >= 2**63:
                 message = f"{largest} in '{field.name}' does not fit into a signed 64-bit integer"

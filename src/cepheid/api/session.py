@@ -213,8 +213,8 @@ class Session:
         self._late += count
         if self._policy == "collect":
             self._set_aside.append(table.filter(late))
-        kept = pa.compute.invert(late)
-        return table.filter(kept), times[kept.to_numpy(zero_copy_only=False)]  # type: ignore[index]
+        kept = ~late.to_numpy(zero_copy_only=False)
+        return table.filter(pa.array(kept)), times[kept]  # type: ignore[index]
 
     def _move(self, watermark: int) -> Matches:
         self._watermark = watermark
