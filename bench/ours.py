@@ -13,6 +13,7 @@ from bench.native import Positions
 from cepheid import Matches, Query
 from cepheid.api.events import to_table
 from cepheid.engine.blueprint import Blueprint
+from cepheid.engine.found import Found
 from cepheid.engine.generated import Generated
 from cepheid.engine.times import ticks
 from cepheid.pattern.bind import bind
@@ -46,7 +47,10 @@ class Ours:
         return self.enumerate().to_arrow()
 
     def scan(self) -> Generated:
-        """From columns in the layout of the kernel to its match store. The state begins empty, as it does for the C++."""
+        """From columns in the layout of the kernel to its match store.
+
+        The state begins empty, in the memory of the round before: that of the C++ does too.
+        """
         blueprint, prepared, columns = self._prepared
         machine = Generated(blueprint, native=True, events=self.table.num_rows)
         machine.lanes = prepared.lanes
@@ -60,6 +64,11 @@ class Ours:
         A word is the position of an event and what it is bound to, in one integer: `positions` takes them apart.
         """
         return self.scan().settle(None, self.table, 0).enumerated()
+
+    def in_order(self) -> Found:
+        """The same, as positions and variables in the order of S9; the C++ gives its positions in that order."""
+        found: Found = self.scan().settle(None, self.table, 0).all()
+        return found
 
     def positions(self) -> Positions:
         """What the kernel finds, as positions."""

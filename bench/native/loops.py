@@ -1,15 +1,16 @@
 """The C++ loops as Python sees them: from dense keys and coded types to the positions of the matches.
 
-Making the keys and codes is not a loop's work, so it is done when the loop is made; calling it makes fresh state, takes
-the whole stream as one batch, and enumerates. Matches of W1, W4 and W5 are in the order of end and start.
+Making the keys and codes is not a loop's work, so it is done when the loop is made; calling it takes the whole stream
+as one batch, and enumerates. Its state begins empty each time but keeps its memory, as the engine's does. Matches of
+W1, W4 and W5 are in the order of end and start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from ctypes import c_int32, c_int64, c_void_p
 from dataclasses import dataclass
+from functools import cached_property
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ Array = npt.NDArray[np.generic]
 Positions = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # of match k: positions[offsets[k]:offsets[k + 1]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Loop:
     """One query over one stream, ready to run."""
 
@@ -33,31 +34,31 @@ class Loop:
 
     def __call__(self) -> Positions:
         """Find the matches and enumerate them."""
-        with self._run() as state:
-            offsets = np.empty(self._call("matches", state) + 1, np.int64)
-            positions = np.empty(self._call("positions", state), np.int64)
-            self._call("enumerate", state, _address(offsets), _address(positions))
+        state = self._run()
+        offsets = np.empty(self._call("matches", state) + 1, np.int64)
+        positions = np.empty(self._call("positions", state), np.int64)
+        self._call("enumerate", state, _address(offsets), _address(positions))
         return offsets, positions
 
     def find(self) -> int:
         """Find the matches only; how many."""
-        with self._run() as state:
-            return self._call("matches", state)
+        return self._call("matches", self._run())
 
     def steps(self) -> int:
         """How often a run met an event."""
-        with self._run() as state:
-            return self._call("steps", state)
+        return self._call("steps", self._run())
 
-    @contextmanager
-    def _run(self) -> Iterator[c_void_p]:
+    def _run(self) -> c_void_p:
+        self._call("reset", self._state)
+        batch = c_int64(len(self.columns[0])), c_int32(0)
+        self._call(self.push, self._state, *batch, *map(c_int32, self.codes), *map(_address, self.columns))
+        return self._state
+
+    @cached_property
+    def _state(self) -> c_void_p:
         state = c_void_p(self._call("new", *map(c_int64, self.setup)))
-        try:
-            batch = c_int64(len(self.columns[0])), c_int32(0)
-            self._call(self.push, state, *batch, *map(c_int32, self.codes), *map(_address, self.columns))
-            yield state
-        finally:
-            self._call("free", state)
+        finalize(self, getattr(library(self.library), f"{self.library}_free"), state)
+        return state
 
     def _call(self, function: str, *arguments: object) -> int:
         result: int = getattr(library(self.library), f"{self.library}_{function}")(*arguments)

@@ -165,6 +165,11 @@ void backtrack(State& s) {
 EXPORT State* sase_new(int64_t partitions, int64_t window) {
     return new State{window, std::vector<std::vector<Event>>(partitions), {}, 0};
 }
+EXPORT void sase_reset(State* s) {
+    for (std::vector<Event>& events : s->partitions) events.clear();
+    s->buffer.clear();
+    s->steps = 0;
+}
 EXPORT void sase_free(State* s) { delete s; }
 EXPORT int64_t sase_matches(const State* s) { return s->buffer.found.size; }
 EXPORT int64_t sase_positions(const State* s) { return s->buffer.positions; }

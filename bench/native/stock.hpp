@@ -33,6 +33,12 @@ struct Buffer {
     Column<Found> found;
     int64_t positions = 0;  // of all matches together
 
+    void clear() {
+        taken.clear();
+        found.clear();
+        positions = 0;
+    }
+
     void room(int64_t more) {
         taken.room(more);
         found.room(more);

@@ -20,5 +20,7 @@ struct Column {
         at = static_cast<T*>(std::realloc(at, capacity * sizeof(T)));
     }
 
+    void clear() { size = 0; }  // the memory stays, for the next run
+
     void add(T value) { at[size++] = value; }
 };

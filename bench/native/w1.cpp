@@ -66,6 +66,13 @@ void push(State& s, int64_t n, int32_t base, int32_t stock, const int32_t* type,
 EXPORT State* w1_new(int64_t partitions, int64_t window) {
     return new State{window, std::vector<Partition>(partitions), {}};
 }
+EXPORT void w1_reset(State* s) {
+    for (Partition& partition : s->partitions) {
+        partition.events = 0;
+        partition.runs.clear();
+    }
+    s->buffer.clear();
+}
 EXPORT void w1_free(State* s) { delete s; }
 EXPORT int64_t w1_matches(const State* s) { return s->buffer.found.size; }
 EXPORT int64_t w1_positions(const State* s) { return s->buffer.positions; }

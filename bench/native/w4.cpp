@@ -24,6 +24,11 @@ struct State {
 }  // namespace
 
 EXPORT State* w4_new(int64_t tags, int64_t window) { return new State{window, std::vector<int32_t>(tags, -1), {}, {}}; }
+EXPORT void w4_reset(State* s) {
+    std::fill(s->newest.begin(), s->newest.end(), -1);
+    s->shelves.clear();
+    s->positions.clear();
+}
 EXPORT void w4_free(State* s) { delete s; }
 EXPORT int64_t w4_matches(const State* s) { return s->positions.size / 2; }
 EXPORT int64_t w4_positions(const State* s) { return s->positions.size; }

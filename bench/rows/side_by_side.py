@@ -22,8 +22,14 @@ def side_by_side(row: str, case: str, text: str, table: pa.Table, loop: Loop, op
     same(engine.positions(), found, f"{row} {case}")
     offsets, positions = found
     note = f"{len(offsets) - 1:,} matches, {len(positions):,} positions"
-    clocks = {"kernel": KERNEL, "end to end": END_TO_END, "to Arrow": None}
-    runners = {"C++": loop, "kernel": engine.kernel, "end to end": engine.enumerate, "to Arrow": engine.to_arrow}
+    clocks = {"kernel": KERNEL, "in order": None, "end to end": END_TO_END, "to Arrow": None}
+    runners = {
+        "C++": loop,
+        "kernel": engine.kernel,
+        "in order": engine.in_order,
+        "end to end": engine.enumerate,
+        "to Arrow": engine.to_arrow,
+    }
     del found, offsets, positions
     seconds = race(runners, options.times)
     for clock, target in clocks.items():

@@ -126,7 +126,7 @@ class Graph:
                 stack, depths = _longer(stack), _longer(depths)
                 path = [0] * len(path) + path if isinstance(path, list) else np.concatenate([path, path])
                 depths = _shifted(depths, len(path) // 2)
-            elif place[5] == 1 and (got == 0 or most is None):
+            elif place[5] == 1 and (got == 0 or most is None or got < most):
                 size = min(4 * size, 2**22) if got else 4 * size
 
 
@@ -211,11 +211,14 @@ class Encoded:
         if self.parts is not None or self.decoder.ambiguous or self.decoder.waits:
             yield from self.all().batches(size)
             return
+        self.done = None  # the graph is read for as long as someone asks for more
         rest = _EMPTY
         for part in self.graph.enumerate(max(size, _GROUP)):
             words, offsets = _together([rest, part])
             ends = words[offsets[1:] - 1] >> self.decoder.shift
-            whole = int(np.searchsorted(ends, ends[-1])) or len(ends)  # the last end may have more matches
+            whole = int(np.searchsorted(ends, ends[-1]))  # the last end may have more matches
+            if not whole and len(ends) >= _GROUP:
+                whole = len(ends)
             yield from self.decoder.decode(words[: offsets[whole]], offsets[: whole + 1], self.base).batches(size)
             rest = words[offsets[whole] :], offsets[whole:] - offsets[whole]
         yield from self.decoder.decode(*rest, self.base).batches(size)

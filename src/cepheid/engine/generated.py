@@ -126,8 +126,8 @@ class Generated:
         self.blueprint.take_back(state)
 
     def take_over(self, state: dict[str, Any]) -> None:
-        """Begin with arrays that an earlier run has done with."""
-        self.state = state
+        """Begin with arrays that an earlier run has done with; those of other NULLs would not be set."""
+        self.state = {p.name: state[p.name] for p in self.source.parameters if p.name in state}
         self.room |= {"nodes": len(state["n_word"]), "matches": len(state["m_root"])}
         state["meta"].fill(0)
         for parameter in self.source.parameters:
@@ -261,7 +261,9 @@ class Generated:
             self.sweep()
         if self.query.having is None and self.chosen is None and not self.given:
             if now is None:
-                return Encoded(self.graph(), self.decoder, base, self.hand_back if self.native else None)
+                # A session tells of its state after its end.
+                done = self.hand_back if self.native and self.graph_room else None
+                return Encoded(self.graph(), self.decoder, base, done)
             found = Encoded(self.graph(), self.decoder, base).some(EAGER)
             self.state["meta"][MATCHES] = 0
             return found

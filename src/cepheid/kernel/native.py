@@ -69,7 +69,8 @@ def sqrt(number: Any) -> Any:
 @njit(error_model="numpy")
 def mix(seed: Any, value: Any) -> Any:
     """One more value into a hash; numba's of NaN is a random number."""
-    return ((seed ^ np.uint64(hash(value) if value == value else 0)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x7F4A7C15)) >> np.uint64(7)
+    own = np.uint64(hash(value)) if value == value else np.uint64(0)
+    return ((seed ^ own) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x7F4A7C15)) >> np.uint64(7)
 
 
 @njit(error_model="numpy")

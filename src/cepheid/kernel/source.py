@@ -705,8 +705,8 @@ class _Writer:
         name = f"l{q}"
         dtypes = {f"{name}{suffix}": dtype for suffix, dtype in self.fields(self.a.live[q])}
         fields = list(dtypes)
-        equal = {field: "same({0}[w], {0}[r])" if dtype == "float64" else "{0}[w] == {0}[r]" for field, dtype in dtypes.items()}
-        same = " and ".join(equal[field].format(field) for field in fields)
+        equal = {"float64": "same({0}[w], {0}[r])"}  # NaN is NaN
+        same = " and ".join(equal.get(dtypes[field], "{0}[w] == {0}[r]").format(field) for field in fields)
 
         def find(until: str) -> None:
             self.put("slot = U8(0)", *(f"slot = mix(slot, {field}[r])" for field in fields))
