@@ -104,6 +104,7 @@ class Graph:
     matches: tuple[Any, Any, Any]  # root, word, low
     count: int
     compiled: bool
+    dense: bool = False  # of one lane: all nodes in a window belong together
 
     def enumerate(self, most: int | None = None) -> Iterator[Part]:
         """Words and offsets, in parts of at most so many matches (None: as many as fit)."""
@@ -234,7 +235,7 @@ class Encoded:
             return self.decoder.decode(*_together(parts), self.base) if parts else NONE
         g = self.graph
         copy = [list(a) if isinstance(a, list) else a.copy() for a in (*g.nodes, *g.matches)]
-        graph = Graph((copy[0], copy[1], copy[2], copy[3]), (copy[4], copy[5], copy[6]), g.count, g.compiled)
+        graph = Graph((copy[0], copy[1], copy[2], copy[3]), (copy[4], copy[5], copy[6]), g.count, g.compiled, g.dense)
         return Encoded(graph, self.decoder, self.base)
 
     def all(self) -> Found:
@@ -259,7 +260,7 @@ def count_graph(graph: Graph) -> int:
     width, rows, sums, done, counted = 1, 1024, 8, 0, 0
     limbs, used, total = make(width * rows, np.uint64), make(rows + 1, np.uint32), make(sums, np.uint64)
     while done < graph.count:
-        arrays = (marks, numbers, limbs, used, width, total)
+        arrays = (marks, numbers, limbs, used, width, int(graph.dense), total)
         reached = int(function(done, graph.count, n_next, n_alt, n_max, m_root, m_low, *arrays))
         if reached < graph.count:
             if used[0] == 2:  # the sum is full

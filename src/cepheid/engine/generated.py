@@ -246,7 +246,8 @@ class Generated:
         """The match store as it is."""
         s = self.state
         nodes = s["n_word"], s["n_next"], s["n_alt"], s["n_max"]
-        return Graph(nodes, (s["m_root"], s["m_word"], s["m_low"]), int(s["meta"][MATCHES]), self.native)
+        matches = s["m_root"], s["m_word"], s["m_low"]
+        return Graph(nodes, matches, int(s["meta"][MATCHES]), self.native, dense=not self.lanes.columns)
 
     def flush(self) -> None:
         """Enumerate the matches so far, so that their nodes can go."""

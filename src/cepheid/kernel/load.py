@@ -76,7 +76,7 @@ def store_functions() -> Mapping[str, Function]:
             "int64",
             [
                 *("int64", "int64", "uint32[w]", "uint32[w]", "int64[w]", "uint32[w]", "int64[w]"),
-                *("uint64[w]", "uint32[w]", "uint64[w]", "uint32[w]", "int64", "uint64[w]"),
+                *("uint64[w]", "uint32[w]", "uint64[w]", "uint32[w]", "int64", "int64", "uint64[w]"),
             ],
         ),
         "mark_nodes": ("int64", ["int64", "uint32[w]", "uint32[w]", "int64[w]", "int64[w]", "uint32[w]"]),

@@ -124,14 +124,18 @@ def count_matches(
     limbs: Array,
     used: Array,
     width: int,
+    dense: int,
     total: Array,
 ) -> int:
     """Add the numbers of matches of `first` to `last`, each of at most `width` limbs, to `total`; how far it came.
 
     A node's number is the sum of those of its parts. It stops before what needs more limbs (then `used[0]` is 0), more
     rows (1), or when the total is full (2). A number is in limbs of 62 bits, the least first; a node that is needed has
-    a row. Nodes are visited from the root down to mark them, then up again to add.
+    a row. Nodes are visited from the root down to mark them, then up again to add; where the graph is of one lane
+    (`dense`), all from the first that is in the window are needed.
     """
+    floor = U8(0)
+    before = m_low[first] if first < last else 0
     k = U8(first)
     wide = U8(width)
     capacity = U8(len(used)) - U8(1)
@@ -149,9 +153,19 @@ def count_matches(
         if n_max[root] < low:
             k += U8(1)
             continue
-        marks[root] = stamp
-        open_ = U8(1)
-        node = U8(root) + U8(1)
+        if low < before:
+            floor = U8(0)
+        before = low
+        node = floor
+        open_ = U8(0)
+        if dense != 0:
+            while n_max[node] < low:
+                node += U8(1)
+            floor = node
+        else:
+            marks[root] = stamp
+            open_ = U8(1)
+            node = U8(root) + U8(1)
         while open_ > U8(0):
             node -= U8(1)
             if marks[node] != stamp:
@@ -168,6 +182,8 @@ def count_matches(
         row = U8(0)
         full = False
         while node <= U8(root):
+            if dense != 0 and n_max[node] >= low:
+                marks[node] = stamp
             if marks[node] == stamp:
                 if row == capacity:
                     used[0] = 1
