@@ -16,10 +16,7 @@ from cepheid.kernel.load import Function, store_functions
 
 Ints = Any
 Functions = Mapping[str, Function]
-PLAIN: Functions = {
-    name: getattr(store, name)
-    for name in ("enumerate_matches", "count_matches", "mark_nodes", "move_nodes", "renumber", "order_matches")
-}
+PLAIN: Functions = {name: function for name, function in vars(store).items() if callable(function)}
 MOST = 50_000_000
 """Matches that are enumerated at once; more are counted, or given in parts."""
 SOME_WORDS, MOST_WORDS = 2**25, 2**28
@@ -45,28 +42,38 @@ class Decoder:
         ends = words[offsets[1:] - 1] >> self.shift
         if (ends[1:] < ends[:-1]).any():  # matches that had to wait for an absence
             words, offsets = _taken(words, offsets, np.argsort(ends, kind="stable"))
-        order = np.arange(matches)
-        if matches > 1:
-            spare = np.zeros(matches, np.int64)
-            lists = (words, offsets, self.variables, order, spare)
-            if self.compiled:
-                store_functions()["order_matches"](matches, self.shift, self.count, *lists)
-            else:
-                plain = [array.tolist() for array in lists]
-                PLAIN["order_matches"](matches, self.shift, self.count, *plain)
-                order = np.array(plain[3], np.int64)
-        mask = (1 << self.shift) - 1
-        codes = words & mask
-        reached = self.reached[codes[offsets[1:] - 1]]
-        found = Found((words >> self.shift) - base, self.variables[codes], offsets, reached, self.reaches)
-        if matches > 1:
-            found = found.take(self.unique(found, order) if self.ambiguous else order)
-        return found
+        order = self.order(words, offsets)
+        ends = words[offsets[1:] - 1] & ((1 << self.shift) - 1)
+        reached = self.reached[ends]
+        rows, owners = np.empty(len(words), np.int64), np.empty(len(words), np.int16)
+        bounds = np.empty(matches + 1, np.int64)
+        source = words, offsets, self.variables, order
+        self.run("decode_matches", matches, self.shift, base, *source, rows, owners, bounds)
+        found = Found(rows, owners, bounds, reached[order], self.reaches)
+        return found.take(self.unique(found)) if self.ambiguous else found
 
-    def unique(self, found: Found, order: Ints) -> Ints:
+    def order(self, words: Ints, offsets: Ints) -> Ints:
+        """The order of S9, as a permutation; the ends are in order already."""
+        matches = len(offsets) - 1
+        order, spare = np.arange(matches), np.empty(matches, np.int64)
+        self.run("order_matches", matches, self.shift, self.count, words, offsets, self.variables, order, spare)
+        return order
+
+    def run(self, name: str, *arguments: Any) -> None:
+        """A function of the match store on arrays: compiled, or as plain Python on lists."""
+        if self.compiled:
+            store_functions()[name](*arguments)
+            return
+        lists = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
+        PLAIN[name](*lists)
+        for array, filled in zip(arguments, lists, strict=True):
+            if isinstance(array, np.ndarray):
+                array[:] = filled
+
+    def unique(self, found: Found) -> Ints:
         """Of equal matches, the one that reached most."""
         chosen: dict[tuple[bytes, bytes], int] = {}
-        for k in order.tolist():
+        for k in range(len(found)):
             part = slice(found.offsets[k], found.offsets[k + 1])
             key = found.rows[part].tobytes(), found.variables[part].tobytes()
             old = chosen.setdefault(key, k)

@@ -26,7 +26,7 @@ from cepheid.reference.partition import lane_of
 
 EAGER = 200_000
 """Matches that a session enumerates as they come; more stay in a graph until they are asked for."""
-FEW_LANES = 16
+FEW_LANES, FEW_STRINGS = 16, 1024
 MOST_NODES = 8_000_000
 """How large a graph may become while nobody has asked for its matches."""
 
@@ -65,6 +65,7 @@ class Generated:
         self.few = 1024 if native else 64
         self.room = dict.fromkeys(("nodes", "matches"), max(least, min(2 * (events or 0), MOST_NODES // 2)))
         self.given: list[Found] = []
+        self.enough_strings = FEW_STRINGS  # likewise
         self.enough = FEW_LANES  # lanes that there are before it is asked which of them can go
         self.source = self.write()
         self.decoder = make_decoder(automaton, self.source.shift, compiled=native)
@@ -260,6 +261,8 @@ class Generated:
         self.expire(now)
         if now is not None and len(self.lanes) > self.enough:
             self.sweep()
+        if now is not None and len(self.strings.codes) > self.enough_strings:
+            self.forget_strings()
         if self.query.having is None and self.chosen is None and not self.given:
             if now is None:
                 # A session tells of its state after its end.
@@ -415,6 +418,20 @@ class Generated:
             self.fit()
         if lanes_too:
             self.enough = 2 * len(self.lanes) + FEW_LANES
+
+    def forget_strings(self) -> None:
+        """Give up the codes of strings that no run holds; those of the query's constants stay as they are."""
+        texts = list(self.strings.codes)
+        arrays = {name: np.asarray(self.state[name], np.int64) for name in self.source.coded}
+        held = np.unique(np.concatenate([np.zeros(0, np.int64), *arrays.values()]))
+        kept = np.union1d(np.arange(len(self.blueprint.strings.codes)), held[(held >= 0) & (held < len(texts))])
+        number = np.full(len(texts) + 1, -1, np.int64)
+        number[kept] = np.arange(len(kept))
+        for name, array in arrays.items():
+            moved = number[np.clip(array, -1, len(texts))]
+            self.state[name] = moved if self.native else moved.tolist()
+        self.strings.codes = {texts[k]: code for code, k in enumerate(kept.tolist())}
+        self.enough_strings = 2 * len(kept) + FEW_STRINGS
 
     def lows(self, lanes: Any) -> Any:
         """The first start that is still in the window, for some lanes."""

@@ -83,6 +83,7 @@ def store_functions() -> Mapping[str, Function]:
         "move_nodes": ("void", ["int64", *nodes, "uint32[w]"]),
         "renumber": ("void", ["uint32[w]", "uint32[w]"]),
         "precedes": ("boolean", ["int64"] * 4 + ["int64[w]"] * 3),
+        "decode_matches": ("void", ["int64"] * 3 + ["int64[w]"] * 5 + ["int16[w]", "int64[w]"]),
         "order_matches": ("void", ["int64"] * 3 + ["int64[w]"] * 5),
     }
     text = "\n\n".join(inspect.getsource(getattr(store, name)) for name in wanted)

@@ -65,6 +65,7 @@ class Source:
     types: tuple[str, ...]
     pools: tuple[Pool, ...]
     slots: tuple[str, ...]
+    coded: tuple[str, ...]  # arrays of the state that hold codes of strings
     growth: tuple[int, int]  # how many of anything an event can make: for each run of its lane, and at least
     shift: int  # a word of the match store is position << shift | config or exit
 
@@ -178,6 +179,7 @@ class _Writer:
             self.types,
             tuple(self.pools()),
             tuple(f"h{q}" for q, slot in enumerate(self.slot) if slot),
+            tuple(self.coded()),
             self.growth(),
             self.shift,
         )
@@ -194,6 +196,13 @@ class _Writer:
         for x, exit_ in enumerate(self.a.exits):
             if exit_.absent:
                 yield Pool(f"d{x}", tuple(self.fields(pending(exit_))))
+
+    def coded(self) -> Iterator[str]:
+        """The arrays that hold codes of strings."""
+        owners = [(f"{'h' if slot else 'l'}{q}", self.a.live[q]) for q, slot in enumerate(self.slot)]
+        owners += [(f"d{x}", pending(exit_)) for x, exit_ in enumerate(self.a.exits) if exit_.absent]
+        for name, registers in owners:
+            yield from (f"{name}_{one.name}" for one in self.sorted(registers) if one.kind == "s")
 
     def fields(self, registers: frozenset[Register]) -> Iterator[tuple[str, str]]:
         for one in self.sorted(registers):

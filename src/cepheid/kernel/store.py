@@ -373,4 +373,34 @@ def order_matches(
         begin = end
 
 
+def decode_matches(
+    matches: int,
+    shift: int,
+    base: int,
+    words: Array,
+    offsets: Array,
+    variables: Array,
+    order: Array,
+    rows: Array,
+    owners: Array,
+    bounds: Array,
+) -> None:
+    """Take words apart, in an order: the row of each event, the variable that it is bound to, the bounds of matches."""
+    mask = (1 << shift) - 1
+    at = U8(0)
+    bounds[0] = 0
+    k = U8(0)
+    while k < U8(matches):
+        x = U8(offsets[order[k]])
+        end = U8(offsets[order[k] + 1])
+        while x < end:
+            word = words[x]
+            rows[at] = (word >> shift) - base
+            owners[at] = variables[word & mask]
+            at += U8(1)
+            x += U8(1)
+        k += U8(1)
+        bounds[k] = at
+
+
 FREE = 2**63 - 1

@@ -1,0 +1,31 @@
+"""What a session no longer needs is given up, and what it needs is kept."""
+
+import random
+
+import pytest
+
+from cepheid import Query
+from cepheid.engine import generated
+
+
+def test_strings_that_no_run_holds_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generated, "FEW_STRINGS", 4)
+    query = Query("PATTERN SEQ(A a, B b, C c) WHERE a.s = b.s AND b.s != c.s AND a.s != 'k3' WITHIN 30")
+    chance = random.Random(7)
+    events = [
+        {
+            "ts": t,
+            "type": chance.choice("ABC"),
+            "s": None if chance.random() < 0.1 else f"k{chance.randrange(5) + t // 40 * 3}",
+        }
+        for t in range(400)
+    ]
+    session = query.session(engine="plain", lateness=0)
+    found = []
+    for k in range(0, 400, 20):
+        found += session.push(events[k : k + 20]).to_pylist()
+    machine = session._opened.stages[0].machine
+    assert isinstance(machine, generated.Generated)
+    assert len(machine.strings.codes) < 20  # of about 35 that there were
+    found += session.close().to_pylist()
+    assert sorted(map(repr, found)) == sorted(map(repr, query.match(events, engine="reference").to_pylist()))
