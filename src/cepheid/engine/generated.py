@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.blueprint import Blueprint
-from cepheid.engine.codec import decode, encode
 from cepheid.engine.columns import Strings, Unfit, kinds, mask, nulls, values
 from cepheid.engine.encoded import PLAIN, Encoded, Functions, Graph, make_decoder
 from cepheid.engine.found import NONE, Found, Many, arranged, bindings, concatenate
@@ -484,11 +483,13 @@ class Generated:
             length = int(self.state["meta"][NODES]) if parameter.size == "nodes" else len(array)
             names.append(parameter.name)
             arrays.append(np.asarray(array[:length], np.dtype(parameter.dtype)))
+        keys, numbers = self.lanes.dump()
+        arrays.append(numbers)
         facts = {
             "names": names,
             "nullable": sorted(self.nullable),
             "strings": list(self.strings.codes),
-            "lanes": [encode(key) for key in self.lanes.numbers],
+            "lanes": keys,
             "clock": self.clock,
             "room": self.room,
             "chosen": self.chosen.dump() if self.chosen is not None else None,
@@ -500,13 +501,13 @@ class Generated:
         """Take up a state that was dumped, by either kind of run."""
         self.nullable = frozenset(facts["nullable"])
         self.strings.codes = {text: code for code, text in enumerate(facts["strings"])}
-        self.lanes.numbers = {decode(key): lane for lane, key in enumerate(facts["lanes"])}
+        self.lanes.load(facts["lanes"], arrays[-1])
         self.clock = facts["clock"]
         self.room = dict(facts["room"])
         self.source = self.write()
         self.function = self.load_function()
         self.state = {}
-        given = dict(zip(facts["names"], arrays, strict=True))
+        given = dict(zip(facts["names"], arrays[:-1], strict=True))
         for name, array in given.items():
             self.state[name] = array.copy() if self.native else array.tolist()
         self.fit()

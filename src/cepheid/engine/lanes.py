@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engine.codec import decode, encode
 from cepheid.engine.columns import as_dictionary, nulls
 from cepheid.pattern.types import Kind
 from cepheid.reference.partition import Lanes
@@ -79,6 +80,18 @@ class LaneNumbers:
         if codes.null_count:
             codes, values = codes.fill_null(len(values)), [*values, None]
         return codes.to_numpy(), values
+
+    def dump(self) -> tuple[Any, Any]:
+        """The keys in the order of their lanes: whole numbers as an array, others as JSON."""
+        keys = list(self.numbers)
+        if len(self.columns) == 1 and self.kinds[self.columns[0]] is Kind.INT and (None,) not in self.numbers:
+            return None, np.fromiter((key[0] for key in keys), np.int64, len(keys))
+        return [encode(key) for key in keys], np.zeros(0, np.int64)
+
+    def load(self, keys: Any, numbers: Any) -> None:
+        """Take up what was dumped."""
+        found = zip(numbers.tolist()) if keys is None else map(decode, keys)
+        self.numbers = {key: lane for lane, key in enumerate(found)}
 
     def keep(self, alive: Any) -> None:
         """Give up lanes; the others are numbered anew, in order."""
