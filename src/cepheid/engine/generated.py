@@ -267,7 +267,7 @@ class Generated:
                 # A session tells of its state after its end.
                 done = self.hand_back if self.native and self.graph_room else None
                 return Encoded(self.graph(), self.decoder, base, done)
-            found = Encoded(self.graph(), self.decoder, base).some(EAGER)
+            found = Encoded(self.graph(), self.decoder, base).some(EAGER if self.native else EAGER // 100)
             self.state["meta"][MATCHES] = 0
             return found
         self.flush()

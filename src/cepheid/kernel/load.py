@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from cepheid.cache import cache_directory
-from cepheid.kernel import plain, store
+from cepheid.kernel import counting, plain, store
 
 Function = Callable[..., Any]
 ARRAY = {"w": "types.{}[::1]", "r": "types.Array(types.{}, 1, 'C', readonly=True)"}
@@ -88,6 +88,32 @@ def store_functions() -> Mapping[str, Function]:
     }
     text = "\n\n".join(inspect.getsource(getattr(store, name)) for name in wanted)
     text = f"Array = None\nFREE = {store.FREE}\n\n\n{text}".replace("# noqa: PLR0913", "")
+    return compiled(text, tuple((name, signature(*types)) for name, types in wanted.items()))
+
+
+@cache
+def counting_functions() -> Mapping[str, Function]:
+    """The functions that count by blocks, compiled."""
+    graph = ["uint32[w]", "uint32[w]", "int64[w]"]
+    blocks = ["int64[w]", "int64[w]", "uint32[w]", "uint64[w]", "uint64[w]"]
+    wanted = {
+        "last_uses": ("boolean", ["int64", *graph, "uint32[w]"]),
+        "row_of": ("uint64", ["uint32", "uint64", "uint64", "uint64", "uint32[w]"]),
+        "end_block": ("uint64", ["uint64"] * 4 + ["uint32[w]", "uint32[w]", "uint64[w]", "uint64[w]"]),
+        "make_blocks": ("int64", ["int64"] + ["uint32[w]"] * 4 + [*blocks, "uint64[w]"]),
+        "set_number": ("uint64", ["uint64", "uint64[w]", "uint64"]),
+        "add_scaled": ("uint64", ["uint64[w]", "uint64", "uint64", "uint64[w]", "uint64", "uint64", "uint64"]),
+        "count_nodes": ("void", ["uint64"] * 3 + ["int64", *graph, "uint64[w]"]),
+        "count_by_blocks": (
+            "int64",
+            ["int64", "int64", *graph, "uint32[w]", "int64[w]", "uint32[w]", *blocks, *["uint64[w]"] * 5],
+        ),
+    }
+    constants = (
+        f"{name} = {value}" for name, value in vars(counting).items() if name.isupper() and name not in vars(plain)
+    )
+    text = "\n\n".join(inspect.getsource(getattr(counting, name)) for name in wanted)
+    text = "\n".join(["Array = None", *constants, "\n", text])
     return compiled(text, tuple((name, signature(*types)) for name, types in wanted.items()))
 
 
