@@ -91,14 +91,13 @@ class Query:
     def __repr__(self) -> str:
         return f"<Query\n{self.text}\n>"
 
-    def match(self, events: object, *, engine: str = "auto", limit: object = None) -> Matches:
+    def match(self, events: object, *, engine: str = "auto", limit: int | None = None) -> Matches:
         """All matches in a stream of events, in the order of their ends.
 
         limit: at most so many, those that end first; a query with more matches than a machine can hold gives some.
         """
         _check_engine(engine)
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
-            raise UsageError("CEP603", f"limit is {limit!r}", "give a number of matches, 0 or more, or None")
+        _check_limit(limit)
         base = to_table(events)
         if not base.num_columns:
             base = self._empty_table()
@@ -204,6 +203,11 @@ def _read(query: object) -> Program:
         return program
     shown = type(query).__name__
     raise UsageError("CEP601", f"a {shown} is no text of a query", "pass the text, or a pattern of the builder")
+
+
+def _check_limit(limit: object) -> None:
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+        raise UsageError("CEP603", f"limit is {limit!r}", "give a number of matches, 0 or more, or None")
 
 
 def _check_engine(engine: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -201,8 +202,8 @@ class Session:
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
         return table
 
-    def _sort_out(self, table: pa.Table, times: object) -> tuple[pa.Table, object]:
-        late = pa.array(times < self._watermark)  # type: ignore[operator]
+    def _sort_out(self, table: pa.Table, times: Any) -> tuple[pa.Table, Any]:
+        late = pa.array(times < self._watermark)
         count = late.true_count
         if self._policy == "error":
             row = late.index(True).as_py()
@@ -214,7 +215,7 @@ class Session:
         if self._policy == "collect":
             self._set_aside.append(table.filter(late))
         kept = ~late.to_numpy(zero_copy_only=False)
-        return table.filter(pa.array(kept)), times[kept]  # type: ignore[index]
+        return table.filter(pa.array(kept)), times[kept]
 
     def _move(self, watermark: int) -> Matches:
         self._watermark = watermark

@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from cepheid.engine.blueprint import Blueprint
 from cepheid.engine.columns import Strings, Unfit, kinds, mask, nulls, values
-from cepheid.engine.encoded import PLAIN, Encoded, Functions, Graph, make_decoder
+from cepheid.engine.encoded import Encoded, make_decoder
 from cepheid.engine.found import NONE, Found, Many, arranged, bindings, concatenate
+from cepheid.engine.graph import PLAIN, Functions, Graph
 from cepheid.engine.lanes import LaneNumbers
 from cepheid.engine.overlap import Chosen
 from cepheid.errors import CepheidError
@@ -64,8 +65,8 @@ class Generated:
         self.few = 1024 if native else 64
         self.room = dict.fromkeys(("nodes", "matches"), max(least, min(2 * (events or 0), MOST_NODES // 2)))
         self.given: list[Found] = []
-        self.enough_strings = FEW_STRINGS  # likewise
         self.enough = FEW_LANES  # lanes that there are before it is asked which of them can go
+        self.enough_strings = FEW_STRINGS  # likewise
         self.source = self.write()
         self.decoder = make_decoder(automaton, self.source.shift, compiled=native)
         self.chosen = Chosen(query) if query.output is Output.NON_OVERLAP else None
@@ -184,7 +185,7 @@ class Generated:
             if failed:
                 raise errors[failed - 1]
             if reached < n:
-                self.make_room(base, stuck=reached == i)
+                self.make_room(stuck=reached == i)
             i = reached
 
     def check_times(self, times: Any) -> None:
@@ -212,7 +213,7 @@ class Generated:
             return {name: array.tolist() for name, array in found.items()}
         return {name: np.ascontiguousarray(array) for name, array in found.items()}
 
-    def make_room(self, base: int, *, stuck: bool) -> None:
+    def make_room(self, *, stuck: bool) -> None:
         """The scan has stopped before an event that could make an array overflow."""
         meta = self.state["meta"]
         if self.room["nodes"] < self.graph_room and self.room["matches"] < self.graph_room:
@@ -273,7 +274,8 @@ class Generated:
         self.flush()
         found = concatenate(self.given) if self.given else NONE
         self.given = []
-        found = _moved(arranged(found), base)
+        found = arranged(found)
+        found = replace(found, rows=found.rows - base)
         if self.query.having is not None and len(found):
             holds = Compiler(self.query).condition(self.query.having)
             kept_rows = [k for k, b in enumerate(bindings(self.query, kept, found)) if holds(b)]
@@ -349,13 +351,10 @@ class Generated:
 
     # Clearing.
 
-    def roots(self) -> list[tuple[str, Any, Any]]:
-        """The arrays of nodes that a match to come can use, and the lane of each entry."""
-        found: list[tuple[str, Any, Any]] = [(name, self.state[name], None) for name in self.source.slots]
-        found += [
-            (f"{p.name}_node", self.state[f"{p.name}_node"], self.state[f"{p.name}_lane"]) for p in self.source.pools
-        ]
-        return found
+    def roots(self) -> list[tuple[Any, Any]]:
+        """The arrays of nodes that a match to come can use, and the lane of each entry (None: its own number)."""
+        pools = [(self.state[f"{p.name}_node"], self.state[f"{p.name}_lane"]) for p in self.source.pools]
+        return [*((self.state[name], None) for name in self.source.slots), *pools]
 
     def collect(self) -> None:
         """Clear the nodes that no match to come can reach, and close the gaps."""
@@ -363,7 +362,7 @@ class Generated:
         nodes = int(meta[NODES])
         limits: Any = np.full(nodes, FREE, np.int64)
         starts = np.asarray(s["n_max"])
-        for _, array, lanes in self.roots():
+        for array, lanes in self.roots():
             entries = np.asarray(array)
             used = np.flatnonzero(entries != NIL)
             if len(used):
@@ -375,7 +374,7 @@ class Generated:
         f = self.functions
         kept = int(f["mark_nodes"](nodes, s["n_next"], s["n_alt"], s["n_max"], limits, number))
         f["move_nodes"](nodes, s["n_word"], s["n_next"], s["n_alt"], s["n_max"], number)
-        for _, array, _ in self.roots():
+        for array, _ in self.roots():
             f["renumber"](array, number)
         meta[NODES] = kept
 
@@ -517,7 +516,3 @@ class Generated:
 
 def _rounded(size: int) -> int:
     return 1 << max(4, (max(size, 1) - 1).bit_length())
-
-
-def _moved(found: Found, base: int) -> Found:
-    return Found(found.rows - base, found.variables, found.offsets, found.reached, found.reaches, found.values)

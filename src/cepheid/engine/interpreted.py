@@ -48,6 +48,7 @@ class Memory(Substream):
     def __init__(self, *, one_key: bool) -> None:
         super().__init__((), one_key=one_key)
         self.events: list[Event] = []
+        self.parts: dict[frozenset[str], Memory] = {}
         self.seen = 0
 
     def append(self, event: Event) -> None:
@@ -56,18 +57,18 @@ class Memory(Substream):
         self.seen += 1
         self.events.append(event)
         self.positions.append(event.position)
-        for types, part in self._by_type.items():
+        for types, part in self.parts.items():
             if event.type in types:
-                part.append(event)  # type: ignore[attr-defined]
+                part.append(event)
 
     def of_types(self, types: frozenset[str]) -> Substream:
         """Only the events of some types."""
-        if types not in self._by_type:
-            part = self._by_type[types] = Memory(one_key=self.one_key)
+        if types not in self.parts:
+            part = self.parts[types] = Memory(one_key=self.one_key)
             for event in self.events:
                 if event.type in types:
                     part.append(event)
-        return self._by_type[types]
+        return self.parts[types]
 
     def forget(self, position: int) -> None:
         """Events before a position are no longer asked for."""
@@ -75,8 +76,8 @@ class Memory(Substream):
         for event in self.events[:cut]:
             del self.index[event.position]
         del self.events[:cut], self.positions[:cut]
-        for part in self._by_type.values():
-            part.forget(position)  # type: ignore[attr-defined]
+        for part in self.parts.values():
+            part.forget(position)
 
 
 class LaneState:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from cepheid.automaton.model import Held, NotNative, Now, Register
@@ -277,17 +277,17 @@ def neither(true: str, false: str) -> str:
     return "" if false == negate(true) else f"(not ({true} or {false}))"
 
 
-def all_of(texts: object) -> str:
+def all_of(texts: Iterable[str]) -> str:
     """AND of conditions that are never NULL."""
-    parts = [text for text in texts if text != "True"]  # type: ignore[attr-defined]
+    parts = [text for text in texts if text != "True"]
     if "False" in parts:
         return "False"
     return parts[0] if len(parts) == 1 else f"({' and '.join(parts)})" if parts else "True"
 
 
-def any_of(texts: object) -> str:
+def any_of(texts: Iterable[str]) -> str:
     """OR of conditions that are never NULL."""
-    parts = [text for text in texts if text != "False"]  # type: ignore[attr-defined]
+    parts = [text for text in texts if text != "False"]
     if "True" in parts:
         return "True"
     return parts[0] if len(parts) == 1 else f"({' or '.join(parts)})" if parts else "False"

@@ -45,9 +45,7 @@ def compiled(text: str, signatures: tuple[tuple[str, str], ...]) -> Mapping[str,
     head = "from numba import njit, types\n\nfrom cepheid.kernel.native import *\n\n"
     body = text
     for name, signature in signatures:
-        decorator = f'@njit("{signature}", cache=True, nogil=True, error_model="numpy")'
-        if "types." in signature:
-            decorator = f'@njit({signature}, cache=True, nogil=True, error_model="numpy")'
+        decorator = f'@njit({signature}, cache=True, nogil=True, error_model="numpy")'
         body = body.replace(f"def {name}(", f"{decorator}\ndef {name}(", 1)
     module = _load(head + body)
     return {name: getattr(module, name) for name, _ in signatures}

@@ -66,7 +66,6 @@ class Source:
     pools: tuple[Pool, ...]
     slots: tuple[str, ...]
     coded: tuple[str, ...]  # arrays of the state that hold codes of strings
-    growth: tuple[int, int]  # how many of anything an event can make: for each run of its lane, and at least
     shift: int  # a word of the match store is position << shift | config or exit
 
 
@@ -180,7 +179,6 @@ class _Writer:
             tuple(self.pools()),
             tuple(f"h{q}" for q, slot in enumerate(self.slot) if slot),
             tuple(self.coded()),
-            self.growth(),
             self.shift,
         )
 
@@ -438,7 +436,7 @@ class _Writer:
         if get is None:
             return self.unread(register)
         one = self.layouts[register]
-        return one.read(lambda suffix: get(f"{one.name}{suffix}"))
+        return one.read(_fields_of(one, get))
 
     def open_state(self, q: int) -> None:
         """`y` is the run of a slot as the event finds it, `a` what it leaves; `s` are new runs of a list."""
@@ -536,11 +534,9 @@ class _Writer:
     def enter(self, arc: Arc, node: str | None, get: Get | None) -> None:
         """Bind the event: new registers, then matches, then the states of the config."""
         for one in self.sorted(self.read_on_entry(arc.target)):
-            update = arc.transfer[one.register]
-            if update is Update.KEEP or update is Update.STEP:
-                assert get is not None
-            old: Get = (lambda suffix, one=one: get(f"{one.name}{suffix}")) if get is not None else str  # type: ignore[misc]
-            self.put(*one.update(update, old, f"x_{one.name}", f"w{one.register.number}[p]"))
+            # Where nothing is bound yet, no update reads what was.
+            old = _fields_of(one, get if get is not None else str)
+            self.put(*one.update(arc.transfer[one.register], old, f"x_{one.name}", f"w{one.register.number}[p]"))
         new: Get = "x_{}".format
         for x, exit_ in enumerate(self.a.exits):
             if exit_.config == arc.target:
@@ -762,6 +758,10 @@ class _Writer:
 
     def getter(self, name: str, at: str) -> Get:
         return lambda field: f"{name}_{field}[{at}]"
+
+
+def _fields_of(one: Layout, get: Get) -> Get:
+    return lambda suffix: get(f"{one.name}{suffix}")
 
 
 def _names(wanted: Mapping[Any, str]) -> dict[Any, str]:

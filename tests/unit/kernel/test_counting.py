@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import cepheid as cep
-from cepheid.engine import encoded
+from cepheid.engine import counts
+from cepheid.engine.graph import Graph
 from cepheid.kernel import counting
 
 PATTERNS = ["SEQ(A a, B+ b[], C c)", "SEQ(A+ a[], B b)", "SEQ(A? a, B+ b[], C c)"]
@@ -19,15 +20,15 @@ Outcomes = list[bool]
 def by_blocks(monkeypatch: pytest.MonkeyPatch) -> Outcomes:
     """Whether each count that was asked for was by blocks."""
     outcomes: Outcomes = []
-    count: Callable[[encoded.Graph], int | None] = encoded._count_by_blocks
+    count: Callable[[Graph], int | None] = counts._count_by_blocks
 
-    def counted(graph: encoded.Graph) -> int | None:
+    def counted(graph: Graph) -> int | None:
         found = count(graph)
         outcomes.append(found is not None)
         return found
 
-    monkeypatch.setattr(encoded, "_count_by_blocks", counted)
-    monkeypatch.setattr(encoded, "_windows_overlap", lambda graph: True)  # whether it pays or not
+    monkeypatch.setattr(counts, "_count_by_blocks", counted)
+    monkeypatch.setattr(counts, "_windows_overlap", lambda graph: True)  # whether it pays or not
     return outcomes
 
 
@@ -63,34 +64,34 @@ def test_a_long_window_has_the_count_that_is_known(by_blocks: Outcomes) -> None:
 
 
 def test_matches_that_are_one_event_or_share_a_root(by_blocks: Outcomes) -> None:
-    graph = a_graph(roots=[encoded.NIL, 2, 2, encoded.NIL, 2], lows=[0, 0, 0, 1, 1])
-    assert encoded.count_graph(graph) == 1 + 2 + 2 + 1 + 1
+    graph = a_graph(roots=[counts.NIL, 2, 2, counts.NIL, 2], lows=[0, 0, 0, 1, 1])
+    assert counts.count_graph(graph) == 1 + 2 + 2 + 1 + 1
     assert by_blocks == [True]
 
 
 def test_windows_that_do_not_begin_in_order_are_counted_by_nodes(by_blocks: Outcomes) -> None:
-    assert encoded.count_graph(a_graph(roots=[2, 2], lows=[1, 0])) == 1 + 2
+    assert counts.count_graph(a_graph(roots=[2, 2], lows=[1, 0])) == 1 + 2
     assert by_blocks == [False]
 
 
 def test_a_frontier_that_is_too_large_is_counted_by_nodes(by_blocks: Outcomes) -> None:
     starts = counting.BLOCK + 10  # each is referred to by a node of its own, long after
-    none = np.full(starts, encoded.NIL, np.uint32)
+    none = np.full(starts, counts.NIL, np.uint32)
     later = np.arange(starts, dtype=np.uint32)
     tops = np.arange(2 * starts, dtype=np.uint32)[starts - 1 : -1]
-    tops[0] = encoded.NIL
+    tops[0] = counts.NIL
     n_next, n_alt = np.concatenate([none, later]), np.concatenate([none, tops])
     zeros = np.zeros(2 * starts, np.int64)
     matches = np.array([2 * starts - 1], np.uint32), zeros[:1], zeros[:1]
-    graph = encoded.Graph((zeros, n_next, n_alt, zeros), matches, 1, compiled=True, dense=True)
-    assert encoded.count_graph(graph) == starts
+    graph = Graph((zeros, n_next, n_alt, zeros), matches, 1, compiled=True, dense=True)
+    assert counts.count_graph(graph) == starts
     assert by_blocks == [False]
 
 
-def a_graph(roots: list[int], lows: list[int]) -> encoded.Graph:
+def a_graph(roots: list[int], lows: list[int]) -> Graph:
     """Two starts, at 0 and 1, and what follows both."""
-    n_next = np.array([encoded.NIL, encoded.NIL, 1], np.uint32)
-    n_alt = np.array([encoded.NIL, encoded.NIL, 0], np.uint32)
+    n_next = np.array([counts.NIL, counts.NIL, 1], np.uint32)
+    n_alt = np.array([counts.NIL, counts.NIL, 0], np.uint32)
     nodes = np.zeros(3, np.int64), n_next, n_alt, np.array([0, 1, 1])
     matches = np.array(roots, np.uint32), np.zeros(len(roots), np.int64), np.array(lows)
-    return encoded.Graph(nodes, matches, len(roots), compiled=True, dense=True)
+    return Graph(nodes, matches, len(roots), compiled=True, dense=True)
