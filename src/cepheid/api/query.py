@@ -28,6 +28,7 @@ from cepheid.pattern.analysis import analyse, check_flow, columns_read
 from cepheid.pattern.bind import bind
 from cepheid.pattern.schema import Schema, make_schema
 from cepheid.pattern.tree import Program
+from cepheid.plan.choice import AUTO, Choice, read_choice
 from cepheid.reference import interpret
 
 ENGINES = ("auto", "compiled", "plain", "interpreted", "reference")
@@ -91,12 +92,14 @@ class Query:
     def __repr__(self) -> str:
         return f"<Query\n{self.text}\n>"
 
-    def match(self, events: object, *, engine: str = "auto", limit: int | None = None) -> Matches:
+    def match(self, events: object, *, engine: str = "auto", plan: str = "auto", limit: int | None = None) -> Matches:
         """All matches in a stream of events, in the order of their ends.
+
+        plan: "automaton", "stacks", "lazy(c, b, a)", "tree", or "auto", which takes what it expects to be fastest.
 
         limit: at most so many, those that end first; a query with more matches than a machine can hold gives some.
         """
-        _check_engine(engine)
+        choice = _check_engine(engine, plan)
         _check_limit(limit)
         base = to_table(events)
         if not base.num_columns:
@@ -106,32 +109,35 @@ class Query:
         if engine == "reference":
             matches = self._by_reference(base, schema)
             return matches if limit is None else matches[:limit]
-        pipeline = Pipeline(self._plan(engine, base.num_rows), schema)
+        pipeline = Pipeline(self._plan(engine, base.num_rows, choice), schema)
         pipeline.push(base)
         matches = self._named(pipeline.advance(None))
         return matches if limit is None else matches.head(limit)
 
-    def session(self, *, engine: str = "auto", lateness: int | None = None, late: str = "error") -> Session:
+    def session(
+        self, *, engine: str = "auto", plan: str = "auto", lateness: int | None = None, late: str = "error"
+    ) -> Session:
         """A session for a stream that comes in parts.
+
+        plan: as for `match`; "auto" changes it when the rates of the stream have changed.
 
         lateness: after each push the watermark is the greatest time seen less so much; None: only `advance` moves it.
         late: what becomes of events before the watermark: "error", "drop" (they are counted), "collect".
         """
-        _check_engine(engine)
+        choice = _check_engine(engine, plan)
         if engine == "reference":
             raise UsageError("CEP601", "the reference has no sessions", "use engine='auto'")
-        return Session(
-            self._plan(engine, None), self._roles, self._fingerprint(), self._empty_table, lateness=lateness, late=late
-        )
+        flow = self._plan(engine, None, choice)
+        return Session(flow, self._roles, self._fingerprint(), self._empty_table, lateness=lateness, late=late)
 
-    def restore(self, blob: bytes, *, engine: str = "auto") -> Session:
+    def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:
         """A session that goes on where the one was of which `snapshot` gave these bytes."""
-        session = self.session(engine=engine)
+        session = self.session(engine=engine, plan=plan)
         session._restore(blob)
         return session
 
-    def _plan(self, engine: str, events: int | None) -> Plan:
-        machine = partial(make_machine, engine=engine, events=events)
+    def _plan(self, engine: str, events: int | None, choice: Choice = AUTO) -> Plan:
+        machine = partial(make_machine, engine=engine, events=events, choice=choice)
         return Plan(self._analysed, self._sources, self._functions, machine, self._made)
 
     def _fingerprint(self) -> str:
@@ -210,6 +216,11 @@ def _check_limit(limit: object) -> None:
         raise UsageError("CEP603", f"limit is {limit!r}", "give a number of matches, 0 or more, or None")
 
 
-def _check_engine(engine: object) -> None:
+def _check_engine(engine: object, plan: object) -> Choice:
     if engine not in ENGINES:
         raise UsageError("CEP601", f"unknown engine {engine!r}", did_you_mean(str(engine), ENGINES, "engines"))
+    choice = read_choice(plan)
+    if choice.joins and engine in ("interpreted", "reference"):
+        message = f"engine '{engine}' has runs only, and plan '{choice}' is of stacks"
+        raise UsageError("CEP610", message, "use engine='auto', 'compiled' or 'plain'")
+    return choice

@@ -8,8 +8,10 @@ from cepheid.automaton.build import build
 from cepheid.automaton.model import Automaton, NotNative
 from cepheid.engine.columns import Strings
 from cepheid.engine.times import tick
+from cepheid.kernel.construct import JoinSource, generate_join
 from cepheid.kernel.source import Source, generate
 from cepheid.pattern.bind import Bound
+from cepheid.plan.join import Join, NotJoined, make_join
 
 MOST_SPARE = 256 * 2**20
 
@@ -25,11 +27,30 @@ class Blueprint:
         self.strings = Strings()  # the constants of the query
         self.sources: dict[frozenset[str], Source] = {}
         self.spare: list[dict[str, Any]] = []  # arrays that an earlier run has done with (SASE+ 5.3)
+        self.why_not_joined = ""
+        self.joins: dict[Any, JoinSource] = {}
+        try:
+            self._join: Join | None = make_join(query)
+            self.join_source(frozenset())
+        except (NotJoined, NotNative) as reason:
+            self._join, self.why_not_joined = None, str(reason)
         try:
             self.automaton = build(query)
             self.source(frozenset())
         except NotNative as reason:
             self.automaton, self.reason = None, str(reason)
+
+    @property
+    def join(self) -> Join:
+        """The query as a join."""
+        assert self._join is not None, self.why_not_joined
+        return self._join
+
+    def join_source(self, nullable: frozenset[str]) -> JoinSource:
+        """The source of the join where some columns have NULLs."""
+        if nullable not in self.joins:
+            self.joins[nullable] = generate_join(self.join, nullable, self.strings.code, self.window)
+        return self.joins[nullable]
 
     @property
     def window(self) -> int | None:

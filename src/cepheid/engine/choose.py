@@ -5,18 +5,28 @@ from __future__ import annotations
 from cepheid.engine.blueprint import Blueprint
 from cepheid.engine.generated import Generated
 from cepheid.engine.interpreted import Interpreted
+from cepheid.engine.joined import Joined
 from cepheid.engine.stage import Machine
+from cepheid.errors import UsageError
 from cepheid.kernel.load import has_numba
+from cepheid.plan.choice import STACKS, Choice
 
 ENOUGH = 5_000
 """Events from which on compiling, or loading what was compiled before, is faster than not to."""
 
 
-def make_machine(blueprint: Blueprint, kind: str | None = None, *, engine: str, events: int | None) -> Machine:
+def make_machine(
+    blueprint: Blueprint, kind: str | None = None, *, engine: str, events: int | None, choice: Choice
+) -> Machine:
     """A machine for a query; `events` is how many there will be, `kind` what wrote a state, if that is known."""
-    wanted = kind or ("interpreted" if engine == "interpreted" else "generated")
-    if wanted == "interpreted" or blueprint.automaton is None:
-        return Interpreted(blueprint.query)
+    if choice.joins and blueprint.why_not_joined:
+        message = f"plan '{choice}' does not apply: {blueprint.why_not_joined}"
+        raise UsageError("CEP610", message, "use plan='auto', which takes one that applies; explain() says which do")
     native = has_numba() and (engine == "compiled" or (engine == "auto" and events is not None and events >= ENOUGH))
     later = ENOUGH if engine == "auto" and events is None and has_numba() else None
+    if kind == "joined" or (kind is None and choice.joins):
+        chosen = choice if choice.joins else STACKS
+        return Joined(blueprint, chosen, native=native, events=events, compile_after=later)
+    if kind == "interpreted" or engine == "interpreted" or blueprint.automaton is None:
+        return Interpreted(blueprint.query)
     return Generated(blueprint, native=native, events=events, compile_after=later)

@@ -41,6 +41,16 @@ class Strings:
         numbers = np.array([-1 if text is None else self.code(text) for text in coded.dictionary.to_pylist()], np.int64)
         return _take(numbers, coded.indices, -1)
 
+    def forget(self, constants: int, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """Give up what is in none of some arrays of codes; the first few stay. The arrays, with the codes of now."""
+        texts = list(self.codes)
+        held = np.unique(np.concatenate([np.zeros(0, np.int64), *arrays.values()]))
+        kept = np.union1d(np.arange(constants), held[(held >= 0) & (held < len(texts))])
+        number = np.full(len(texts) + 1, -1, np.int64)
+        number[kept] = np.arange(len(kept))
+        self.codes = {texts[k]: code for code, k in enumerate(kept.tolist())}
+        return {name: number[np.clip(array, -1, len(texts))] for name, array in arrays.items()}
+
 
 def values(query: Bound, name: str, column: pa.ChunkedArray, strings: Strings) -> Any:
     """The values of a column; where one is NULL, the number is of no meaning."""

@@ -9,19 +9,20 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.blueprint import Blueprint
-from cepheid.engine.columns import Strings, Unfit, kinds, mask, nulls, values
+from cepheid.engine.columns import Strings
 from cepheid.engine.encoded import Encoded, make_decoder
-from cepheid.engine.found import NONE, Found, Many, arranged, bindings, concatenate
+from cepheid.engine.finish import finish
+from cepheid.engine.found import NONE, Found, Many, arranged, concatenate
 from cepheid.engine.graph import PLAIN, Functions, Graph
+from cepheid.engine.inputs import as_arguments, check_times, read_events
 from cepheid.engine.lanes import LaneNumbers
 from cepheid.engine.overlap import Chosen
 from cepheid.errors import CepheidError
 from cepheid.kernel.load import as_python, compiled, signature, store_functions
 from cepheid.kernel.plain import NIL
-from cepheid.kernel.source import ERROR, MATCHES, MERGED, NEVER, NODES, POOLS, Source
+from cepheid.kernel.source import ERROR, MATCHES, MERGED, NODES, POOLS, Source
 from cepheid.kernel.store import FREE
 from cepheid.pattern.tree import Output
-from cepheid.reference.evaluate import Compiler
 from cepheid.reference.partition import lane_of
 
 EAGER = 200_000
@@ -162,7 +163,7 @@ class Generated:
 
     def feed(self, table: pa.Table, times: Any, base: int) -> None:
         """The next events in the order of S1; `base` is the position of the first."""
-        self.check_times(times)
+        check_times(times, self.window if self.timed else None)
         self.events += table.num_rows
         if not self.native and self.compile_after is not None and self.events > self.compile_after:
             self.go_native()
@@ -188,30 +189,11 @@ class Generated:
                 self.make_room(stuck=reached == i)
             i = reached
 
-    def check_times(self, times: Any) -> None:
-        """The scan adds the window to a time, or takes it off: in 64 bits, and it needs one time that never was."""
-        if not self.timed or self.window is None or not len(times):
-            return
-        if int(times[0]) - self.window <= NEVER or int(times[-1]) + self.window >= -NEVER:
-            raise Unfit("the times and WITHIN together are beyond 64 bits")
-
     def columns(self, table: pa.Table, times: Any, errors: dict[int, CepheidError]) -> dict[str, Any]:
         """The arguments of the scan that are of the events."""
-        found: dict[str, Any] = {"lanes": self.lanes.of(table), "times": times}
-        wanted = {p.name for p in self.source.parameters if p.size == "events"}
-        for name, short in self.source.names.items():
-            if f"c_{short}" in wanted:
-                found[f"c_{short}"] = values(self.query, name, table.column(name), self.strings)
-            if f"z_{short}" in wanted:
-                found[f"z_{short}"] = nulls(table.column(name))
-        for k, one in enumerate(self.source.masks):
-            found[f"m{k}"] = mask(self.query, table, one, errors)
-        if "kinds" in wanted:
-            assert self.query.schema.roles.type is not None
-            found["codes"], found["kinds"] = kinds(table.column(self.query.schema.roles.type), self.source.types)
-        if not self.native:
-            return {name: array.tolist() for name, array in found.items()}
-        return {name: np.ascontiguousarray(array) for name, array in found.items()}
+        found = {"lanes": self.lanes.of(table), "times": times}
+        found |= read_events(self.query, self.source, self.source.parameters, table, self.strings, errors)
+        return as_arguments(found, native=self.native)
 
     def make_room(self, *, stuck: bool) -> None:
         """The scan has stopped before an event that could make an array overflow."""
@@ -276,13 +258,7 @@ class Generated:
         self.given = []
         found = arranged(found)
         found = replace(found, rows=found.rows - base)
-        if self.query.having is not None and len(found):
-            holds = Compiler(self.query).condition(self.query.having)
-            kept_rows = [k for k, b in enumerate(bindings(self.query, kept, found)) if holds(b)]
-            found = found.take(np.array(kept_rows, np.int64))
-        if self.chosen is not None:
-            found = self.chosen.choose(found, kept, base, None if now is None else self.unsettled_nodes())
-        return found
+        return finish(self.query, found, kept, base, self.chosen, None if now is None else self.unsettled_nodes())
 
     def expire(self, now: int | None) -> None:
         """Matches after which nothing came that must be absent: their windows are over."""
@@ -419,17 +395,10 @@ class Generated:
 
     def forget_strings(self) -> None:
         """Give up the codes of strings that no run holds; those of the query's constants stay as they are."""
-        texts = list(self.strings.codes)
         arrays = {name: np.asarray(self.state[name], np.int64) for name in self.source.coded}
-        held = np.unique(np.concatenate([np.zeros(0, np.int64), *arrays.values()]))
-        kept = np.union1d(np.arange(len(self.blueprint.strings.codes)), held[(held >= 0) & (held < len(texts))])
-        number = np.full(len(texts) + 1, -1, np.int64)
-        number[kept] = np.arange(len(kept))
-        for name, array in arrays.items():
-            moved = number[np.clip(array, -1, len(texts))]
+        for name, moved in self.strings.forget(len(self.blueprint.strings.codes), arrays).items():
             self.state[name] = moved if self.native else moved.tolist()
-        self.strings.codes = {texts[k]: code for code, k in enumerate(kept.tolist())}
-        self.enough_strings = 2 * len(kept) + FEW_STRINGS
+        self.enough_strings = 2 * len(self.strings.codes) + FEW_STRINGS
 
     def lows(self, lanes: Any) -> Any:
         """The first start that is still in the window, for some lanes."""

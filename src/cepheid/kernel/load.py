@@ -10,10 +10,11 @@ import hashlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,19 +32,30 @@ def has_numba() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
+@lru_cache(maxsize=256)
 def as_python(text: str, name: str) -> Function:
-    """A function of generated source, run as it is."""
+    """A function of generated source, run as it is. It keeps no state: every run of a query can have the same."""
     namespace = {key: value for key, value in vars(plain).items() if not key.startswith("_")}
     exec(compile(text, f"<cepheid {name}>", "exec"), namespace)
     found: Function = namespace[name]
     return found
 
 
+_CONSTANT = re.compile(r"\b(U8|U4|I8)\((\d+)\)")
+
+
+def _with_constants(text: str) -> str:
+    """Numbers of a width as names of the module: numba types a name at once, and a call by trying its overloads."""
+    found = sorted({(kind, int(number)) for kind, number in _CONSTANT.findall(text)})
+    defined = [f"{kind}_{number} = {kind}({number})" for kind, number in found]
+    return "\n".join([*defined, "", "", _CONSTANT.sub(r"\1_\2", text)])
+
+
 @cache
 def compiled(text: str, signatures: tuple[tuple[str, str], ...]) -> Mapping[str, Function]:
     """Functions of a source, compiled for the signatures that are given with their names."""
     head = "from numba import njit, types\n\nfrom cepheid.kernel.native import *\n\n"
-    body = text
+    body = _with_constants(text)
     for name, signature in signatures:
         decorator = f'@njit({signature}, cache=True, nogil=True, error_model="numpy")'
         body = body.replace(f"def {name}(", f"{decorator}\ndef {name}(", 1)

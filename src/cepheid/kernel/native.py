@@ -67,6 +67,30 @@ def sqrt(number: Any) -> Any:
 
 
 @njit(error_model="numpy")
+def first_from(array: Any, low: Any, high: Any, value: Any) -> Any:
+    """The first entry of a part that is not below a value; the part is sorted."""
+    while low < high:
+        middle = (low + high) >> U8(1)
+        if array[middle] < value:
+            low = middle + U8(1)
+        else:
+            high = middle
+    return low
+
+
+@njit(error_model="numpy")
+def first_after(array: Any, low: Any, high: Any, value: Any) -> Any:
+    """The first entry of a part that is above a value; the part is sorted."""
+    while low < high:
+        middle = (low + high) >> U8(1)
+        if array[middle] <= value:
+            low = middle + U8(1)
+        else:
+            high = middle
+    return low
+
+
+@njit(error_model="numpy")
 def mix(seed: Any, value: Any) -> Any:
     """One more value into a hash; numba's of NaN is a random number."""
     own = np.uint64(hash(value)) if value == value else np.uint64(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 NIL = 0xFFFFFFFF
@@ -56,6 +57,16 @@ def less(left: float, right: float) -> bool:
 def same(left: float, right: float) -> bool:
     """NaN equals NaN."""
     return left == right or (left != left and right != right)
+
+
+def first_from(array: Any, low: int, high: int, value: int) -> int:
+    """The first entry of a part that is not below a value; the part is sorted."""
+    return bisect_left(array, value, low, high)
+
+
+def first_after(array: Any, low: int, high: int, value: int) -> int:
+    """The first entry of a part that is above a value; the part is sorted."""
+    return bisect_right(array, value, low, high)
 
 
 def sqrt(number: float) -> float:

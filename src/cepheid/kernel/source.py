@@ -9,13 +9,13 @@ overflow, the scan stops before the event and Python makes room.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from cepheid.automaton.liveness import pending, read
 from cepheid.automaton.model import Arc, Automaton, Exit, Holds, NotNative, Register, Test, Update
 from cepheid.kernel.expressions import Code, Emitter, all_of, any_of, kind_of
+from cepheid.kernel.lines import Lines
 from cepheid.kernel.registers import DTYPES, Get, Layout, layout
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.tree import Output, Strategy
@@ -85,7 +85,7 @@ def generate(
     return _Writer(automaton, nullable, strings, window, merge).source()
 
 
-class _Writer:
+class _Writer(Lines):
     """Writes a scan, line by line."""
 
     def __init__(
@@ -96,23 +96,22 @@ class _Writer:
         window: int | None,
         merge: bool,
     ) -> None:
+        super().__init__()
         self.a = automaton
         self.query = automaton.query
         self.window = window
         self.merge = merge
         self.counted = self.query.within is not None and self.query.within.events is not None
         schema = self.query.schema
-        names = _names({column: column for column in schema.columns})
+        names = names_of({column: column for column in schema.columns})
         self.emitter = Emitter(names, nullable, strings, self.unread)
         self.names = names
         self.masks: list[Mask] = []
-        registers = _names({r: r.name for r in automaton.registers})
+        registers = names_of({r: r.name for r in automaton.registers})
         self.layouts = {r: layout(r, type_, self.emitter, registers[r]) for r, type_ in automaton.registers.items()}
         self.types = tuple(dict.fromkeys(self.all_types())) if schema.roles.type is not None else ()
         self.slot = [self.is_slot(number) for number in range(len(automaton.states))]
         self.single = [self.is_determined(number) for number in range(len(automaton.states))]
-        self.lines: list[str] = []
-        self.depth = 0
         # Without partitions there is one lane: its slots are variables of the loop, not elements of arrays.
         lanes = lane_of(self.query)
         self.alone = not lanes.columns + lanes.agreed
@@ -255,23 +254,6 @@ class _Writer:
 
     # The scan.
 
-    def put(self, *lines: str) -> None:
-        self.lines += ["    " * self.depth + line for line in lines]
-
-    @contextmanager
-    def block(self, head: str) -> Iterator[None]:
-        """An indented block."""
-        self.put(head)
-        self.depth += 1
-        before = len(self.lines)
-        yield
-        self.depth -= 1
-        if len(self.lines) == before:
-            if head == "else:":
-                self.lines.pop()
-            else:
-                self.lines.append("    " * (self.depth + 1) + "pass")
-
     def scan(self) -> list[str]:
         pools = list(self.pools())
         self.put(f"nn = U8(meta[{NODES}])", f"nm = U8(meta[{MATCHES}])", f"merged = meta[{MERGED}]")
@@ -391,15 +373,6 @@ class _Writer:
         if self.resets:
             with self.block("if nm > before:  # a match was given: what began before its end is over"):
                 self.reset()
-
-    @contextmanager
-    def when(self, condition: str) -> Iterator[None]:
-        """A block under a condition, which may be constant."""
-        if condition == "True":
-            yield
-            return
-        with self.block(f"if {condition}:"):
-            yield
 
     def fence(self, types: Sequence[str], tests: Iterable[Test], get: Get | None) -> str:
         """The condition of an arc."""
@@ -764,7 +737,7 @@ def _fields_of(one: Layout, get: Get) -> Get:
     return lambda suffix: get(f"{one.name}{suffix}")
 
 
-def _names(wanted: Mapping[Any, str]) -> dict[Any, str]:
+def names_of(wanted: Mapping[Any, str]) -> dict[Any, str]:
     """A distinct identifier for each: what is no letter or digit becomes an underscore."""
     found: dict[Any, str] = {}
     for key, text in wanted.items():

@@ -15,7 +15,7 @@ from cepheid.pattern.layout import Layout
 from cepheid.pattern.parameters import window_nanoseconds
 from cepheid.pattern.placement import Placement, place
 from cepheid.pattern.schema import END, START, Schema
-from cepheid.pattern.tree import Output, Strategy, Ties
+from cepheid.pattern.tree import Output, Pattern, Strategy, Ties
 from cepheid.pattern.types import Kind, Type
 from cepheid.pattern.typing import Typer
 
@@ -42,6 +42,7 @@ class Bound:
     """A query that can be run on a table of its schema."""
 
     schema: Schema
+    pattern: Pattern
     components: Mapping[str, Component]
     layout: Layout
     strategies: Mapping[str, Strategy]
@@ -98,6 +99,7 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
     returns = [(r.name, *typer.check(r.expression)) for r in query.returns]
     return Bound(
         schema=schema,
+        pattern=query.pattern,
         components=analysed.components,
         layout=analysed.layout,
         strategies=analysed.strategies,

@@ -1,0 +1,99 @@
+"""Matches of one length: the position of each component's event, in the order in which they were found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cepheid.engine.found import Found
+
+
+@dataclass
+class Rows:
+    """`positions[x]` are those of component x. Rows count from `base` when they are asked for."""
+
+    positions: Sequence[Any]
+    reached: frozenset[str]
+    base: int
+    ordered: bool  # each component comes after the one before: a sequence without AND
+    found: Found | None = None
+
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.positions[0])
+
+    def size(self) -> int:
+        """How many there are."""
+        return self.count()
+
+    def batches(self, size: int) -> Iterator[Found]:
+        """One part after the other."""
+        yield from self.all().batches(size)
+
+    def all(self) -> Found:
+        """All of them, in the order of S9."""
+        if self.found is None:
+            self.found = self._arranged()
+        return self.found
+
+    def _arranged(self) -> Found:
+        matches, length = self.count(), len(self.positions)
+        columns = list(self.positions)
+        owners: Any = np.arange(length)
+        if not self.ordered:
+            table = np.stack(columns, axis=1) if matches else np.zeros((0, length), np.int64)
+            owners = np.argsort(table, axis=1, kind="stable")
+            columns = list(np.take_along_axis(table, owners, axis=1).T)
+        order = self._order(columns, owners)
+        columns = [column[order] for column in columns] if order is not None else columns
+        rows = np.empty((matches, length), np.int64)
+        for x, column in enumerate(columns):
+            np.subtract(column, self.base, out=rows[:, x])
+        variables: Any = np.empty((matches, length), np.int16)
+        variables[:] = owners if self.ordered or order is None else owners[order]
+        offsets = np.arange(matches + 1, dtype=np.int64) * length
+        return Found(rows.ravel(), variables.ravel(), offsets, np.zeros(matches, np.int64), (self.reached,))
+
+    def _order(self, columns: Sequence[Any], owners: Any) -> Any:
+        """The order of S9: end, start, then positions, then by variable. None where it is so already."""
+        if not self.count():
+            return None
+        keys = [columns[-1], *columns[:-1]]
+        if not self.ordered:
+            keys += [np.argsort(owners, axis=1)[:, x] for x in range(len(columns))]
+        if _is_sorted(keys):
+            return None
+        packed = _packed(keys)
+        return np.lexsort(keys[::-1]) if packed is None else np.argsort(packed, kind="stable")
+
+
+def _is_sorted(keys: Sequence[Any]) -> bool:
+    """Whether rows are in the order of some keys, the first of them first."""
+    undecided: Any = np.ones(len(keys[0]) - 1, bool)
+    for key in keys:
+        step = np.diff(key)
+        if (undecided & (step < 0)).any():
+            return False
+        undecided &= step == 0
+        if not undecided.any():
+            return True
+    return True
+
+
+def _packed(keys: Sequence[Any]) -> Any:
+    """All keys in one number, if they fit: each but the first by its distance from the first, which is small."""
+    first = keys[0]
+    packed = first - int(first.min())
+    bits = int(packed.max()).bit_length()
+    for key in keys[1:]:
+        part = key - first
+        part -= int(part.min())
+        width = int(part.max()).bit_length()
+        bits += width
+        if bits > 62:
+            return None
+        packed = (packed << width) | part
+    return packed

@@ -1,0 +1,224 @@
+"""A pattern of single events as a join: a stack for each component, in an order that is free (SASE 4.1, DEBS'15 5).
+
+What a sequence asks is which events come before which, within which time, and what holds between them. None of it
+says with which component to begin. A join has the components as stacks, the sequence as groups of them, the conditions
+over several events as tests, and the events that must be absent as gaps between groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cepheid.automaton.model import Config, Held, NotNative, Test
+from cepheid.automaton.resolve import Sight
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq, Strategy, Ties
+from cepheid.pattern.uses import variables
+from cepheid.pattern.walk import walk
+from cepheid.reference.evaluate import NOTHING, Compiler
+from cepheid.reference.partition import Lanes, lane_of
+
+MAX_STACKS = 16
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The events of one component. `tests` are on one event; `columns` are read by tests over several."""
+
+    variable: str
+    types: tuple[str, ...]
+    tests: tuple[Test, ...]
+    columns: tuple[str, ...]
+    group: int  # which place it has in the sequence; a negated one: how many groups come before it
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A test over several events: by the numbers of their stacks. `late`: kept for the end, as a selection would."""
+
+    test: Test
+    stacks: frozenset[int]
+    late: bool = False
+
+
+@dataclass(frozen=True)
+class Join:
+    """A query as stacks that are joined; the positive ones come first, in the order of the text."""
+
+    query: Bound
+    stacks: tuple[Stack, ...]
+    joints: tuple[Joint, ...]
+    lanes: Lanes
+
+    @property
+    def positive(self) -> range:
+        """The numbers of the stacks that a match binds."""
+        return range(sum(not stack.negated for stack in self.stacks))
+
+    @property
+    def negated(self) -> range:
+        """The numbers of the stacks of absent events."""
+        return range(len(self.positive), len(self.stacks))
+
+    @property
+    def groups(self) -> int:
+        """How many places the sequence has; in AND, several events share one."""
+        return 1 + max(self.stacks[x].group for x in self.positive)
+
+    def members(self, group: int) -> tuple[int, ...]:
+        """The positive stacks of a group; none beyond either end of the sequence."""
+        return tuple(x for x in self.positive if self.stacks[x].group == group)
+
+    def around(self, negated: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The stacks that an absent event comes after, and those that it comes before."""
+        group = self.stacks[negated].group
+        return self.members(group - 1), self.members(group)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a match must wait for what is absent after it."""
+        return any(not self.around(y)[1] for y in self.negated)
+
+
+class NotJoined(Exception):  # noqa: N818  a reason, not an error
+    """Why a query can't be run as a join."""
+
+
+def make_join(query: Bound, partition: tuple[str, ...] | None = None, *, late: bool = False) -> Join:
+    """A query as a join, or the reason why there is none.
+
+    partition: the attributes of `[attr]` that split the stream; the others are compared while events are joined, or
+    after all are (`late`). None: all of them split it.
+    """
+    _check(query)
+    stacks: list[tuple[Event, int, bool]] = []
+    groups = 0
+    for item in _items(query.pattern):
+        if isinstance(item, Negation):
+            stacks.append((item.event, groups, True))
+        else:
+            events = item.parts if isinstance(item, AnyOrder) else (item,)
+            stacks += [(_event(part), groups, False) for part in events]
+            groups += 1
+    stacks.sort(key=lambda stack: stack[2])
+    if sum(not negated for _, _, negated in stacks) < 2:
+        raise NotJoined("one event alone has no order to choose")
+    if len(stacks) > MAX_STACKS:
+        raise NotJoined(f"more than {MAX_STACKS} events")
+    try:
+        join = _build(query, stacks, partition, late)
+    except NotNative as reason:
+        raise NotJoined(str(reason)) from None
+    if join.waits and len(join.members(0)) > 1:
+        raise NotJoined("an absent event at the end, after AND at the start")
+    if join.waits and query.within is not None and query.within.events is not None:
+        raise NotJoined("an absent event at the end of a window of events")
+    return join
+
+
+def _check(query: Bound) -> None:
+    strategies = set(query.strategies.values())
+    if strategies - {Strategy.ANY}:
+        other = next(s.value for s in Strategy if s in strategies - {Strategy.ANY})
+        raise NotJoined(f"{other}: which event is next depends on the run")
+    if query.ties is Ties.SIMULTANEOUS:
+        raise NotJoined("TIES SIMULTANEOUS")
+    if query.schema.start is not None:
+        raise NotJoined("composite events")
+    if query.same and query.schema.roles.types is not None:
+        raise NotJoined("[attr] with declared types")
+    if not all(Compiler(query).condition(c)(NOTHING) for c in query.placement.constant):
+        raise NotJoined("a condition that never holds")
+    called = {n.function for c in _conditions(query) for n in walk(c) if isinstance(n, ex.Call)}
+    if called & set(query.functions):
+        name = min(called & set(query.functions))
+        raise NotJoined(f"{name} is called for the events that a run asks about, and for no others")
+
+
+def _items(pattern: Pattern) -> Iterator[Pattern]:
+    if isinstance(pattern, Seq):
+        for part in pattern.parts:
+            yield from _items(part)
+    else:
+        yield pattern
+
+
+def _event(pattern: Pattern) -> Event:
+    match pattern:
+        case Event():
+            return pattern
+        case Repeat():
+            raise NotJoined("a Kleene closure")
+        case Maybe():
+            raise NotJoined("an optional event")
+        case Either():
+            raise NotJoined("OR")
+    raise NotJoined("AND of what are no single events")
+
+
+def _conditions(query: Bound) -> list[ex.Expression]:
+    """Every conjunct over variables, once."""
+    placed = query.placement
+    found = [c for conditions in placed.at_place.values() for _, c in conditions]
+    found += [c for conditions in (*placed.at_exit.values(), *placed.of_witness.values()) for c in conditions]
+    return list(dict.fromkeys(found))
+
+
+def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[str, ...] | None, late: bool) -> Join:
+    names = [event.variable or "" for event, _, _ in parts]
+    every = frozenset(names)
+    config = Config(-1, every, every, every, (0,) * len(query.layout.loops))
+    alone: dict[str, list[Test]] = {name: [] for name in names}
+    joints: list[Joint] = []
+    for condition in _conditions(query):
+        read = variables(condition)
+        if len(read) == 1:
+            (name,) = read
+            alone[name].append(_seen(Sight(query, config, name).test(condition)))
+        else:
+            test = _seen(Sight(query, config).test(condition))
+            joints.append(Joint(test, frozenset(map(names.index, read))))
+    lanes = lane_of(query)
+    if partition is not None:
+        lanes = Lanes(lanes.columns, tuple(a for a in lanes.agreed if a in partition), lanes.one_key)
+    positive = [name for name, (_, _, negated) in zip(names, parts, strict=True) if not negated]
+    for same in query.same:
+        if same.value is not None:
+            for name in names:
+                fixed = ex.Compare("=", ex.Attribute(name, ex.Index.ONE, same.attribute), same.value)
+                alone[name].append(_seen(Sight(query, config, name).test(fixed)))
+        if same.attribute not in lanes.agreed:
+            # Every pair, so that whatever is bound first is compared; an absent event agrees with any of them.
+            pairs = [(one, other) for k, one in enumerate(positive) for other in positive[k + 1 :]]
+            for name, (_, group, negated) in zip(names, parts, strict=True):
+                if negated:
+                    near = [n for n, (_, g, n_) in zip(names, parts, strict=True) if not n_ and g in (group - 1, group)]
+                    pairs.append((near[0], name))
+            for one, other in pairs:
+                sides = (ex.Attribute(name, ex.Index.ONE, same.attribute) for name in (one, other))
+                test = _seen(Sight(query, config).test(ex.Compare("=", *sides)))
+                joints.append(Joint(test, frozenset({names.index(one), names.index(other)}), late))
+    held = {
+        name: tuple(
+            dict.fromkeys(
+                node.register.column
+                for joint in joints
+                for node in walk(joint.test.condition)
+                if isinstance(node, Held) and node.register.variable == name
+            )
+        )
+        for name in names
+    }
+    stacks = tuple(
+        Stack(name, event.types, tuple(alone[name]), held[name], group, negated)
+        for name, (event, group, negated) in zip(names, parts, strict=True)
+    )
+    return Join(query, stacks, tuple(joints), lanes)
+
+
+def _seen(test: Test | None) -> Test:
+    assert test is not None  # every variable of a join is bound
+    return test
