@@ -34,7 +34,7 @@ from cepheid.pattern.uses import uses
 from cepheid.pattern.walk import walk
 from cepheid.reference.evaluate import NOTHING, Compiler
 
-MAX_CONFIGS = 128
+MAX_CONFIGS = MAX_ARCS = 128
 """A larger automaton would take longer to compile than to run."""
 
 
@@ -122,8 +122,17 @@ class _Builder:
                     yield from ((None, (other,)) for other in leaves)
                 else:
                     yield move, leaves
-            elif not move.leaves:
+            elif not move.leaves and not self.waits_with_others(move):
                 yield None, (move,)
+        together = tuple(m for m in ahead if not m.repeats and not m.leaves and self.waits_with_others(m))
+        if together:
+            yield None, together
+
+    def waits_with_others(self, move: Move) -> bool:
+        """Where every event may be ignored and none must be absent, no way disturbs another: one wait will do."""
+        assert move.target is not None
+        strategy = self.query.strategies[self.layout.places[move.target].variable]
+        return strategy is Strategy.ANY and all(mark.step is not Step.ABSENT for mark in move.marks)
 
     def state(self, number: int, take: Move | None, others: tuple[Move, ...]) -> int | None:
         """A state and its arcs; None where nothing can be done in it."""
@@ -172,6 +181,8 @@ class _Builder:
                 test = sight.test(condition)
                 fence += [test] if test is not None else []
         target = self.number(after)
+        if len(self.arcs) == MAX_ARCS:
+            raise NotNative(f"more than {MAX_ARCS} arcs")
         transfer = _Transfer(variable, again, begin=source is None)
         self.arcs.append(Arc(source, target, variable, spot.event.types, tuple(fence), transfer, decides))
 

@@ -22,7 +22,7 @@ class Split:
 def splits(query: Analysed) -> tuple[Split, ...]:
     """All splits, in the order of the text."""
     found = [split for number in range(len(query.layout.places)) for split in _at(query, number)]
-    return tuple(dict.fromkeys(found))  # AND lays a component out once per order
+    return tuple(dict.fromkeys(found))  # AND lays a component out many times
 
 
 def _at(query: Analysed, number: int) -> Iterator[Split]:

@@ -8,6 +8,7 @@ overflow, the scan stops before the event and Python makes room.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -184,7 +185,8 @@ class _Writer(Lines):
     def growth(self) -> tuple[int, int]:
         """The most nodes, runs or matches that one event makes: for each run of its lane, and besides."""
         states = 2 * max(map(len, self.a.entries), default=1) + 2
-        return states * max(1, len(self.a.arcs)), states * (len(self.a.arcs) + len(self.a.kills) + 1) + 4
+        per_run = Counter(one.source for one in (*self.a.arcs, *self.a.kills) if one.source is not None)
+        return states * max(per_run.values(), default=1), states * (len(self.a.arcs) + len(self.a.kills) + 1) + 4
 
     def pools(self) -> Iterator[Pool]:
         for q, slot in enumerate(self.slot):

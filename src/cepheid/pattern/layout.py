@@ -7,14 +7,13 @@ crossed - is written on the move as marks, in order. All operators end here: SEQ
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from itertools import permutations
-from math import factorial
 
 from cepheid.errors import PatternError
 from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq
-from cepheid.pattern.walk import rewrite, walk
+from cepheid.pattern.walk import children, walk
 
 
 class Step(Enum):
@@ -108,28 +107,23 @@ class Layout:
     moves: tuple[tuple[Move, ...], ...]
 
 
-MAX_PLACES = 1_000
-"""AND of five events is 600 places, five in each of 120 orders; AND of six is refused."""
+MAX_PLACES = 1_024
+"""AND of eight events, each laid out once for each set of the others that can come after it: 8 * 2**7 places."""
 
 
-def expand_orders(pattern: Pattern) -> Pattern:
-    """AND is the union of the sequences of its operands in all orders."""
-
-    def change(node: Pattern) -> Pattern:
-        if not isinstance(node, AnyOrder):
-            return node
-        events = sum(isinstance(inner, Event) for part in node.parts for inner in walk(part))
-        if factorial(len(node.parts)) * events > MAX_PLACES:
+def check_orders(pattern: Pattern) -> int:
+    """How many places a pattern takes; an AND that would take too many is refused."""
+    places = isinstance(pattern, Event) + sum(check_orders(part) for part in children(pattern))
+    if isinstance(pattern, AnyOrder):
+        places *= 2 ** (len(pattern.parts) - 1)
+        if places > MAX_PLACES:
             raise PatternError(
                 "CEP217",
-                f"AND of {len(node.parts)} patterns has too many orders",
-                "use at most five operands, and fewer where they are no single events",
-                node.span,
+                f"AND of {len(pattern.parts)} patterns has too many orders",
+                "use at most eight single events, or fewer operands of more events",
+                pattern.span,
             )
-        orders = (Seq(order, span=node.span) for order in permutations(node.parts))
-        return Either(tuple(orders), span=node.span)
-
-    return rewrite(pattern, change)
+    return places
 
 
 def lay_out(pattern: Pattern) -> Layout:
@@ -138,8 +132,9 @@ def lay_out(pattern: Pattern) -> Layout:
     >>> lay_out(Seq((Event(("A",), "a"), Event(("B",), "b")))).moves[0]
     (Move(marks=(), target=1),)
     """
+    check_orders(pattern)
     drafts = _Drafts()
-    root = drafts.number(expand_orders(pattern), frozenset(), ())
+    root = drafts.number(pattern, frozenset(), ())
     drafts.link(root, [Move((), None)])
     return Layout(
         tuple(drafts.places),
@@ -150,13 +145,22 @@ def lay_out(pattern: Pattern) -> Layout:
     )
 
 
+_Left = tuple[int, ...]
+"""The operands of an AND that are still to come, in the order of the text."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Numbered:
-    """A node of the tree with the number of its place, loop or negation."""
+    """A node of the tree with the number of its place, loop or negation.
+
+    AND is the union of the sequences of its operands in all orders. What is to come does not depend on the order of
+    what was, so the orders share it: of each operand there is one copy for each set of operands left after it.
+    """
 
     node: Pattern
     number: int
     parts: tuple[_Numbered, ...] = ()
+    copies: Mapping[tuple[int, _Left], _Numbered] = field(default_factory=dict)
 
 
 class _Drafts:
@@ -195,6 +199,13 @@ class _Drafts:
                 return _Numbered(
                     node, -1, tuple(self.number(p, rest, loops) for p, rest in zip(parts, reversed(after), strict=True))
                 )
+            case AnyOrder(parts=parts):
+                names = [_variables(part) for part in parts]
+                copies = {
+                    (k, left): self.number(parts[k], later.union(*(names[other] for other in left)), loops)
+                    for k, left in _copies(_all(parts), set())
+                }
+                return _Numbered(node, -1, copies=copies)
             case _:
                 raise TypeError(f"no layout for {type(node).__name__}")
 
@@ -209,6 +220,8 @@ class _Drafts:
                 return [_before((Mark(Step.ENTER, node.number),), move) for move in self.first(node.parts[0])]
             case Seq():
                 return self.sequence(node.parts, [])
+            case AnyOrder(parts=parts):
+                return self.any_order(node, _all(parts), [])
             case _:
                 return [move for part in node.parts for move in self.first(part)]
 
@@ -222,6 +235,26 @@ class _Drafts:
             found += [_before(marks, move) for marks in passed for move in self.first(part)]
             passed = [marks + more for marks in passed for more in self.empty(part)]
         return found + [_before(marks, move) for marks in passed for move in after]
+
+    def any_order(self, node: _Numbered, left: _Left, after: list[Move]) -> list[Move]:
+        """The ways to the first event of what is left of an AND and of what comes after it."""
+        found: list[Move] = []
+        for marks, rest in self.passed(node, left):
+            ahead = [move for k in rest for move in self.first(node.copies[k, _without(rest, k)])] if rest else after
+            found += [_before(marks, move) for move in ahead]
+        return found
+
+    def passed(self, node: _Numbered, left: _Left) -> list[tuple[tuple[Mark, ...], _Left]]:
+        """The ways through some of what is left of an AND that bind no event, and what is left then.
+
+        Operands are passed in the order of the text: nothing happens between them, so another order is no other way.
+        """
+        ways: list[tuple[tuple[Mark, ...], _Left]] = [((), left)]
+        for k in left:
+            for marks, rest in tuple(ways):
+                then = _without(rest, k)
+                ways += [(marks + more, then) for more in self.empty(node.copies[k, then])]
+        return ways
 
     def empty(self, node: _Numbered) -> list[tuple[Mark, ...]]:
         """The ways through a pattern that bind no event."""
@@ -239,6 +272,8 @@ class _Drafts:
                 for part in node.parts:
                     ways = [way + more for way in ways for more in self.empty(part)]
                 return ways
+            case AnyOrder(parts=parts):
+                return [marks for marks, left in self.passed(node, _all(parts)) if not left]
             case _:
                 return [way for part in node.parts for way in self.empty(part)]
 
@@ -256,6 +291,10 @@ class _Drafts:
             case Seq():
                 for k, part in enumerate(node.parts):
                     self.link(part, self.sequence(node.parts[k + 1 :], after))
+            case AnyOrder():
+                ahead = {left: self.any_order(node, left, after) for left in {left for _, left in node.copies}}
+                for (_, left), copy in node.copies.items():
+                    self.link(copy, ahead[left])
             case _:
                 for part in node.parts:
                     self.link(part, after)
@@ -263,6 +302,23 @@ class _Drafts:
 
 def _before(marks: tuple[Mark, ...], move: Move) -> Move:
     return Move(marks + move.marks, move.target)
+
+
+def _all(parts: tuple[Pattern, ...]) -> _Left:
+    return tuple(range(len(parts)))
+
+
+def _without(left: _Left, k: int) -> _Left:
+    return tuple(other for other in left if other != k)
+
+
+def _copies(left: _Left, seen: set[_Left]) -> Iterator[tuple[int, _Left]]:
+    """Each operand of an AND with each set that can be left after it, as the orders of the text meet them."""
+    if left not in seen:
+        seen.add(left)
+        for k in left:
+            yield k, _without(left, k)
+            yield from _copies(_without(left, k), seen)
 
 
 def _variables(pattern: Pattern) -> frozenset[str]:

@@ -47,7 +47,7 @@ def place(conditions: Sequence[Expression], layout: Layout, components: Mapping[
             remedy = "split it with AND: each conjunct may speak of one absent event (SASE 2.2.2)"
             raise PatternError("CEP204", f"a condition with two negated variables, {names}", remedy, condition.span)
         elif negated:
-            # AND lays a negation out once per order.
+            # AND lays a negation out once for each set of operands that can come after its own.
             for number, absent in enumerate(layout.negations):
                 if absent.variable in negated:
                     others = [use for use in found if use.variable not in negated]

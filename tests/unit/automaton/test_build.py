@@ -54,6 +54,14 @@ def test_an_absent_event_closes_a_way_and_leaves_the_others() -> None:
     assert not made.states[kill.target].others
 
 
+def test_and_shares_what_is_left_of_it() -> None:
+    made = automaton("PATTERN AND(A a, B b, C c, D d) WHERE a.x < b.x WITHIN 9")
+    assert len(made.configs) == 4 * 2**3
+    assert len(made.states) == 4 * 2**3 - 4  # nothing is left after the last
+    assert len(made.arcs) == 4 + 4 * 3 * 2**2  # four ways to begin; from each config one to each that is left
+    assert not made.ambiguous
+
+
 @pytest.mark.parametrize(
     ("pattern", "ambiguous"),
     [
@@ -63,6 +71,7 @@ def test_an_absent_event_closes_a_way_and_leaves_the_others() -> None:
         ("SEQ(A* a[], B b)", False),
         ("AND(A? a, B b)", True),
         ("AND(A a, B b)", False),
+        ("AND(A a, B+ b[], SEQ(C c, D d), E e)", False),
     ],
 )
 def test_where_two_ways_give_one_match(pattern: str, ambiguous: bool) -> None:
@@ -76,6 +85,7 @@ def test_where_two_ways_give_one_match(pattern: str, ambiguous: bool) -> None:
         ("PATTERN SEQ(A a, !(C c), B b) WHERE c.x = b.x", "a later one"),
         ("PATTERN SEQ(!(C c), A a) WHERE c.x = a.x WITHIN 9", "at the start"),
         ("PATTERN SEQ(A{200} a[], B b)", "more than 128 states"),
+        ("PATTERN AND(A a, B b, C c, D d, E e)", "more than 128 arcs"),
         ("PATTERN SEQ(A+ a[], B b) WHERE strict_contiguity(a), skip_till_any_match(b) { a[].x = 1 }", "strategies"),
     ],
 )

@@ -62,6 +62,48 @@ def test_and_is_all_orders() -> None:
     assert layout.moves == ((Move((), 1),), (Move((), None),), (Move((), 3),), (Move((), None),))
 
 
+def test_orders_share_what_is_left() -> None:
+    layout = laid_out("AND(A a, B b, C c)")
+    copies = [(p.variable, "".join(sorted(p.later))) for p in layout.places]
+    assert copies[:5] == [("a", "bc"), ("b", "c"), ("c", ""), ("c", "b"), ("b", "")]
+    assert copies[5:] == [("b", "ac"), ("a", "c"), ("c", "a"), ("a", ""), ("c", "ab"), ("a", "b"), ("b", "a")]
+    # c is last after a, b and after b, a.
+    assert layout.moves[1] == layout.moves[6] == (Move((), 2),)
+    assert layout.moves[0] == (Move((), 1), Move((), 3))
+
+
+@pytest.mark.parametrize("count", range(2, 9))
+def test_an_operand_is_laid_out_once_for_each_set_that_is_left(count: int) -> None:
+    layout = laid_out(f"AND({', '.join(f'{v.upper()} {v}' for v in 'abcdefgh'[:count])})")
+    assert len(layout.places) == len({(p.variable, p.later) for p in layout.places}) == count * 2 ** (count - 1)
+    assert [len(moves) for moves in layout.moves] == [len(p.later) or 1 for p in layout.places]
+    assert len(layout.starts) == count
+
+
+def test_what_follows_an_and_is_later_for_all_of_it() -> None:
+    layout = laid_out("SEQ(AND(A a, SEQ(B b, !(X x), C c)), D d)")
+    assert {p.variable: sorted(p.later) for p in layout.places[:3]} == {
+        "a": ["b", "c", "d"],
+        "b": ["c", "d"],
+        "c": ["d"],
+    }
+    assert len(layout.negations) == 2  # one for each copy of the sequence
+
+
+def test_operands_are_passed_in_the_order_of_the_text() -> None:
+    layout = laid_out("SEQ(AND(A* a[], B* b[]), C c)")
+    loops = [sorted(loop.variables | loop.later) for loop in layout.loops]
+    assert loops == [["a", "b", "c"], ["b", "c"], ["a", "b", "c"], ["a", "c"]]
+    to_the_end = [move for move in layout.starts if move.target == 4]
+    assert to_the_end == [Move((Mark(Step.SKIP, 0), Mark(Step.SKIP, 1)), 4)]
+
+
+def test_no_move_is_there_twice() -> None:
+    layout = laid_out("SEQ(AND(A? a, B? b, C* c[], D? d), (AND(E? e, F f))+)")
+    for moves in (layout.starts, *layout.moves):
+        assert len(set(moves)) == len(moves)
+
+
 def test_or_is_either() -> None:
     layout = laid_out("SEQ(OR(A a, B b), C c)")
     assert layout.starts == (Move((), 0), Move((), 1))
@@ -74,6 +116,15 @@ def test_a_repetition_of_something_that_may_be_empty_may_be_empty() -> None:
     assert Move((Mark(Step.SKIP, 0),), 2) in layout.moves[0]
 
 
-def test_and_of_many_is_refused() -> None:
-    with pytest.raises(PatternError, match="CEP217"):
-        laid_out("AND(A a, B b, C c, D d, E e, F f)")
+@pytest.mark.parametrize(
+    ("pattern", "operands", "column"),
+    [
+        ("AND(A a, B b, C c, D d, E e, F f, G g, H h, I i)", 9, 9),
+        ("SEQ(Z z, AND(A a, B b, C c, D d, E e, F f, G g, SEQ(H h, I i)))", 8, 18),
+        ("AND(Z z, AND(A a, B b, C c, D d, E e, F f, G g, H h))", 2, 9),
+    ],
+)
+def test_and_of_many_is_refused(pattern: str, operands: int, column: int) -> None:
+    with pytest.raises(PatternError, match=f"AND of {operands} patterns") as error:
+        laid_out(pattern)
+    assert (error.value.code, error.value.line, error.value.column) == ("CEP217", 1, column)
