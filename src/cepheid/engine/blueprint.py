@@ -11,6 +11,7 @@ from cepheid.engine.times import tick
 from cepheid.kernel.construct import JoinSource, generate_join
 from cepheid.kernel.source import Source, generate
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.types import Kind
 from cepheid.plan.join import Join, NotJoined, make_join
 
 MOST_SPARE = 256 * 2**20
@@ -30,15 +31,20 @@ class Blueprint:
         self.why_not_joined = ""
         self.joins: dict[Any, JoinSource] = {}
         try:
-            self._join: Join | None = make_join(query)
-            self.join_source(frozenset())
-        except (NotJoined, NotNative) as reason:
-            self._join, self.why_not_joined = None, str(reason)
-        try:
             self.automaton = build(query)
             self.source(frozenset())
         except NotNative as reason:
             self.automaton, self.reason = None, str(reason)
+        try:
+            self._join: Join | None = make_join(query)
+            self.join_source(frozenset())
+        except (NotJoined, NotNative) as reason:
+            self._join, self.why_not_joined = None, str(reason)
+
+    @property
+    def hollow(self) -> bool:
+        """Whether a column has no type, as those of an empty stream, and there is no join for that reason."""
+        return bool(self.why_not_joined) and any(t.kind is Kind.NULL for t in self.query.schema.columns.values())
 
     @property
     def join(self) -> Join:
@@ -46,11 +52,12 @@ class Blueprint:
         assert self._join is not None, self.why_not_joined
         return self._join
 
-    def join_source(self, nullable: frozenset[str]) -> JoinSource:
-        """The source of the join where some columns have NULLs."""
-        if nullable not in self.joins:
-            self.joins[nullable] = generate_join(self.join, nullable, self.strings.code, self.window)
-        return self.joins[nullable]
+    def join_source(self, nullable: frozenset[str], order: tuple[int, ...] | None = None) -> JoinSource:
+        """The source of the join in an order (None: in any), where some columns have NULLs."""
+        key = nullable, order
+        if key not in self.joins:
+            self.joins[key] = generate_join(self.join, nullable, self.strings.code, self.window, order)
+        return self.joins[key]
 
     @property
     def window(self) -> int | None:

@@ -9,7 +9,7 @@ from cepheid.engine.joined import Joined
 from cepheid.engine.stage import Machine
 from cepheid.errors import UsageError
 from cepheid.kernel.load import has_numba
-from cepheid.plan.choice import STACKS, Choice
+from cepheid.plan.choice import AUTO, STACKS, Choice
 
 ENOUGH = 5_000
 """Events from which on compiling, or loading what was compiled before, is faster than not to."""
@@ -19,6 +19,8 @@ def make_machine(
     blueprint: Blueprint, kind: str | None = None, *, engine: str, events: int | None, choice: Choice
 ) -> Machine:
     """A machine for a query; `events` is how many there will be, `kind` what wrote a state, if that is known."""
+    if choice.joins and blueprint.hollow:
+        choice = AUTO  # a column without any value: nothing is known of it, and nothing can match
     if choice.joins and blueprint.why_not_joined:
         message = f"plan '{choice}' does not apply: {blueprint.why_not_joined}"
         raise UsageError("CEP610", message, "use plan='auto', which takes one that applies; explain() says which do")

@@ -61,7 +61,8 @@ class Joined:
         self.clock = 0
         self.state: dict[str, Any] = {}
         self.work: dict[str, Any] = {}  # what is filled and read in one call
-        self.room = 16_384 if native else 256  # matches
+        # Matches. Where all events come at once there is room for many: memory that is not used costs nothing.
+        self.room = max(16_384, min(2 * (events or 0), 2**22)) if native else 256
         self.enough = FEW
         self.enough_lanes = FEW_LANES
         self.enough_strings = FEW_STRINGS
@@ -81,8 +82,8 @@ class Joined:
         self.order = order_of(choice, self.join)
 
     def write(self) -> JoinSource:
-        """The source for the columns that have NULLs so far."""
-        return self.blueprint.join_source(self.nullable)
+        """The source for the order, and for the columns that have NULLs so far."""
+        return self.blueprint.join_source(self.nullable, None if self.choice.way is Way.TREE else self.order)
 
     def load_functions(self) -> dict[str, Any]:
         """The functions of the source."""
@@ -120,7 +121,7 @@ class Joined:
         if have >= wanted and old is not None:
             return
         # What has no meaning yet is not written: memory that is never touched costs nothing.
-        meant = parameter.size == "lanes" or parameter.name.endswith("_z")
+        meant = parameter.size == "lanes" or "_z_" in parameter.name
         size = max(wanted, 2 * have if not self.once else 0, 16)
         new = self.array(parameter.dtype, size, parameter.initial if meant else None)
         if have:
@@ -150,7 +151,8 @@ class Joined:
         read = (*self.source.columns, *self.lanes.agreed)
         empty = {name for name in read if table.column(name).null_count} - self.nullable
         if empty:
-            self.nullable |= empty
+            # A kernel takes seconds to compile: a stream that has NULLs in one column may have them in others.
+            self.nullable |= empty if self.once else set(read)
             self.source = self.write()
             self.functions = self.load_functions()
         errors: dict[int, CepheidError] = {}
@@ -201,17 +203,21 @@ class Joined:
         scratch = {
             "order": order,
             "seq": self.small("uint64", [0] * length),
+            "c": self.small("uint64", [0] * self.source.shared),
             "tlo": self.small("int64", [0] * (length + 1)),
             "thi": self.small("int64", [0] * (length + 1)),
             "meta": self.meta,
         }
         tree = int(self.choice.way is Way.TREE)
-        span = SPAN * (self.window or 0)
+        span = min(SPAN * (self.window or 0), 2**63 - 1 - max(self.clock, 0))  # a time and a span are in 64 bits
         self.meta[RESUME] = self.meta[RESUME + 1] = self.meta[RESUME + 2] = 0
         lane = 0
         while lane < lanes:
-            for x in self.join.positive:
-                self.lengthen(self.work, Parameter(f"o{x}", "int64", "found"), self.room)
+            for parameter in self.source.construct.parameters:
+                if parameter.size == "found":
+                    self.lengthen(self.work, parameter, self.room)
+                elif parameter.name.startswith("q"):
+                    self.lengthen(self.work, parameter, counts[int(parameter.size.split()[1])] + 1)
             owned = {**stacks, **scratch, **self.work}
             arguments = [owned[p.name] for p in self.source.construct.parameters]
             lane = int(self.functions["construct"](lane, lanes, tree, span, first, until, *arguments))
@@ -284,7 +290,9 @@ class Joined:
         found = self.rows(base)
         if self.query.having is None and self.chosen is None:
             return found
-        return finish(self.query, arranged(found.all()), kept, base, self.chosen, self.pending() if now else None)
+        return finish(
+            self.query, arranged(found.all()), kept, base, self.chosen, None if now is None else self.pending()
+        )
 
     def rows(self, base: int) -> Rows:
         """The matches so far, which are given now."""
@@ -346,7 +354,9 @@ class Joined:
                 continue
             times = np.asarray(self.state[f"s{x}_t"][:count], np.int64)
             if self.timed:
-                self.cut(x, int(np.searchsorted(times, low)))
+                # A match that waits looks for what must be absent before it as far back as a window from its end.
+                back = self.window if self.join.waits and not self.join.around(x)[0] else 0
+                self.cut(x, int(np.searchsorted(times, low - (back if x in self.join.negated else 0))))
             else:
                 lanes = np.asarray(self.state[f"s{x}_p"][:count]) if self.lanes.columns else np.zeros(count, np.int64)
                 self.keep(x, times > np.asarray(self.state["seen"], np.int64)[lanes] - self.window)

@@ -57,7 +57,8 @@ def compiled(text: str, signatures: tuple[tuple[str, str], ...]) -> Mapping[str,
     head = "from numba import njit, types\n\nfrom cepheid.kernel.native import *\n\n"
     body = _with_constants(text)
     for name, signature in signatures:
-        decorator = f'@njit({signature}, cache=True, nogil=True, error_model="numpy")'
+        counted = "" if "@helper" not in text else "_nrt=False, "
+        decorator = f'@njit({signature}, cache=True, nogil=True, {counted}error_model="numpy")'
         body = body.replace(f"def {name}(", f"{decorator}\ndef {name}(", 1)
     module = _load(head + body)
     return {name: getattr(module, name) for name, _ in signatures}

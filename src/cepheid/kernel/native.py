@@ -23,6 +23,9 @@ U1 = np.uint8
 I8 = np.int64
 
 inline = njit(inline="always", error_model="numpy")
+# Nothing is allocated in a kernel, and to count references to arrays costs more than a short function does.
+apart = njit(_nrt=False, error_model="numpy")  # type: ignore[call-overload]
+helper = njit(_nrt=False, forceinline=True, error_model="numpy")  # type: ignore[call-overload]
 
 
 @inline
@@ -66,7 +69,7 @@ def sqrt(number: Any) -> Any:
     return math.sqrt(number)
 
 
-@njit(error_model="numpy")
+@apart
 def first_from(array: Any, low: Any, high: Any, value: Any) -> Any:
     """The first entry of a part that is not below a value; the part is sorted."""
     while low < high:
@@ -78,7 +81,7 @@ def first_from(array: Any, low: Any, high: Any, value: Any) -> Any:
     return low
 
 
-@njit(error_model="numpy")
+@apart
 def first_after(array: Any, low: Any, high: Any, value: Any) -> Any:
     """The first entry of a part that is above a value; the part is sorted."""
     while low < high:
@@ -87,6 +90,116 @@ def first_after(array: Any, low: Any, high: Any, value: Any) -> Any:
             low = middle + U8(1)
         else:
             high = middle
+    return low
+
+
+@apart
+def sort_part(keys: Any, index: Any, spare_keys: Any, spare_index: Any, count: Any) -> Any:
+    """Sort the first keys, and with them the entries that they are of; NaN comes last. Runs are merged, two by two."""
+    width = U8(1)
+    while width < count:
+        begin = U8(0)
+        while begin < count:
+            middle = begin + width if begin + width < count else count
+            end = middle + width if middle + width < count else count
+            one, other, k = begin, middle, begin
+            while one < middle and other < end:
+                if less(keys[other], keys[one]):
+                    spare_keys[k] = keys[other]
+                    spare_index[k] = index[other]
+                    other += U8(1)
+                else:
+                    spare_keys[k] = keys[one]
+                    spare_index[k] = index[one]
+                    one += U8(1)
+                k += U8(1)
+            while one < middle:
+                spare_keys[k] = keys[one]
+                spare_index[k] = index[one]
+                one += U8(1)
+                k += U8(1)
+            while other < end:
+                spare_keys[k] = keys[other]
+                spare_index[k] = index[other]
+                other += U8(1)
+                k += U8(1)
+            begin = end
+        k = U8(0)
+        while k < count:
+            keys[k] = spare_keys[k]
+            index[k] = spare_index[k]
+            k += U8(1)
+        width *= U8(2)
+    return 0
+
+
+@apart
+def seek_from(keys: Any, count: Any, start: Any, value: Any, meta: Any) -> Any:
+    """The first key that is not below a value; from where the last one was found, in steps that double."""
+    low, high, step, probes = U8(0), count, U8(1), 0
+    if start < count:
+        probes += 1
+        if less(keys[start], value):
+            low = start + U8(1)
+            while low + step < high:
+                probes += 1
+                if not less(keys[low + step], value):
+                    high = low + step
+                    break
+                low += step + U8(1)
+                step *= U8(2)
+        else:
+            high = start
+            while high > step:
+                probes += 1
+                if less(keys[high - step], value):
+                    low = high - step + U8(1)
+                    break
+                high -= step
+                step *= U8(2)
+    while low < high:
+        middle = (low + high) >> U8(1)
+        probes += 1
+        if less(keys[middle], value):
+            low = middle + U8(1)
+        else:
+            high = middle
+    meta[3] += probes
+    return low
+
+
+@apart
+def seek_after(keys: Any, count: Any, start: Any, value: Any, meta: Any) -> Any:
+    """The first key that is above a value."""
+    low, high, step, probes = U8(0), count, U8(1), 0
+    if start < count:
+        probes += 1
+        if not less(value, keys[start]):
+            low = start + U8(1)
+            while low + step < high:
+                probes += 1
+                if less(value, keys[low + step]):
+                    high = low + step
+                    break
+                low += step + U8(1)
+                step *= U8(2)
+        else:
+            high = start
+            while high > step:
+                probes += 1
+                if not less(value, keys[high - step]):
+                    low = high - step + U8(1)
+                    break
+                high -= step
+                step *= U8(2)
+    while low < high:
+        middle = (low + high) >> U8(1)
+        probes += 1
+        if less(value, keys[middle]):
+            high = middle
+        else:
+            low = middle + U8(1)
+    meta[3] += probes
     return low
 
 

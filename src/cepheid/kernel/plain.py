@@ -59,6 +59,14 @@ def same(left: float, right: float) -> bool:
     return left == right or (left != left and right != right)
 
 
+def helper(function: Any) -> Any:
+    """A function that another one of the source calls."""
+    return function
+
+
+apart = helper
+
+
 def first_from(array: Any, low: int, high: int, value: int) -> int:
     """The first entry of a part that is not below a value; the part is sorted."""
     return bisect_left(array, value, low, high)
@@ -67,6 +75,33 @@ def first_from(array: Any, low: int, high: int, value: int) -> int:
 def first_after(array: Any, low: int, high: int, value: int) -> int:
     """The first entry of a part that is above a value; the part is sorted."""
     return bisect_right(array, value, low, high)
+
+
+def sort_part(keys: Any, index: Any, spare_keys: Any, spare_index: Any, count: int) -> int:
+    """Sort the first keys, and with them the entries that they are of; NaN comes last."""
+    order = sorted(range(count), key=lambda k: (keys[k] != keys[k], keys[k] if keys[k] == keys[k] else 0))
+    keys[:count], index[:count] = [keys[k] for k in order], [index[k] for k in order]
+    return 0
+
+
+def seek_from(keys: Any, count: int, start: int, value: float, meta: Any) -> int:
+    """The first key that is not below a value; what it takes to find it is counted."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        meta[3] += 1
+        low, high = (middle + 1, high) if less(keys[middle], value) else (low, middle)
+    return low
+
+
+def seek_after(keys: Any, count: int, start: int, value: float, meta: Any) -> int:
+    """The first key that is above a value."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        meta[3] += 1
+        low, high = (low, middle) if less(value, keys[middle]) else (middle + 1, high)
+    return low
 
 
 def sqrt(number: float) -> float:

@@ -185,7 +185,8 @@ class _Writer(Lines):
     def growth(self) -> tuple[int, int]:
         """The most nodes, runs or matches that one event makes: for each run of its lane, and besides."""
         states = 2 * max(map(len, self.a.entries), default=1) + 2
-        per_run = Counter(one.source for one in (*self.a.arcs, *self.a.kills) if one.source is not None)
+        sources = [arc.source for arc in self.a.arcs if arc.source is not None]
+        per_run = Counter([*sources, *(kill.source for kill in self.a.kills)])
         return states * max(per_run.values(), default=1), states * (len(self.a.arcs) + len(self.a.kills) + 1) + 4
 
     def pools(self) -> Iterator[Pool]:

@@ -48,7 +48,7 @@ class Columns:
         self.names: Mapping[str, str] = names_of({column: column for column in self.query.schema.columns})
         self.nullable = nullable
         self.emitter = Emitter(self.names, nullable, strings, self.held)
-        self.index: dict[str, str] = {}  # of a variable: the text of its entry's number
+        self.forms: dict[str, tuple[str, str]] = {}  # of a variable: how a value and its flag are read, if not as usual
 
     @property
     def timed(self) -> bool:
@@ -71,11 +71,10 @@ class Columns:
         """An attribute of an event in a stack."""
         names = [stack.variable for stack in self.join.stacks]
         x = names.index(register.variable)
-        at = f"s{x}_{self.names[register.column]}"
-        kind = kind_of(self.query.schema.columns[register.column])
-        index = self.index.get(register.variable, f"[j{x}]")
-        null = f"{at}_z{index} != 0" if register.column in self.nullable else ""
-        return Code(f"{at}{index}", kind, null)
+        name, kind = self.names[register.column], kind_of(self.query.schema.columns[register.column])
+        value, flag = self.forms.get(register.variable, (f"s{x}_c_{{}}[j{x}]", f"s{x}_z_{{}}[j{x}]"))
+        null = f"{flag.format(name)} != 0" if register.column in self.nullable else ""
+        return Code(value.format(name), kind, null)
 
     def fields(self, stack: Stack) -> Fields:
         """What is stored of an event."""
@@ -87,11 +86,11 @@ class Columns:
             found.append(("p", "uint32"))
         for column in stack.columns:
             kind = kind_of(self.query.schema.columns[column])
-            found.append((self.names[column], DTYPES[kind]))
+            found.append((f"c_{self.names[column]}", DTYPES[kind]))
             if kind == "s":
-                coded.append(self.names[column])
+                coded.append(f"c_{self.names[column]}")
             if column in self.nullable:
-                found.append((f"{self.names[column]}_z", "uint8"))
+                found.append((f"z_{self.names[column]}", "uint8"))
         return Fields(tuple(found), tuple(coded))
 
     def arrays(self, x: int, *, readonly: bool = False, lanes: bool = True) -> Iterator[Parameter]:
@@ -223,10 +222,10 @@ class Select(Lines):
             self.put(f"s{x}_p[n{x}] = p")
         for column in stack.columns:
             value = self.columns.emitter.value(Now(column, schema.columns[column]))
-            name = f"s{x}_{self.columns.names[column]}"
-            self.put(f"{name}[n{x}] = {value.text}")
+            name = self.columns.names[column]
+            self.put(f"s{x}_c_{name}[n{x}] = {value.text}")
             if column in self.columns.nullable:
-                self.put(f"{name}_z[n{x}] = z_{self.columns.names[column]}[i]")
+                self.put(f"s{x}_z_{name}[n{x}] = z_{name}[i]")
         if x in self.heard:
             self.put(f"s{x}_last[p] = {'t' if self.window is not None else '0'}")
         self.put(f"n{x} += U8(1)")

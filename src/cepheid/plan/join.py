@@ -183,6 +183,7 @@ def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[
             joints.append(Joint(test, frozenset(map(names.index, read))))
     lanes = lane_of(query)
     if partition is not None:
+        assert query.within is None or query.within.events is None  # S8 counts events by all of [attr]
         lanes = Lanes(lanes.columns, tuple(a for a in lanes.agreed if a in partition), lanes.one_key)
     positive = [name for name, (_, _, negated) in zip(names, parts, strict=True) if not negated]
     for same in query.same:
@@ -200,7 +201,8 @@ def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[
             for one, other in pairs:
                 sides = (ex.Attribute(name, ex.Index.ONE, same.attribute) for name in (one, other))
                 test = _seen(Sight(query, config).test(ex.Compare("=", *sides)))
-                joints.append(Joint(test, frozenset({names.index(one), names.index(other)}), late))
+                numbers = frozenset({names.index(one), names.index(other)})
+                joints.append(Joint(test, numbers, late and max(numbers) < len(positive)))
     held = {
         name: tuple(
             dict.fromkeys(

@@ -6,10 +6,13 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
+from zlib import crc32
 
 import pyarrow as pa
 
-from cepheid.api import Query
+from cepheid.api import Query, Session
+from cepheid.errors import UsageError
 from cepheid.testing.cases import Case
 from cepheid.testing.outcomes import Outcome
 from cepheid.testing.runs import Rows, run_case
@@ -45,15 +48,58 @@ def run_engine(case: Case, engine: str) -> Outcome:
     return run_case(case, partial(_match, engine))
 
 
-def run_session(case: Case, feed: Feed) -> Outcome:
-    """A session that is given the events bit by bit.
+def run_session(case: Case, feed: Feed, plan: str = "auto") -> Outcome:
+    """A session that is given the events bit by bit, with a plan that is forced where it applies.
 
     It gives a match as soon as it is certain, so that all of them together are those of the case in some order.
     """
-    outcome = run_case(case, partial(_session, feed, case.options.get("time", "ts")))
+    outcome = run_case(case, partial(_session, feed, case.options.get("time", "ts"), plan))
     if case.expected is not None and sorted(outcome.lines) == sorted(case.expected.lines):
         return replace(outcome, lines=case.expected.lines)
     return outcome
+
+
+def run_plan(case: Case, plan: str) -> Outcome:
+    """One call with a plan that is forced, where it applies; `lazy` is in an order that the case's title decides."""
+    return run_case(case, partial(_planned, plan, crc32(case.title.encode())))
+
+
+class Planned(Query):
+    """A query whose sessions have a plan, also those that are restored."""
+
+    def __init__(self, query: Query, plan: str) -> None:
+        vars(self).update(vars(query))
+        self._forced = plan
+
+    def session(self, **options: Any) -> Session:
+        """As the query's own."""
+        return super().session(**{**options, "plan": self._forced})
+
+
+def lazy_order(query: Query, seed: int) -> str:
+    """A lazy plan in an order that chance decides; several queries have no variables in common."""
+    if len(query._analysed) > 1:
+        return "auto"
+    names = [component.variable for component in query._analysed[-1].positive]
+    random.Random(seed).shuffle(names)
+    return f"lazy({', '.join(names)})"
+
+
+def applicable(query: Query, table: pa.Table, plan: str) -> str:
+    """A plan, or the one that is chosen where it does not apply."""
+    if plan == "auto":
+        return plan
+    try:
+        query.match(table.slice(0, 0), engine="plain", plan=plan)
+    except UsageError as error:
+        if error.code == "CEP610":
+            return "auto"
+    return plan
+
+
+def _planned(plan: str, seed: int, query: Query, table: pa.Table) -> Rows:
+    plan = lazy_order(query, seed) if plan == "lazy" else plan
+    return query.match(table, engine="plain", plan=applicable(query, table, plan)).to_pylist()
 
 
 def _reference(query: Query, table: pa.Table) -> Rows:
@@ -77,9 +123,11 @@ def _encoded(query: Query, table: pa.Table) -> Rows:
     return _reference(query, table)
 
 
-def _session(feed: Feed, time: str, query: Query, table: pa.Table) -> Rows:
+def _session(feed: Feed, time: str, plan: str, query: Query, table: pa.Table) -> Rows:
+    if applicable(query, table, plan) != plan:  # nothing that other paths don't try
+        return _match("plain", query, table)
     # All matches before the first is read: what a session gave stays as it was, whatever it is given later.
-    given = list(feed(query, table, time, random.Random(table.num_rows)))
+    given = list(feed(Planned(query, plan), table, time, random.Random(table.num_rows)))
     return [match for matches in given for match in matches.to_pylist()]
 
 
@@ -95,6 +143,11 @@ PATHS = (
     Path("batch_of_1", partial(run_session, feed=batch_of_1)),
     Path("restart_every_batch", partial(run_session, feed=restart_every_batch)),
     Path("shuffled_within_watermark", partial(run_session, feed=shuffled_within_watermark)),
+    *(Path(plan, partial(run_plan, plan=plan)) for plan in ("stacks", "tree", "lazy")),
+    *(
+        Path(f"tree_{feed.__name__}", partial(run_session, feed=feed, plan="tree"))
+        for feed in (batch_of_1, restart_every_batch, shuffled_within_watermark)
+    ),
 )
 QUICK = tuple(path for path in PATHS if path.name != "compiled")
 """All but the one that takes seconds for each query."""
