@@ -31,6 +31,9 @@ class Stats:
     state_bytes: int
     matches: int
     late: int
+    plan: str = ""  # of each query, separated by semicolons
+    replans: int = 0  # how often the plan was changed
+    tests: int = 0  # how often conditions over several events were evaluated, the steps of a search included
 
 
 class Session:
@@ -127,6 +130,9 @@ class Session:
             state_bytes=sum(stage.machine.state_bytes() + stage.kept.nbytes for stage in stages),
             matches=self._matches,
             late=self._late,
+            plan="; ".join(stage.machine.plan for stage in stages),
+            replans=sum(stage.machine.replans for stage in stages),
+            tests=sum(stage.machine.tests for stage in stages),
         )
 
     @property

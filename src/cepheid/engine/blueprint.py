@@ -9,9 +9,11 @@ from cepheid.automaton.model import Automaton, NotNative
 from cepheid.engine.columns import Strings
 from cepheid.engine.times import tick
 from cepheid.kernel.construct import JoinSource, generate_join
+from cepheid.kernel.judge import Trial, try_out
 from cepheid.kernel.source import Source, generate
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.types import Kind
+from cepheid.plan.choice import Choice
 from cepheid.plan.join import Join, NotJoined, make_join
 
 MOST_SPARE = 256 * 2**20
@@ -30,6 +32,7 @@ class Blueprint:
         self.spare: list[dict[str, Any]] = []  # arrays that an earlier run has done with (SASE+ 5.3)
         self.why_not_joined = ""
         self.joins: dict[Any, JoinSource] = {}
+        self.trials: dict[Any, Trial] = {}
         try:
             self.automaton = build(query)
             self.source(frozenset())
@@ -48,16 +51,32 @@ class Blueprint:
 
     @property
     def join(self) -> Join:
-        """The query as a join."""
+        """The query as a join, its lanes being those of all its equivalence attributes."""
         assert self._join is not None, self.why_not_joined
         return self._join
 
-    def join_source(self, nullable: frozenset[str], order: tuple[int, ...] | None = None) -> JoinSource:
+    def join_of(self, choice: Choice) -> Join:
+        """The query as a join whose lanes are those of a plan."""
+        if choice.partition is None:
+            return self.join
+        return make_join(self.query, choice.partition, late=choice.late)
+
+    def join_source(
+        self, nullable: frozenset[str], order: tuple[int, ...] | None = None, join: Join | None = None
+    ) -> JoinSource:
         """The source of the join in an order (None: in any), where some columns have NULLs."""
-        key = nullable, order
+        join = join or self.join
+        key = nullable, order, join.lanes, any(joint.late for joint in join.joints)
         if key not in self.joins:
-            self.joins[key] = generate_join(self.join, nullable, self.strings.code, self.window, order)
+            self.joins[key] = generate_join(join, nullable, self.strings.code, self.window, order)
         return self.joins[key]
+
+    def trial(self, join: Join, nullable: frozenset[str]) -> Trial:
+        """What a join asks of its events, to try on a sample."""
+        key = nullable, join.lanes
+        if key not in self.trials:
+            self.trials[key] = try_out(join, nullable, self.strings.code, self.window)
+        return self.trials[key]
 
     @property
     def window(self) -> int | None:

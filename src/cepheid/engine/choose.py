@@ -6,10 +6,11 @@ from cepheid.engine.blueprint import Blueprint
 from cepheid.engine.generated import Generated
 from cepheid.engine.interpreted import Interpreted
 from cepheid.engine.joined import Joined
+from cepheid.engine.planned import Planned
 from cepheid.engine.stage import Machine
 from cepheid.errors import UsageError
 from cepheid.kernel.load import has_numba
-from cepheid.plan.choice import AUTO, STACKS, Choice
+from cepheid.plan.choice import AUTO, Choice
 
 ENOUGH = 5_000
 """Events from which on compiling, or loading what was compiled before, is faster than not to."""
@@ -26,9 +27,19 @@ def make_machine(
         raise UsageError("CEP610", message, "use plan='auto', which takes one that applies; explain() says which do")
     native = has_numba() and (engine == "compiled" or (engine == "auto" and events is not None and events >= ENOUGH))
     later = ENOUGH if engine == "auto" and events is None and has_numba() else None
-    if kind == "joined" or (kind is None and choice.joins):
-        chosen = choice if choice.joins else STACKS
-        return Joined(blueprint, chosen, native=native, events=events, compile_after=later)
-    if kind == "interpreted" or engine == "interpreted" or blueprint.automaton is None:
+
+    def make(choice: Choice) -> Machine:
+        if choice.joins:
+            return Joined(blueprint, choice, native=native, events=events, compile_after=later)
+        if engine == "interpreted" or blueprint.automaton is None:
+            return Interpreted(blueprint.query)
+        return Generated(blueprint, native=native, events=events, compile_after=later)
+
+    if kind == "interpreted":
         return Interpreted(blueprint.query)
-    return Generated(blueprint, native=native, events=events, compile_after=later)
+    if choice == AUTO and engine != "interpreted":
+        return Planned(blueprint, make, once=events is not None)
+    if kind is not None and (kind == "joined") != choice.joins:
+        message = f"the state is of {'stacks' if kind == 'joined' else 'runs'}, and plan '{choice}' is not"
+        raise UsageError("CEP610", message, "restore it with plan='auto', or with a plan of that kind")
+    return make(choice)

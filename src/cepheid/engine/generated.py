@@ -20,9 +20,10 @@ from cepheid.engine.overlap import Chosen
 from cepheid.errors import CepheidError
 from cepheid.kernel.load import as_python, compiled, signature, store_functions
 from cepheid.kernel.plain import NIL
-from cepheid.kernel.source import ERROR, MATCHES, MERGED, NODES, POOLS, Source
+from cepheid.kernel.source import ERROR, MATCHES, MERGED, NODES, POOLS, Source, tests_place
 from cepheid.kernel.store import FREE
 from cepheid.pattern.tree import Output
+from cepheid.plan.choice import AUTOMATON
 from cepheid.reference.partition import lane_of
 
 EAGER = 200_000
@@ -36,6 +37,8 @@ class Generated:
     """One query over a stream that comes in parts."""
 
     kind = "generated"
+    plan = str(AUTOMATON)
+    replans = 0
 
     def __init__(
         self,
@@ -101,7 +104,7 @@ class Generated:
 
     def fit(self) -> None:
         """Make every array that the scan asks for, as long as it has to be; what there is stays."""
-        self.state.setdefault("meta", self.longer(None, POOLS + 2 * len(self.source.pools), "int64", 0))
+        self.state.setdefault("meta", self.longer(None, tests_place(self.source.pools) + 1, "int64", 0))
         for parameter in self.source.parameters:
             name, size = parameter.name, parameter.size
             if size in ("events", "one"):
@@ -433,6 +436,11 @@ class Generated:
         """How many runs became one with another."""
         return int(self.state["meta"][MERGED])
 
+    @property
+    def tests(self) -> int:
+        """How often conditions over several events were evaluated."""
+        return int(self.state["meta"][tests_place(self.source.pools)]) if self.state else 0
+
     def state_bytes(self) -> int:
         """The arrays of the state."""
         return sum(8 * len(a) if isinstance(a, list) else a.nbytes for a in self.state.values())
@@ -478,6 +486,8 @@ class Generated:
         given = dict(zip(facts["names"], arrays[:-1], strict=True))
         for name, array in given.items():
             self.state[name] = array.copy() if self.native else array.tolist()
+        # The first snapshots did not count the tests.
+        self.state["meta"] = self.longer(self.state["meta"], tests_place(self.source.pools) + 1, "int64", 0)
         self.fit()
         if self.chosen is not None:
             self.chosen.load(facts["chosen"])

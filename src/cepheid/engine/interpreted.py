@@ -20,6 +20,7 @@ from cepheid.errors import EvaluationError
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.layout import Move, Step
 from cepheid.pattern.tree import Output, Ties
+from cepheid.plan.choice import AUTOMATON
 from cepheid.reference.evaluate import NOTHING
 from cepheid.reference.negation import Absence
 from cepheid.reference.output import Busy, arrange, choose, end_of, results
@@ -93,6 +94,9 @@ class Interpreted:
     """One query over a stream that comes in parts."""
 
     kind = mode = "interpreted"
+    tests = 0  # not counted
+    plan = str(AUTOMATON)
+    replans = 0
 
     def __init__(self, query: Bound) -> None:
         self.query = query

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ class Joined:
 
     kind = "joined"
     merged = 0
+    replans = 0
 
     def __init__(
         self,
@@ -48,7 +50,7 @@ class Joined:
     ) -> None:
         self.blueprint = blueprint
         self.query = blueprint.query
-        self.join = blueprint.join
+        self.join = blueprint.join_of(choice)
         self.native = native
         self.compile_after = compile_after
         self.once = events is not None
@@ -67,23 +69,30 @@ class Joined:
         self.enough_lanes = FEW_LANES
         self.enough_strings = FEW_STRINGS
         self.chosen = Chosen(self.query) if self.query.output is Output.NON_OVERLAP else None
+        self.choice = choice
         self.take(choice)
-        self.source = self.write()
-        self.functions = self.load_functions()
 
     @property
     def mode(self) -> str:
         """How the source runs."""
         return "compiled" if self.native else "plain"
 
+    @property
+    def plan(self) -> str:
+        """The plan by its name."""
+        return str(self.choice)
+
     def take(self, choice: Choice) -> None:
-        """Evaluate in this order from now on: the stacks are the same for all."""
-        self.choice = choice
+        """Evaluate in this order from now on: the stacks are the same for all, their lanes are."""
+        self.choice = replace(choice, partition=self.choice.partition, late=self.choice.late)
         self.order = order_of(choice, self.join)
+        self.source = self.write()
+        self.functions = self.load_functions()
 
     def write(self) -> JoinSource:
         """The source for the order, and for the columns that have NULLs so far."""
-        return self.blueprint.join_source(self.nullable, None if self.choice.way is Way.TREE else self.order)
+        order = None if self.choice.way is Way.TREE else self.order
+        return self.blueprint.join_source(self.nullable, order, self.join)
 
     def load_functions(self) -> dict[str, Any]:
         """The functions of the source."""
@@ -470,6 +479,7 @@ class Joined:
             "lanes": keys,
             "clock": self.clock,
             "plan": str(self.choice),
+            "partition": self.choice.partition,
             "chosen": self.chosen.dump() if self.chosen is not None else None,
         }
         return facts, arrays

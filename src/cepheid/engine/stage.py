@@ -19,11 +19,25 @@ from cepheid.pattern.bind import Bound
 class Machine(Protocol):
     """What runs a query. Times are ticks, positions count the events since the stream began."""
 
-    kind: str  # which kind can read its state
+    @property
+    def kind(self) -> str:
+        """Which kind can read its state."""
 
     @property
     def mode(self) -> str:
         """How it runs: compiled, plain or interpreted."""
+
+    @property
+    def plan(self) -> str:
+        """By which plan, by its name."""
+
+    @property
+    def replans(self) -> int:
+        """How often another plan was taken."""
+
+    @property
+    def tests(self) -> int:
+        """How often conditions over several events were evaluated."""
 
     @property
     def merged(self) -> int:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numba import njit
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 NIL = np.uint32(0xFFFFFFFF)
 NAN = math.nan
@@ -24,8 +27,19 @@ I8 = np.int64
 
 inline = njit(inline="always", error_model="numpy")
 # Nothing is allocated in a kernel, and to count references to arrays costs more than a short function does.
-apart = njit(_nrt=False, error_model="numpy")  # type: ignore[call-overload]
-helper = njit(_nrt=False, forceinline=True, error_model="numpy")  # type: ignore[call-overload]
+_OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
+
+
+def apart(function: _Function) -> _Function:
+    """A function that is called as it is."""
+    made: _Function = njit(**_OPTIONS)(function)
+    return made
+
+
+def helper(function: _Function) -> _Function:
+    """A function that becomes part of what calls it."""
+    made: _Function = njit(forceinline=True, **_OPTIONS)(function)
+    return made
 
 
 @inline

@@ -74,6 +74,11 @@ class Source:
 NODES, MATCHES, ERROR, MERGED, POOLS = 0, 1, 2, 3, 4
 
 
+def tests_place(pools: Sequence[Pool]) -> int:
+    """Where in `meta` it is counted how often conditions over several events were evaluated."""
+    return POOLS + 2 * len(pools)
+
+
 def generate(
     automaton: Automaton,
     nullable: frozenset[str],
@@ -260,6 +265,7 @@ class _Writer(Lines):
     def scan(self) -> list[str]:
         pools = list(self.pools())
         self.put(f"nn = U8(meta[{NODES}])", f"nm = U8(meta[{MATCHES}])", f"merged = meta[{MERGED}]")
+        self.put(f"tests = meta[{tests_place(pools)}]")
         self.put("n_size = U8(len(n_word))", "m_size = U8(len(m_root))")
         for k, pool in enumerate(pools):
             self.put(
@@ -277,6 +283,7 @@ class _Writer(Lines):
         if self.alone:
             self.put(*(f"{name}[0] = {local}" for name, local in self.variables()))
         self.put(f"meta[{NODES}] = nn", f"meta[{MATCHES}] = nm", f"meta[{MERGED}] = merged")
+        self.put(f"meta[{tests_place(pools)}] = tests")
         for k, pool in enumerate(pools):
             self.put(f"meta[{POOLS + 2 * k}] = {pool.name}_free", f"meta[{POOLS + 2 * k + 1}] = {pool.name}_used")
         self.put("return i")
@@ -469,6 +476,10 @@ class _Writer(Lines):
             for k, (of_event, _) in enumerate(fences):
                 self.put(f"u{k} = {of_event}")
             fits = [all_of([f"u{k}", of_run]) for k, (_, of_run) in enumerate(fences)]
+            asked = [f"u{k}" for k, (_, of_run) in enumerate(fences) if of_run != "True"]
+            if asked:
+                with self.block(f"if {any_of(asked)}:"):
+                    self.put(f"tests += I8({name}_count[p])")
             with self.block("while r != NIL:"):
                 self.put(f"following = {name}_next[r]", f"y = {name}_node[r]")
                 self.put(f"stays = {'n_max[y] >= low' if self.window is not None else 'True'}")

@@ -101,10 +101,11 @@ class Columns:
 
 
 class Select(Lines):
-    """Writes the scan that stores events."""
+    """Writes the scan that stores events. `free`: whatever came before them, to see what passes the tests."""
 
-    def __init__(self, columns: Columns, window: int | None) -> None:
+    def __init__(self, columns: Columns, window: int | None, *, free: bool = False) -> None:
         super().__init__()
+        self.free = free
         self.columns = columns
         self.join = columns.join
         self.window = window
@@ -117,6 +118,8 @@ class Select(Lines):
 
     def before(self, x: int) -> tuple[int, ...]:
         """The stacks of the group before a stack."""
+        if self.free:
+            return ()
         return self.join.members(self.join.stacks[x].group - 1)
 
     def function(self) -> Function:

@@ -22,10 +22,16 @@ class Way(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A plan. `order` are the variables of a lazy one."""
+    """A plan. `order` are the variables of a lazy one.
+
+    partition: which attributes of `[attr]` split the stream, if not all do; the others are compared when events are
+    joined, or after that (`late`).
+    """
 
     way: Way
     order: tuple[str, ...] = ()
+    partition: tuple[str, ...] | None = None
+    late: bool = False
 
     @property
     def joins(self) -> bool:

@@ -20,7 +20,7 @@ def test_strings_that_no_run_holds_are_forgotten(monkeypatch: pytest.MonkeyPatch
         }
         for t in range(400)
     ]
-    session = query.session(engine="plain", lateness=0)
+    session = query.session(engine="plain", plan="automaton", lateness=0)
     found = []
     for k in range(0, 400, 20):
         found += session.push(events[k : k + 20]).to_pylist()

@@ -1,0 +1,232 @@
+"""A machine that chooses its plan: before the first events, and again when the rates of the stream have moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.engine.blueprint import Blueprint
+from cepheid.engine.found import Found, Many
+from cepheid.engine.generated import Generated
+from cepheid.engine.joined import Joined
+from cepheid.engine.sample import sample, type_shares
+from cepheid.engine.stage import Machine
+from cepheid.engine.times import ticks
+from cepheid.pattern.tree import Output
+from cepheid.plan.choice import AUTOMATON, STACKS, Choice, read_choice
+from cepheid.plan.cost import Estimate, choose, compare
+from cepheid.plan.join import Join, make_join
+from cepheid.plan.statistics import Statistics
+
+ENOUGH = 256
+"""Events from which on a sample tells something."""
+RECENT = 8_192
+"""Events that are remembered for the next sample."""
+LOOK, AGAIN = 2_048, 131_072
+"""Events after which the rates are looked at, and those after which all is sampled again."""
+MOVED, GAIN = 2.0, 1.5
+"""How far rates must have moved, and how much less work another plan must promise."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A plan, and what it was chosen by."""
+
+    choice: Choice
+    reason: str
+    estimates: tuple[Estimate, ...] = ()
+    statistics: Statistics | None = None
+
+
+def decide(blueprint: Blueprint, table: pa.Table, times: Any) -> Decision:
+    """The plan for a stream of which a part is known."""
+    if blueprint.why_not_joined:
+        return Decision(AUTOMATON, f"no other applies: {blueprint.why_not_joined}")
+    if table.num_rows < ENOUGH:
+        choice = AUTOMATON if blueprint.automaton is not None else STACKS
+        return Decision(choice, f"with fewer than {ENOUGH} events there is nothing to gain")
+    joins: list[tuple[tuple[str, ...] | None, Join]] = [(None, blueprint.join)]
+    if len(blueprint.query.same) > 1 and (blueprint.query.within is None or blueprint.query.within.events is None):
+        # SASE 4.2.2: all attributes split the stream, or one does and the others are compared when events are joined.
+        joins += [((test.attribute,), make_join(blueprint.query, (test.attribute,))) for test in blueprint.query.same]
+    found: list[Estimate] = []
+    for partition, join in joins:
+        statistics = sample(blueprint, join, table, times)
+        estimates = compare(join, blueprint.automaton, statistics)
+        if partition is not None:
+            estimates = [e for e in estimates if e.choice.joins]
+        found += [replace(e, choice=replace(e.choice, partition=partition)) for e in estimates]
+    if len(joins) > 1:
+        found.sort(key=lambda estimate: estimate.nanoseconds)
+    choice, reason = choose(found, statistics)
+    return Decision(choice, reason, tuple(found), statistics)
+
+
+class Planned:
+    """One query over a stream that comes in parts, by the plan that suits it."""
+
+    def __init__(self, blueprint: Blueprint, make: Callable[[Choice], Machine], *, once: bool) -> None:
+        self.blueprint = blueprint
+        self.make = make
+        self.once = once
+        self.inner: Machine | None = None
+        self.decision = Decision(AUTOMATON, "no events yet")
+        self.recent: list[pa.Table] = []
+        self.events = self.looked = self.sampled = 0
+        self.replans = 0
+        self.before = 0  # tests of machines that were given up
+        self.types_then: tuple[float, ...] = ()  # how often each type came when the plan was chosen
+
+    @property
+    def machine(self) -> Machine:
+        """What runs the query now."""
+        if self.inner is None:
+            choice = AUTOMATON if self.blueprint.automaton is not None or self.blueprint.why_not_joined else STACKS
+            self.inner = self.make(choice)
+        return self.inner
+
+    @property
+    def kind(self) -> str:
+        """Which kind can read the state."""
+        return self.machine.kind
+
+    @property
+    def mode(self) -> str:
+        """How it runs."""
+        return self.machine.mode
+
+    @property
+    def plan(self) -> str:
+        """The plan by its name."""
+        return self.machine.plan
+
+    @property
+    def tests(self) -> int:
+        """How often conditions over several events were evaluated."""
+        return self.before + self.machine.tests
+
+    @property
+    def merged(self) -> int:
+        """How many runs became one with another."""
+        return self.machine.merged
+
+    @property
+    def runs(self) -> int:
+        """How many runs are alive, or events stored."""
+        return self.machine.runs
+
+    def feed(self, table: pa.Table, times: Any, base: int) -> None:
+        """The next events in the order of S1."""
+        if self.inner is None and (self.once or table.num_rows >= ENOUGH):
+            self.decision = decide(self.blueprint, table, times)
+            self.sampled = self.looked = table.num_rows
+            if not self.once and self.decision.statistics is not None:
+                self.types_then = type_shares(self.blueprint.join, table)
+            self.inner = self.make(self.decision.choice)
+        self.machine.feed(table, times, base)
+        self.events += table.num_rows
+        if not self.once:
+            self.recent.append(table.slice(max(0, table.num_rows - RECENT)))
+            while len(self.recent) > 1 and sum(t.num_rows for t in self.recent[1:]) >= RECENT:
+                self.recent.pop(0)
+
+    def settle(self, now: int | None, kept: pa.Table, base: int) -> Found | Many:
+        """The matches that became certain."""
+        found = self.machine.settle(now, kept, base)
+        if now is not None and not self.once and not self.blueprint.why_not_joined:
+            self.reconsider(now, kept, base)
+        return found
+
+    def reconsider(self, now: int, kept: pa.Table, base: int) -> None:
+        """Whether the stream is still the one that the plan was chosen for."""
+        planned = self.decision.statistics is not None
+        if self.events - self.looked < (LOOK if planned else ENOUGH):
+            return
+        self.looked = self.events
+        table = pa.concat_tables(self.recent)
+        if self.decision.statistics is not None and self.events - self.sampled < AGAIN:
+            # The types alone tell whether it is worth while to sample.
+            shares = type_shares(self.blueprint.join, table)
+            if not replace(self.decision.statistics, shares=self.types_then).moved(shares, MOVED):
+                return
+        self.sampled = self.events
+        decision = decide(self.blueprint, table, ticks(self.blueprint.query.schema, table))
+        self.types_then = type_shares(self.blueprint.join, table)
+        current = next((e for e in decision.estimates if str(e.choice) == self.plan), None)
+        best = next((e for e in decision.estimates if e.choice == decision.choice), None)
+        self.decision = decision
+        if str(decision.choice) == self.plan or current is None or best is None:
+            return
+        if current.nanoseconds > GAIN * best.nanoseconds:
+            self.switch(decision.choice, now, kept, base)
+
+    def switch(self, choice: Choice, now: int, kept: pa.Table, base: int) -> None:
+        """Go on by another plan. Orders share their stacks; else the events that are kept are gone through again.
+
+        All that these give was given already: what is still to come is what the other plan has afterwards.
+        """
+        machine = self.machine
+        if isinstance(machine, Joined) and choice.joins:
+            machine.take(choice)
+        elif self.can_switch():
+            other = self.make(choice)
+            if machine.mode == "compiled" and isinstance(other, Joined | Generated) and not other.native:
+                other.go_native()
+            if kept.num_rows:
+                other.feed(kept, ticks(self.blueprint.query.schema, kept), base)
+            other.settle(now, kept, base)
+            self.before += machine.tests - other.tests
+            self.inner = other
+        else:
+            return
+        self.replans += 1
+
+    def can_switch(self) -> bool:
+        """Whether the rows that are kept say all: not what was absent before the first, or where a match has ended."""
+        leads = any(not self.blueprint.join.around(n)[0] for n in self.blueprint.join.negated)
+        return self.blueprint.query.output is Output.ALL and not leads
+
+    def unsettled(self) -> int | None:
+        """The first position where a match ends that is not certain yet."""
+        return self.machine.unsettled()
+
+    def oldest(self) -> int | None:
+        """The first position that a match to come can have among the events so far."""
+        return self.machine.oldest()
+
+    def state_bytes(self) -> int:
+        """How much the state takes."""
+        return self.machine.state_bytes()
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The state of the machine, and the statistics that its plan was chosen by."""
+        facts, arrays = self.machine.dump()
+        statistics = self.decision.statistics
+        planned = {
+            "statistics": None if statistics is None else asdict(statistics),
+            "types": list(self.types_then),
+            "counts": [self.events, self.looked, self.sampled, self.replans, self.before],
+        }
+        return {**facts, "planned": planned}, arrays
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], kept: pa.Table, base: int) -> None:
+        """Take up a state that was dumped."""
+        choice = AUTOMATON
+        if "plan" in facts:  # a state of stacks
+            partition = facts["partition"]
+            choice = replace(read_choice(facts["plan"]), partition=None if partition is None else tuple(partition))
+        self.inner = self.make(choice)
+        self.inner.load(facts, arrays, kept, base)
+        planned = facts.get("planned")
+        if planned is None:
+            return
+        self.events, self.looked, self.sampled, self.replans, self.before = planned["counts"]
+        self.types_then = tuple(planned["types"])
+        if planned["statistics"] is not None:
+            known: dict[str, Any] = {
+                k: tuple(v) if isinstance(v, list) else v for k, v in planned["statistics"].items()
+            }
+            self.decision = Decision(choice, "as before", (), Statistics(**known))

@@ -1,0 +1,231 @@
+"""What a plan is expected to cost, in nanoseconds for each event of the stream, and what it keeps.
+
+The events of each component are taken to come independently of each other. Of components in a row, k of which are in a
+window that holds c of each, there are c^(k-1) / (k-1)! sequences for each event of one of them: whichever it is, the
+others fill a simplex. The constants were measured (bench, row `a`), and only their ratios matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations
+from math import exp, factorial, log2
+
+from cepheid.automaton.model import Automaton
+from cepheid.plan.choice import AUTOMATON, STACKS, TREE, Choice, Way, order_of
+from cepheid.plan.join import Join
+from cepheid.plan.statistics import Statistics
+
+# Nanoseconds.
+SCAN, STORE, GROUP = 1.5, 6.0, 4.0  # of a join: an event that is passed, stored, grouped by its lane
+LEAD, STEP, LEAF, CALL, PROBE, SORT = 12.0, 5.0, 1.3, 12.0, 4.0, 2.0
+LANES = 90.0  # to number the lanes of several attributes
+EVENT, VISIT, NODE = 5.0, 5.0, 60.0  # of the automaton: an event, a run that it meets, a run that it extends
+OUT, WALK = 1.5, 5.0  # one position of a match: written, or read from the graph
+MOST_ORDERS = 5  # components of which all orders are compared
+MUCH = 2e7  # matches: beyond that they are better kept in a graph, which can be counted without them
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A plan and what it is expected to do: `tests` of conditions over several events, `kept` bytes, `nanoseconds`.
+
+    All are for each event, but for what is kept.
+    """
+
+    choice: Choice
+    nanoseconds: float
+    tests: float
+    kept: float
+    matches: float
+
+
+class Costs:
+    """The costs of plans for one join and one stream."""
+
+    def __init__(self, join: Join, automaton: Automaton | None, statistics: Statistics) -> None:
+        self.join = join
+        self.automaton = automaton
+        self.statistics = statistics
+        self.lanes = 1.0
+        for column in join.lanes.columns + join.lanes.agreed:
+            self.lanes *= max(1.0, statistics.keys.get(column, 1.0))
+        counted = join.query.within is not None and join.query.within.events is not None
+        window = statistics.window if counted else statistics.window / self.lanes
+        self.near = [max(share * window, 1e-9) for share in statistics.shares]  # entries in a window, of one lane
+
+    def selectivity(self, bound: frozenset[int]) -> float:
+        """Of all conditions between some components."""
+        found = 1.0
+        for joint, share in zip(self.join.joints, self.statistics.selectivity, strict=True):
+            if joint.stacks <= bound:
+                found *= share
+        return found
+
+    def tuples(self, bound: tuple[int, ...]) -> float:
+        """For each event of the first of some components: how many ways there are to bind the others, untested."""
+        groups = [self.join.stacks[x].group for x in bound]
+        free = 1
+        for group in set(groups):
+            free *= factorial(groups.count(group))
+        found = free / factorial(len(bound) - 1) if len(bound) > 1 else 1.0
+        for x in bound[1:]:
+            found *= self.near[x]
+        return found
+
+    @property
+    def matches(self) -> float:
+        """Matches for each event."""
+        every = tuple(self.join.positive)
+        return self.statistics.shares[0] * self.tuples(every) * self.selectivity(frozenset(every))
+
+    def stored(self, x: int) -> float:
+        """Which part of the events is stored in a stack: those that come after what they must come after."""
+        share = self.statistics.shares[x]
+        group = self.join.stacks[x].group
+        for y in self.join.positive:
+            if self.join.stacks[y].group < group:
+                share *= 1 - exp(-self.near[y])
+        return share
+
+    def chain(self, choice: Choice) -> Estimate:
+        """A join in an order."""
+        order = order_of(choice, self.join)
+        work, tests = SCAN, 0.0
+        stored = sum(map(self.stored, range(len(self.join.stacks))))
+        work += stored * STORE
+        columns = self.join.lanes.columns + self.join.lanes.agreed
+        if columns:
+            work += stored * GROUP + (LANES if len(columns) > 1 else 0.0)
+        lead = order[0]
+        leads = self.statistics.shares[lead]
+        work += self.stored(lead) * LEAD
+        alive = leads  # those for which there is something of every component
+        for y in self.join.positive:
+            alive *= 1.0 if y == lead else 1 - exp(-self.near[y])
+        for k in range(1, len(order)):
+            known, y = order[:k], order[k]
+            before = leads * self.tuples(known) * self.selectivity(frozenset(known))
+            candidates = leads * self.tuples(order[: k + 1]) * self.selectivity(frozenset(known))
+            asked = [j for j in self.join.joints if y in j.stacks and j.stacks <= frozenset(order[: k + 1])]
+            step = LEAF if k == len(order) - 1 else STEP
+            work += (alive if k == 1 else before) * CALL
+            bounded = [s for j, s in zip(self.join.joints, self.statistics.selectivity, strict=True) if j in asked]
+            if asked and self.near[y] >= 32:
+                # Sorted: what is out of bounds is passed, what is out of place is not; each lead's part is sorted once.
+                entries = self.near[y]
+                probes = before * log2(entries)
+                within = before * entries * min(bounded)
+                sorted_ = within * step + probes * PROBE + self.parts(alive, y) * log2(entries) * SORT
+                if sorted_ < candidates * step:
+                    work += sorted_
+                    tests += probes
+                    continue
+            work += candidates * step
+            tests += candidates if asked else 0.0
+        work += self.matches * len(order) * OUT
+        kept = stored * self.statistics.window * 24
+        return Estimate(choice, work, tests, kept, self.matches)
+
+    def parts(self, leads: float, y: int) -> float:
+        """How many entries of a stack are sorted: those that go with a lead, but none much more often than twice."""
+        return min(leads * self.near[y], 2 * self.statistics.shares[y])
+
+    def tree(self) -> Estimate:
+        """As the best order, with what it takes to choose."""
+        best = min((self.chain(c) for c in self.orders()), key=lambda estimate: estimate.nanoseconds)
+        return Estimate(TREE, 1.1 * best.nanoseconds + 0.5, best.tests, best.kept, best.matches)
+
+    def eager(self) -> Estimate:
+        """The automaton: every prefix is a run; runs that will behave alike are one."""
+        order = tuple(sorted(self.join.positive, key=lambda x: self.join.stacks[x].group))
+        work, tests, kept = SCAN, 0.0, 0.0
+        if len(self.join.lanes.columns + self.join.lanes.agreed) > 1:
+            work += LANES
+        widest = max(len(self.join.members(group)) for group in range(self.join.groups))
+        ways = factorial(widest)  # of AND, each order is a way of its own
+        for k in range(1, len(order) + 1):
+            known = order[:k]
+            last = known[-1]
+            # Runs that are made, for each event.
+            made = self.statistics.shares[order[0]] * self.tuples(known) * self.selectivity(frozenset(known))
+            work += self.statistics.shares[last] * EVENT
+            if k == len(order):
+                continue
+            alike = self.alike(known)
+            following = order[k]
+            if alike == "slot":
+                work += min(made, self.stored(last)) * EVENT * ways
+                continue
+            runs = self.stored(last) if alike == "event" else made
+            alive = runs * self.near[last] / max(self.statistics.shares[last], 1e-12)
+            met = self.statistics.shares[following] * alive
+            # Each run that goes on is joined to others, or is a run of its own.
+            on = self.statistics.shares[order[0]] * self.tuples(order[: k + 1])
+            on *= self.selectivity(frozenset(order[: k + 1])) if alike == "run" else 1.0
+            extended = min(met, on) if alike == "event" else on
+            extended *= self.selectivity(frozenset((last, following))) if alike == "event" else 1.0
+            work += (met * VISIT + extended * NODE) * ways
+            tests += met * ways
+            kept += alive * self.lanes * 48 * ways
+        work += self.matches * len(order) * WALK
+        if self.automaton is None:
+            work *= 200  # interpreted
+        return Estimate(AUTOMATON, work, tests, kept, self.matches)
+
+    def alike(self, known: tuple[int, ...]) -> str:
+        """Which runs that have bound some components behave alike: all, those of one last event, or none."""
+        read = {
+            x for joint in self.join.joints if not joint.stacks <= frozenset(known) for x in joint.stacks if x in known
+        }
+        if self.join.waits:
+            return "run"
+        return "slot" if not read else "event" if read <= {known[-1]} else "run"
+
+    def orders(self) -> list[Choice]:
+        """The orders that are compared: all of them, or those that begin with the rarest."""
+        names = [self.join.stacks[x].variable for x in self.join.positive]
+        if len(names) <= MOST_ORDERS:
+            return [Choice(Way.LAZY, order) for order in permutations(names)]
+        rare = sorted(self.join.positive, key=lambda x: self.statistics.shares[x])
+        found = [tuple(reversed(names)), tuple(names), tuple(names[x] for x in rare)]
+        for first in rare[:3]:
+            found.append(tuple(names[x] for x in self.greedy(first)))
+        return [Choice(Way.LAZY, order) for order in dict.fromkeys(found)]
+
+    def greedy(self, first: int) -> tuple[int, ...]:
+        """From one component on, always to the one that leaves least."""
+        order = [first]
+        while len(order) < len(self.join.positive):
+            rest = [x for x in self.join.positive if x not in order]
+            order.append(
+                min(rest, key=lambda x: self.near[x] * self.selectivity(frozenset([*order, x])) + self.near[x] * 1e-6)
+            )
+        return tuple(order)
+
+
+def compare(join: Join, automaton: Automaton | None, statistics: Statistics) -> list[Estimate]:
+    """All plans that are worth a look, the cheapest first; the last-first order goes by its name."""
+    costs = Costs(join, automaton, statistics)
+    found = [costs.eager(), costs.chain(STACKS), costs.tree()]
+    last_first = order_of(STACKS, join)
+    found += [costs.chain(choice) for choice in costs.orders() if order_of(choice, join) != last_first]
+    # Of what is alike, the plan that is compiled already, or that a reader knows.
+    known = {Way.AUTOMATON: 0.95, Way.STACKS: 0.98}
+    return sorted(found, key=lambda e: e.nanoseconds * known.get(e.choice.way, 1.0))
+
+
+def choose(estimates: list[Estimate], statistics: Statistics) -> tuple[Choice, str]:
+    """The plan that is taken, and why."""
+    best = estimates[0]
+    by_way = {estimate.choice.way: estimate for estimate in reversed(estimates)}
+    total = best.matches * statistics.events
+    if total > MUCH and best.choice.joins:
+        return AUTOMATON, f"about {total:,.0f} matches are expected: runs keep them together, and count them unmade"
+    if statistics.varies and best.choice.joins:
+        return TREE, "different components are the rare one at different times"
+    if best.choice.way is Way.TREE:
+        best = estimates[1]
+    second = by_way[Way.AUTOMATON] if best.choice.joins else next(e for e in estimates if e.choice.joins)
+    times = second.nanoseconds / max(best.nanoseconds, 1e-9)
+    return best.choice, f"{times:,.1f} times less work expected than by {second.choice}"

@@ -1,0 +1,28 @@
+"""What is known of a stream when a plan is chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Estimates from a sample.
+
+    shares: of each stack, which part of the events it stores. selectivity: of each joint, how often it holds.
+    window: how many events there are in a window; keys: how many values each equivalence attribute has.
+    varies: whether different components are the rare one in different parts of the sample.
+    """
+
+    events: int
+    window: float
+    shares: tuple[float, ...]
+    selectivity: tuple[float, ...]
+    keys: dict[str, float]
+    varies: bool = False
+
+    def moved(self, shares: tuple[float, ...], factor: float) -> bool:
+        """Whether rates are others by now."""
+        least = 1 / 4096  # what is rarer can't be told apart by the few events that are looked at
+        pairs = zip(self.shares, shares, strict=True)
+        return any(max(a, b, least) > factor * max(min(a, b), least) for a, b in pairs)
