@@ -181,17 +181,20 @@ class Query:
             raise UsageError("CEP603", f"{events!r} is not a schema", "pass a pyarrow Schema, such as table.schema")
         return self.match(events.empty_table()).schema
 
-    def explain(self, events: pa.Schema | None = None) -> Explanation:
+    def explain(self, events: object = None, *, plan: str = "auto") -> Explanation:
         """The query with every default written out, its components, and where each predicate sits.
 
-        With the schema of the events also how it runs: `.sources` has the generated source of each query.
+        With the schema of the events also how it runs: `.sources` has the generated source of each query. With events,
+        in whatever form `match` takes them, also which plan it would take, and what it expects of each.
         """
+        choice = _check_engine("auto", plan)
         if events is None:
             return explain_program(self._analysed, self._sources)
-        if not isinstance(events, pa.Schema):
-            raise UsageError("CEP603", f"{events!r} is not a schema", "pass a pyarrow Schema, such as table.schema")
-        pipeline = Pipeline(self._plan("interpreted", 0), make_schema(events, self._roles))
-        return explain_program(self._analysed, self._sources, [stage.query for stage in pipeline.stages])
+        table = None if isinstance(events, pa.Schema) else to_table(events)
+        found = events if table is None else table.schema
+        pipeline = Pipeline(self._plan("interpreted", 0), make_schema(found, self._roles))
+        bound = [stage.query for stage in pipeline.stages]
+        return explain_program(self._analysed, self._sources, bound, table, choice)
 
 
 def _read(query: object) -> Program:

@@ -14,12 +14,13 @@ from cepheid.language import parse
 @click.command(epilog=EXIT_CODES)
 @click.argument("query")
 @click.argument("events", required=False)
+@click.option("--plan", default="auto", show_default=True, help="The plan to explain, as for match.")
 @query_options
-def explain(settings: Settings, query: str, events: str | None) -> None:
+def explain(settings: Settings, query: str, events: str | None, plan: str) -> None:
     """Explain QUERY.
 
-    Shows the query with every default written out, its components, and where each predicate is tested. With EVENTS,
-    whose columns and types are read, also how it runs on them.
+    Shows the query with every default written out, its components, and where each predicate is tested. With EVENTS
+    also by which plan it runs on them, and what was expected of each.
 
     \b
     Examples:
@@ -30,5 +31,5 @@ def explain(settings: Settings, query: str, events: str | None) -> None:
     if query == events == "-":
         raise click.UsageError("QUERY and EVENTS can't both be read from stdin")
     prepared = settings.query(parse(read_query(query).text))
-    schema = None if events is None else read_events(events, settings.type).schema
-    click.echo(str(prepared.explain(schema)))
+    table = None if events is None else read_events(events, settings.type)
+    click.echo(str(prepared.explain(table, plan=plan)))

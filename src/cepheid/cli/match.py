@@ -36,9 +36,22 @@ from cepheid.language import parse
 @click.option(
     "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="What runs the query."
 )
+@click.option(
+    "--plan",
+    default="auto",
+    show_default=True,
+    help="How it is evaluated: auto, automaton, stacks, tree, or an order such as 'lazy(c, b, a)'.",
+)
 @query_options
 def match(
-    settings: Settings, query: str, events: str, output: str | None, form: str | None, limit: int | None, engine: str
+    settings: Settings,
+    query: str,
+    events: str,
+    output: str | None,
+    form: str | None,
+    limit: int | None,
+    engine: str,
+    plan: str,
 ) -> None:
     """Find all matches of QUERY in EVENTS.
 
@@ -74,7 +87,7 @@ def match(
     prepared = settings.query(program)
     table = read_events(events, settings.type)
     with working(f"matching {table.num_rows:,} events"):
-        matches = prepared.match(table, engine=engine)
+        matches = prepared.match(table, engine=engine, plan=plan)
         shown = (matches if limit is None else matches.head(limit)).to_arrow()
         total = shown.num_rows if limit is None else matches.count()  # counting does not make them
     count = _count(shown.num_rows, total)

@@ -37,9 +37,10 @@ def make_machine(
 
     if kind == "interpreted":
         return Interpreted(blueprint.query)
-    if choice == AUTO and engine != "interpreted":
-        return Planned(blueprint, make, once=events is not None)
-    if kind is not None and (kind == "joined") != choice.joins:
+    if kind is not None and choice != AUTO and (kind == "joined") != choice.joins:
         message = f"the state is of {'stacks' if kind == 'joined' else 'runs'}, and plan '{choice}' is not"
         raise UsageError("CEP610", message, "restore it with plan='auto', or with a plan of that kind")
+    several = choice.joins and (len(blueprint.query.same) > 1 or kind == "joined")  # how the stream is split is open
+    if (choice == AUTO or several) and engine != "interpreted":
+        return Planned(blueprint, make, once=events is not None, forced=choice)
     return make(choice)

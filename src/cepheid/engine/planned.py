@@ -16,7 +16,7 @@ from cepheid.engine.sample import sample, type_shares
 from cepheid.engine.stage import Machine
 from cepheid.engine.times import ticks
 from cepheid.pattern.tree import Output
-from cepheid.plan.choice import AUTOMATON, STACKS, Choice, read_choice
+from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, read_choice
 from cepheid.plan.cost import Estimate, choose, compare
 from cepheid.plan.join import Join, make_join
 from cepheid.plan.statistics import Statistics
@@ -41,11 +41,13 @@ class Decision:
     statistics: Statistics | None = None
 
 
-def decide(blueprint: Blueprint, table: pa.Table, times: Any) -> Decision:
-    """The plan for a stream of which a part is known."""
+def decide(blueprint: Blueprint, table: pa.Table, times: Any, forced: Choice = AUTO) -> Decision:
+    """The plan for a stream of which a part is known; where it is forced, how its stream is split."""
     if blueprint.why_not_joined:
         return Decision(AUTOMATON, f"no other applies: {blueprint.why_not_joined}")
     if table.num_rows < ENOUGH:
+        if forced != AUTO:
+            return Decision(forced, "as was asked for")
         choice = AUTOMATON if blueprint.automaton is not None else STACKS
         return Decision(choice, f"with fewer than {ENOUGH} events there is nothing to gain")
     joins: list[tuple[tuple[str, ...] | None, Join]] = [(None, blueprint.join)]
@@ -62,14 +64,21 @@ def decide(blueprint: Blueprint, table: pa.Table, times: Any) -> Decision:
     if len(joins) > 1:
         found.sort(key=lambda estimate: estimate.nanoseconds)
     choice, reason = choose(found, statistics)
+    if forced != AUTO:
+        reason = f"as was asked for; auto would take {choice}"
+        alike = [e.choice for e in found if (e.choice.way, e.choice.order) == (forced.way, forced.order)]
+        choice = alike[0] if alike else forced
     return Decision(choice, reason, tuple(found), statistics)
 
 
 class Planned:
     """One query over a stream that comes in parts, by the plan that suits it."""
 
-    def __init__(self, blueprint: Blueprint, make: Callable[[Choice], Machine], *, once: bool) -> None:
+    def __init__(
+        self, blueprint: Blueprint, make: Callable[[Choice], Machine], *, once: bool, forced: Choice = AUTO
+    ) -> None:
         self.blueprint = blueprint
+        self.forced = forced
         self.make = make
         self.once = once
         self.inner: Machine | None = None
@@ -85,7 +94,7 @@ class Planned:
         """What runs the query now."""
         if self.inner is None:
             choice = AUTOMATON if self.blueprint.automaton is not None or self.blueprint.why_not_joined else STACKS
-            self.inner = self.make(choice)
+            self.inner = self.make(choice if self.forced == AUTO else self.forced)
         return self.inner
 
     @property
@@ -121,7 +130,7 @@ class Planned:
     def feed(self, table: pa.Table, times: Any, base: int) -> None:
         """The next events in the order of S1."""
         if self.inner is None and (self.once or table.num_rows >= ENOUGH):
-            self.decision = decide(self.blueprint, table, times)
+            self.decision = decide(self.blueprint, table, times, self.forced)
             self.sampled = self.looked = table.num_rows
             if not self.once and self.decision.statistics is not None:
                 self.types_then = type_shares(self.blueprint.join, table)
@@ -136,7 +145,7 @@ class Planned:
     def settle(self, now: int | None, kept: pa.Table, base: int) -> Found | Many:
         """The matches that became certain."""
         found = self.machine.settle(now, kept, base)
-        if now is not None and not self.once and not self.blueprint.why_not_joined:
+        if now is not None and not self.once and self.forced == AUTO and not self.blueprint.why_not_joined:
             self.reconsider(now, kept, base)
         return found
 
@@ -217,7 +226,8 @@ class Planned:
         choice = AUTOMATON
         if "plan" in facts:  # a state of stacks
             partition = facts["partition"]
-            choice = replace(read_choice(facts["plan"]), partition=None if partition is None else tuple(partition))
+            wanted = read_choice(facts["plan"]) if self.forced == AUTO else self.forced
+            choice = replace(wanted, partition=None if partition is None else tuple(partition))
         self.inner = self.make(choice)
         self.inner.load(facts, arrays, kept, base)
         planned = facts.get("planned")

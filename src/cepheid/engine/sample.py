@@ -94,7 +94,7 @@ def _window(blueprint: Blueprint, times: Any) -> float:
 
 def _key_columns(join: Join) -> tuple[str, ...]:
     agreed = tuple(test.attribute for test in join.query.same)
-    return tuple(dict.fromkeys(join.lanes.columns + agreed))
+    return tuple(dict.fromkeys(join.lanes.columns + join.lanes.agreed + agreed))
 
 
 def _keys(table: pa.Table, name: str, rows: Any, most: int = 2048) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from cepheid.explain.execution import explain_execution
 from cepheid.explain.nondeterminism import bound as bound_of
 from cepheid.explain.nondeterminism import splits
@@ -15,6 +17,7 @@ from cepheid.pattern.components import Component
 from cepheid.pattern.placement import When, place
 from cepheid.pattern.schema import END, START
 from cepheid.pattern.tree import Output, Query, Selection, Strategy, Ties
+from cepheid.plan.choice import AUTO, Choice
 
 _WHEN = {When.FIRST: "begin {}[1]", When.LATER: "take {}[i]", When.ALWAYS: "begin and take {}[]"}
 
@@ -42,16 +45,24 @@ class Explanation:
 
 
 def explain_program(
-    queries: Sequence[Analysed], sources: Sequence[str | None], bound: Sequence[Bound] | None = None
+    queries: Sequence[Analysed],
+    sources: Sequence[str | None],
+    bound: Sequence[Bound] | None = None,
+    events: pa.Table | None = None,
+    forced: Choice = AUTO,
 ) -> Explanation:
-    """Explain each query of a program; how it runs is known once it is bound to a schema."""
+    """Explain each query of a program; how it runs is known once it is bound to a schema, and why, by its events."""
     parts = []
-    executions = [explain_execution(query) for query in bound or ()]
+    executions = [
+        explain_execution(query, events if source is None else None, forced)
+        for query, source in zip(bound or (), sources, strict=False)
+    ]
     for number, (query, source) in enumerate(zip(queries, sources, strict=True)):
         title = f"Query {number + 1} of {len(queries)}" if len(queries) > 1 else "Query"
         reads = f", reads {source}" if source is not None else ""
         lines = list(_lines(query, title + reads))
         if executions:
+            lines += ["Plan", *(f"  {line}" for line in executions[number].plan)]
             lines += ["Execution", *(f"  {line}" for line in executions[number].lines)]
         parts.append("\n".join(lines))
     return Explanation("\n\n".join(parts), tuple(execution.source for execution in executions))

@@ -185,6 +185,10 @@ def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[
     if partition is not None:
         assert query.within is None or query.within.events is None  # S8 counts events by all of [attr]
         lanes = Lanes(lanes.columns, tuple(a for a in lanes.agreed if a in partition), lanes.one_key)
+    if query.within is None or query.within.events is None:  # and by [attr] alone
+        shared = _shared(joints, len(names))
+        joints = [joint for joint in joints if _equated(joint) not in shared]
+        lanes = Lanes(lanes.columns, (*lanes.agreed, *(a for a in shared if a not in lanes.agreed)), lanes.one_key)
     positive = [name for name, (_, _, negated) in zip(names, parts, strict=True) if not negated]
     for same in query.same:
         if same.value is not None:
@@ -224,3 +228,26 @@ def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[
 def _seen(test: Test | None) -> Test:
     assert test is not None  # every variable of a join is bound
     return test
+
+
+def _equated(joint: Joint) -> str | None:
+    """The attribute that a joint says is the same in two events: `a.id = b.id`."""
+    match joint.test.condition:
+        case ex.Compare(operator="=", left=Held(register=one), right=Held(register=other)) if (
+            one.column == other.column
+        ):
+            return one.column
+    return None
+
+
+def _shared(joints: list[Joint], stacks: int) -> tuple[str, ...]:
+    """Attributes that are the same in all events, absent ones too, as one equation after the other says: as [attr]."""
+    found = []
+    for attribute in dict.fromkeys(map(_equated, joints)):
+        pairs = [joint.stacks for joint in joints if _equated(joint) == attribute]
+        reached = set(pairs[0])
+        for _ in pairs:
+            reached |= {x for pair in pairs if pair & reached for x in pair}
+        if attribute is not None and len(reached) == stacks:
+            found.append(attribute)
+    return tuple(found)

@@ -101,6 +101,6 @@ def test_without_a_schema() -> None:
     assert str(cep.Query("PATTERN SEQ(A a, B b)").explain(SCHEMA)).startswith(str(plain))
 
 
-def test_what_is_no_schema() -> None:
-    with pytest.raises(cep.UsageError, match="pass a pyarrow Schema"):
-        cep.Query("PATTERN A a").explain([{"ts": 1}])  # type: ignore[arg-type]
+def test_what_are_no_events() -> None:
+    with pytest.raises(cep.InputError):
+        cep.Query("PATTERN A a").explain(3)

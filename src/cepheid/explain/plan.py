@@ -1,0 +1,107 @@
+"""Which plan a query is run by, and why: the sample, the plans that were compared, and what was expected of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from cepheid.engine.arrivals import arrange
+from cepheid.engine.blueprint import Blueprint
+from cepheid.engine.planned import Decision, decide
+from cepheid.engine.times import ticks
+from cepheid.language import print_expression
+from cepheid.plan.choice import AUTO, AUTOMATON, Choice, order_of
+from cepheid.plan.join import Join
+from cepheid.plan.statistics import Statistics
+
+_SHOWN = 6  # plans, the cheapest first
+
+
+def decide_for(blueprint: Blueprint, events: pa.Table | None, forced: Choice) -> Decision:
+    """What would be decided for some events; without any, what can be said before there are."""
+    if forced.joins and blueprint.why_not_joined:
+        return Decision(AUTOMATON, f"{forced} does not apply: {blueprint.why_not_joined}")
+    if events is None or not events.num_rows:
+        if blueprint.why_not_joined:
+            return Decision(AUTOMATON, f"no other applies: {blueprint.why_not_joined}")
+        told = "as was asked for" if forced != AUTO else "chosen when there are events: explain(table) shows how"
+        return Decision(forced, told)
+    times = ticks(blueprint.query.schema, events)
+    order = arrange(blueprint.query.schema, events, times)
+    if order is not None:
+        events, times = events.take(pa.array(order)), times[order]
+    return decide(blueprint, events, times, forced)
+
+
+def plan_lines(blueprint: Blueprint, decision: Decision) -> Iterator[str]:
+    """The section of the plan."""
+    yield f"{decision.choice}: {decision.reason}"
+    if decision.statistics is not None:
+        yield from _sample(blueprint.join, decision.statistics)
+    if decision.estimates:
+        rows = [("plan", "work", "tests", "kept", "")]
+        best = decision.estimates[0].nanoseconds
+        shown = [e for e in decision.estimates if e.choice == decision.choice]
+        shown += [e for e in decision.estimates if e.choice not in (decision.choice,)][: _SHOWN - len(shown)]
+        eager = [e for e in decision.estimates if e.choice == AUTOMATON and e not in shown]
+        for estimate in sorted([*shown, *eager], key=lambda e: e.nanoseconds):
+            mark = "taken" if estimate.choice == decision.choice else f"{estimate.nanoseconds / best:.1f}x"
+            name = str(estimate.choice)
+            if estimate.choice.partition is not None:
+                name += f" by {', '.join(estimate.choice.partition)}"
+            work, tests = f"{_number(estimate.nanoseconds)} ns", _number(estimate.tests)
+            rows.append((name, work, tests, _size(estimate.kept), mark))
+        yield "expected for each event, and what is kept:"
+        yield from _table(rows)
+    if decision.choice.joins:
+        yield from _join(blueprint.join_of(decision.choice), decision.choice)
+
+
+def _sample(join: Join, statistics: Statistics) -> Iterator[str]:
+    """What the stream looks like."""
+    yield f"sampled: {statistics.events:,} events, about {_number(statistics.window)} in a window"
+    for stack, share in zip(join.stacks, statistics.shares, strict=True):
+        absent = ", must be absent" if stack.negated else ""
+        near = _number(share * statistics.window)
+        yield f"  {stack.variable}: {100 * share:.3g} % of the events, {near} in a window{absent}"
+    for name, count in statistics.keys.items():
+        yield f"  {name}: about {_number(count)} values"
+    if len(statistics.selectivity) == len(join.joints):
+        for joint, share in zip(join.joints, statistics.selectivity, strict=True):
+            yield f"  {print_expression(joint.test.original)}: holds for {100 * share:.3g} % of pairs"
+
+
+def _join(join: Join, choice: Choice) -> Iterator[str]:
+    """In which order events are joined, and what is asked at each step."""
+    names = [stack.variable for stack in join.stacks]
+    if str(choice) == "tree":
+        yield "begins with the component that has the fewest events, goes on with that of the fewest candidates"
+        return
+    order = order_of(choice, join)
+    for k, y in enumerate(order):
+        known = frozenset(order[: k + 1])
+        asked = [j for j in join.joints if y in j.stacks and j.stacks <= known]
+        said = "for each" if k == 0 else "then"
+        tests = ", ".join(print_expression(j.test.original) for j in asked)
+        yield f"{said} {names[y]}" + (f", with {tests}" if tests else "")
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return [
+        "  " + "  ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True)))
+        for row in rows
+    ]
