@@ -30,6 +30,7 @@ class Blueprint:
         self.strings = Strings()  # the constants of the query
         self.sources: dict[frozenset[str], Source] = {}
         self.spare: list[dict[str, Any]] = []  # arrays that an earlier run has done with (SASE+ 5.3)
+        self.spare_stacks: list[Any] = []  # likewise, of a join
         self.why_not_joined = ""
         self.joins: dict[Any, JoinSource] = {}
         self.trials: dict[Any, Trial] = {}

@@ -35,6 +35,8 @@ def make_machine(
             return Interpreted(blueprint.query)
         return Generated(blueprint, native=native, events=events, compile_after=later)
 
+    if kind == "planned":  # a state before the first event
+        kind = None
     if kind == "interpreted":
         return Interpreted(blueprint.query)
     if kind is not None and choice != AUTO and (kind == "joined") != choice.joins:

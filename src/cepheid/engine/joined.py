@@ -26,8 +26,11 @@ from cepheid.plan.choice import Choice, Way, order_of
 
 PART = 2**20
 """Events that are stored before matches are made of them."""
+ROOM = 2**17
+"""Matches that are written before the arrays change: larger ones would be new memory every time, which is slow."""
 MOST_WORDS = 2**28
 FEW, FEW_LANES, FEW_STRINGS = 1024, 16, 1024
+MOST_SPARE = 256 * 2**20
 SPAN = 4
 """A tree chooses anew after so many windows."""
 
@@ -63,14 +66,17 @@ class Joined:
         self.clock = 0
         self.state: dict[str, Any] = {}
         self.work: dict[str, Any] = {}  # what is filled and read in one call
-        # Matches. Where all events come at once there is room for many: memory that is not used costs nothing.
-        self.room = max(16_384, min(2 * (events or 0), 2**22)) if native else 256
+        self.parts: list[list[Any]] = []  # matches that were made: the positions of each component's events
+        self.count = 0
+        self.room = ROOM if native else 256  # matches of a part
         self.enough = FEW
         self.enough_lanes = FEW_LANES
         self.enough_strings = FEW_STRINGS
         self.chosen = Chosen(self.query) if self.query.output is Output.NON_OVERLAP else None
         self.choice = choice
         self.take(choice)
+        if native and self.once:
+            self.take_over()
 
     @property
     def mode(self) -> str:
@@ -80,7 +86,7 @@ class Joined:
     @property
     def plan(self) -> str:
         """The plan by its name."""
-        return str(self.choice)
+        return self.choice.told
 
     def take(self, choice: Choice) -> None:
         """Evaluate in this order from now on: the stacks are the same for all, their lanes are."""
@@ -122,6 +128,27 @@ class Joined:
                 self.lengthen(self.state, parameter, count + more)
             elif parameter.size == "batch":
                 self.lengthen(self.work, parameter, more + 1)
+
+    def hand_back(self) -> None:
+        """The run is over: another one of the query can have its arrays, since to touch fresh memory takes long."""
+        self.put_aside()
+        used = {**self.state, **self.work}
+        if sum(array.nbytes for array in used.values()) <= MOST_SPARE and not self.blueprint.spare_stacks:
+            self.blueprint.spare_stacks.append((self.source.select.parameters, dict(self.state), dict(self.work)))
+
+    def take_over(self) -> None:
+        """Begin with the arrays of an earlier run, as empty as new ones."""
+        if not self.blueprint.spare_stacks:
+            return
+        parameters, state, work = self.blueprint.spare_stacks.pop()
+        if parameters != self.source.select.parameters:
+            return
+        for parameter in parameters:
+            if parameter.size == "lanes":
+                state[parameter.name].fill(parameter.initial)
+        state["meta"].fill(0)
+        # What belongs to the construction may be of another order.
+        self.state, self.work = state, {name: a for name, a in work.items() if not name.startswith("q")}
 
     def lengthen(self, arrays: dict[str, Any], parameter: Parameter, wanted: int) -> None:
         """Make an array as long as it has to be; what it has stays."""
@@ -236,13 +263,30 @@ class Joined:
 
     def make_room(self) -> None:
         """The construction has stopped at a lead whose matches have no room."""
-        if 2 * self.room * len(self.join.positive) > MOST_WORDS:
+        if not self.put_aside():
+            self.room *= 2  # one lead has more than all arrays
+        if (self.count + self.room) * len(self.join.positive) > MOST_WORDS:
             raise EvaluationError(
                 "CEP505",
-                f"more than {self.room:,} matches are too many to make one by one",
+                f"more than {self.count:,} matches are too many to make one by one",
                 "count them with plan='automaton' and count(), or add conditions or a shorter WITHIN",
             )
-        self.room *= 2
+
+    def put_aside(self) -> int:
+        """Take the matches that were written, and how many these are; others are written to other arrays."""
+        count = int(self.meta[FOUND])
+        if count:
+            names = [f"o{x}" for x in self.join.positive]
+            found = [np.asarray(self.work[name][:count], np.int64) for name in names]
+            if 2 * count > self.room:  # the arrays go with the matches
+                for name in names:
+                    del self.work[name]
+            elif self.native:
+                found = [array.copy() for array in found]
+            self.parts.append(found)
+            self.count += count
+            self.meta[FOUND] = 0
+        return count
 
     def small(self, dtype: str, values: Any) -> Any:
         """A few numbers."""
@@ -276,19 +320,12 @@ class Joined:
         dtypes = {p.name: p.dtype for p in self.source.select.parameters}
         self.native = True
         self.state = {name: np.array(array, np.dtype(dtypes[name])) for name, array in self.state.items()}
-        given = self.given()
+        self.put_aside()
         self.work = {}
-        for x, positions in enumerate(given):
-            self.work[f"o{x}"] = positions
+        self.room = ROOM
         self.functions = self.load_functions()
 
     # Matches.
-
-    def given(self) -> list[Any]:
-        """The positions of the matches that were made and not given yet."""
-        count = int(self.meta[FOUND])
-        names = [f"o{x}" for x in self.join.positive]
-        return [np.asarray(self.work[name][:count] if name in self.work else [], np.int64) for name in names]
 
     def settle(self, now: int | None, kept: pa.Table, base: int) -> Found | Many:
         """The matches that became certain."""
@@ -296,6 +333,8 @@ class Joined:
             self.settle_waiting(now)
         if now is not None:
             self.clear(now)
+        elif self.once and self.native:
+            self.hand_back()
         found = self.rows(base)
         if self.query.having is None and self.chosen is None:
             return found
@@ -305,15 +344,11 @@ class Joined:
 
     def rows(self, base: int) -> Rows:
         """The matches so far, which are given now."""
-        positions = self.given()
-        if self.native and not self.once:
-            positions = [p.copy() for p in positions]
-        elif len(positions[0]):
-            self.work = {name: array for name, array in self.work.items() if not name.startswith("o")}
-        self.meta[FOUND] = 0
+        self.put_aside()
+        parts, self.parts, self.count = self.parts, [], 0
         reached = frozenset(self.join.stacks[x].variable for x in self.join.positive)
         ordered = self.join.groups == len(self.join.positive)
-        return Rows(positions, reached, base, ordered)
+        return Rows(parts, len(self.join.positive), reached, base, ordered)
 
     def settle_waiting(self, now: int | None) -> None:
         """Matches after which something must be absent are made when their windows are over, first event by first."""

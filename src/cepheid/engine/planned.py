@@ -16,17 +16,15 @@ from cepheid.engine.sample import sample, type_shares
 from cepheid.engine.stage import Machine
 from cepheid.engine.times import ticks
 from cepheid.pattern.tree import Output
-from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, read_choice
+from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, Way, read_choice
 from cepheid.plan.cost import Estimate, choose, compare
 from cepheid.plan.join import Join, make_join
 from cepheid.plan.statistics import Statistics
 
 ENOUGH = 256
 """Events from which on a sample tells something."""
-RECENT = 8_192
-"""Events that are remembered for the next sample."""
 LOOK, AGAIN = 2_048, 131_072
-"""Events after which the rates are looked at, and those after which all is sampled again."""
+"""Events after which the rates are looked at, which are those that are sampled, and after which that is done anyway."""
 MOVED, GAIN = 2.0, 1.5
 """How far rates must have moved, and how much less work another plan must promise."""
 
@@ -55,20 +53,21 @@ def decide(blueprint: Blueprint, table: pa.Table, times: Any, forced: Choice = A
         # SASE 4.2.2: all attributes split the stream, or one does and the others are compared when events are joined.
         joins += [((test.attribute,), make_join(blueprint.query, (test.attribute,))) for test in blueprint.query.same]
     found: list[Estimate] = []
+    known: dict[tuple[str, ...] | None, Statistics] = {}
     for partition, join in joins:
-        statistics = sample(blueprint, join, table, times)
-        estimates = compare(join, blueprint.automaton, statistics)
+        known[partition] = sample(blueprint, join, table, times)
+        estimates = compare(join, blueprint.automaton, known[partition])
         if partition is not None:
             estimates = [e for e in estimates if e.choice.joins]
         found += [replace(e, choice=replace(e.choice, partition=partition)) for e in estimates]
     if len(joins) > 1:
         found.sort(key=lambda estimate: estimate.nanoseconds)
-    choice, reason = choose(found, statistics)
+    choice, reason = choose(found, known[None])
     if forced != AUTO:
         reason = f"as was asked for; auto would take {choice}"
         alike = [e.choice for e in found if (e.choice.way, e.choice.order) == (forced.way, forced.order)]
         choice = alike[0] if alike else forced
-    return Decision(choice, reason, tuple(found), statistics)
+    return Decision(choice, reason, tuple(found), known[choice.partition])
 
 
 class Planned:
@@ -97,35 +96,37 @@ class Planned:
             self.inner = self.make(choice if self.forced == AUTO else self.forced)
         return self.inner
 
+    # Before there are events there is no plan, and to ask does not make one.
+
     @property
     def kind(self) -> str:
         """Which kind can read the state."""
-        return self.machine.kind
+        return "planned" if self.inner is None else self.inner.kind
 
     @property
     def mode(self) -> str:
         """How it runs."""
-        return self.machine.mode
+        return "plain" if self.inner is None else self.inner.mode
 
     @property
     def plan(self) -> str:
         """The plan by its name."""
-        return self.machine.plan
+        return str(self.forced) if self.inner is None else self.inner.plan
 
     @property
     def tests(self) -> int:
         """How often conditions over several events were evaluated."""
-        return self.before + self.machine.tests
+        return 0 if self.inner is None else self.before + self.inner.tests
 
     @property
     def merged(self) -> int:
         """How many runs became one with another."""
-        return self.machine.merged
+        return 0 if self.inner is None else self.inner.merged
 
     @property
     def runs(self) -> int:
         """How many runs are alive, or events stored."""
-        return self.machine.runs
+        return 0 if self.inner is None else self.inner.runs
 
     def feed(self, table: pa.Table, times: Any, base: int) -> None:
         """The next events in the order of S1."""
@@ -138,8 +139,8 @@ class Planned:
         self.machine.feed(table, times, base)
         self.events += table.num_rows
         if not self.once:
-            self.recent.append(table.slice(max(0, table.num_rows - RECENT)))
-            while len(self.recent) > 1 and sum(t.num_rows for t in self.recent[1:]) >= RECENT:
+            self.recent.append(table.slice(max(0, table.num_rows - LOOK)))
+            while len(self.recent) > 1 and sum(t.num_rows for t in self.recent[1:]) >= LOOK:
                 self.recent.pop(0)
 
     def settle(self, now: int | None, kept: pa.Table, base: int) -> Found | Many:
@@ -163,11 +164,15 @@ class Planned:
                 return
         self.sampled = self.events
         decision = decide(self.blueprint, table, ticks(self.blueprint.query.schema, table))
+        if decision.choice.way is Way.TREE and decision.estimates:  # rates that change are looked at again
+            decision = replace(
+                decision, choice=next(e.choice for e in decision.estimates if e.choice.way is not Way.TREE)
+            )
         self.types_then = type_shares(self.blueprint.join, table)
-        current = next((e for e in decision.estimates if str(e.choice) == self.plan), None)
+        current = next((e for e in decision.estimates if e.choice.told == self.plan), None)
         best = next((e for e in decision.estimates if e.choice == decision.choice), None)
         self.decision = decision
-        if str(decision.choice) == self.plan or current is None or best is None:
+        if decision.choice.told == self.plan or current is None or best is None:
             return
         if current.nanoseconds > GAIN * best.nanoseconds:
             self.switch(decision.choice, now, kept, base)
@@ -178,7 +183,7 @@ class Planned:
         All that these give was given already: what is still to come is what the other plan has afterwards.
         """
         machine = self.machine
-        if isinstance(machine, Joined) and choice.joins:
+        if isinstance(machine, Joined) and choice.joins and machine.choice.partition == choice.partition:
             machine.take(choice)
         elif self.can_switch():
             other = self.make(choice)
@@ -208,11 +213,13 @@ class Planned:
 
     def state_bytes(self) -> int:
         """How much the state takes."""
-        return self.machine.state_bytes()
+        return 0 if self.inner is None else self.inner.state_bytes()
 
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
         """The state of the machine, and the statistics that its plan was chosen by."""
-        facts, arrays = self.machine.dump()
+        if self.inner is None:
+            return {}, []
+        facts, arrays = self.inner.dump()
         statistics = self.decision.statistics
         planned = {
             "statistics": None if statistics is None else asdict(statistics),
@@ -223,6 +230,8 @@ class Planned:
 
     def load(self, facts: dict[str, Any], arrays: list[Any], kept: pa.Table, base: int) -> None:
         """Take up a state that was dumped."""
+        if not facts:
+            return
         choice = AUTOMATON
         if "plan" in facts:  # a state of stacks
             partition = facts["partition"]

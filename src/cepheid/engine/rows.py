@@ -13,17 +13,26 @@ from cepheid.engine.found import Found
 
 @dataclass
 class Rows:
-    """`positions[x]` are those of component x. Rows count from `base` when they are asked for."""
+    """`parts` are some matches each: the positions of each component's event. Rows count from `base`."""
 
-    positions: Sequence[Any]
+    parts: Sequence[Sequence[Any]]
+    length: int
     reached: frozenset[str]
     base: int
     ordered: bool  # each component comes after the one before: a sequence without AND
     found: Found | None = None
 
+    @property
+    def positions(self) -> list[Any]:
+        """Of each component, those of all matches."""
+        if len(self.parts) == 1:
+            return list(self.parts[0])
+        none = np.zeros(0, np.int64)
+        return [np.concatenate([none, *(part[x] for part in self.parts)]) for x in range(self.length)]
+
     def count(self) -> int:
         """How many there are."""
-        return len(self.positions[0])
+        return sum(len(part[0]) for part in self.parts)
 
     def size(self) -> int:
         """How many there are."""
@@ -40,8 +49,8 @@ class Rows:
         return self.found
 
     def _arranged(self) -> Found:
-        matches, length = self.count(), len(self.positions)
-        columns = list(self.positions)
+        matches, length = self.count(), self.length
+        columns = self.positions
         owners: Any = np.arange(length)
         if not self.ordered:
             table = np.stack(columns, axis=1) if matches else np.zeros((0, length), np.int64)

@@ -11,7 +11,7 @@ from cepheid.engine.blueprint import Blueprint
 from cepheid.engine.planned import Decision, decide
 from cepheid.engine.times import ticks
 from cepheid.language import print_expression
-from cepheid.plan.choice import AUTO, AUTOMATON, Choice, order_of
+from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, order_of
 from cepheid.plan.join import Join
 from cepheid.plan.statistics import Statistics
 
@@ -25,6 +25,8 @@ def decide_for(blueprint: Blueprint, events: pa.Table | None, forced: Choice) ->
     if events is None or not events.num_rows:
         if blueprint.why_not_joined:
             return Decision(AUTOMATON, f"no other applies: {blueprint.why_not_joined}")
+        if forced == AUTO and blueprint.automaton is None:
+            return Decision(STACKS, f"runs would be interpreted: {blueprint.reason}")
         told = "as was asked for" if forced != AUTO else "chosen when there are events: explain(table) shows how"
         return Decision(forced, told)
     times = ticks(blueprint.query.schema, events)
@@ -36,9 +38,9 @@ def decide_for(blueprint: Blueprint, events: pa.Table | None, forced: Choice) ->
 
 def plan_lines(blueprint: Blueprint, decision: Decision) -> Iterator[str]:
     """The section of the plan."""
-    yield f"{decision.choice}: {decision.reason}"
+    yield f"{decision.choice.told}: {decision.reason}"
     if decision.statistics is not None:
-        yield from _sample(blueprint.join, decision.statistics)
+        yield from _sample(blueprint.join_of(decision.choice), decision.statistics)
     if decision.estimates:
         rows = [("plan", "work", "tests", "kept", "")]
         best = decision.estimates[0].nanoseconds
@@ -47,11 +49,8 @@ def plan_lines(blueprint: Blueprint, decision: Decision) -> Iterator[str]:
         eager = [e for e in decision.estimates if e.choice == AUTOMATON and e not in shown]
         for estimate in sorted([*shown, *eager], key=lambda e: e.nanoseconds):
             mark = "taken" if estimate.choice == decision.choice else f"{estimate.nanoseconds / best:.1f}x"
-            name = str(estimate.choice)
-            if estimate.choice.partition is not None:
-                name += f" by {', '.join(estimate.choice.partition)}"
             work, tests = f"{_number(estimate.nanoseconds)} ns", _number(estimate.tests)
-            rows.append((name, work, tests, _size(estimate.kept), mark))
+            rows.append((estimate.choice.told, work, tests, _size(estimate.kept), mark))
         yield "expected for each event, and what is kept:"
         yield from _table(rows)
     if decision.choice.joins:
@@ -67,9 +66,8 @@ def _sample(join: Join, statistics: Statistics) -> Iterator[str]:
         yield f"  {stack.variable}: {100 * share:.3g} % of the events, {near} in a window{absent}"
     for name, count in statistics.keys.items():
         yield f"  {name}: about {_number(count)} values"
-    if len(statistics.selectivity) == len(join.joints):
-        for joint, share in zip(join.joints, statistics.selectivity, strict=True):
-            yield f"  {print_expression(joint.test.original)}: holds for {100 * share:.3g} % of pairs"
+    for joint, share in zip(join.joints, statistics.selectivity, strict=True):
+        yield f"  {print_expression(joint.test.original)}: holds {100 * share:.3g} times in a hundred"
 
 
 def _join(join: Join, choice: Choice) -> Iterator[str]:
@@ -101,7 +99,8 @@ def _size(count: float) -> str:
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return [
-        "  " + "  ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True)))
-        for row in rows
-    ]
+    lines = []
+    for name, *numbers in rows:
+        cells = [name.ljust(widths[0]), *(n.rjust(w) for n, w in zip(numbers, widths[1:], strict=True))]
+        lines.append("  ".join(["", *cells]).rstrip())
+    return lines

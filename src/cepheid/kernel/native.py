@@ -83,7 +83,7 @@ def sqrt(number: Any) -> Any:
     return math.sqrt(number)
 
 
-@apart
+@helper
 def first_from(array: Any, low: Any, high: Any, value: Any) -> Any:
     """The first entry of a part that is not below a value; the part is sorted."""
     while low < high:
@@ -95,7 +95,7 @@ def first_from(array: Any, low: Any, high: Any, value: Any) -> Any:
     return low
 
 
-@apart
+@helper
 def first_after(array: Any, low: Any, high: Any, value: Any) -> Any:
     """The first entry of a part that is above a value; the part is sorted."""
     while low < high:
@@ -109,41 +109,68 @@ def first_after(array: Any, low: Any, high: Any, value: Any) -> Any:
 
 @apart
 def sort_part(keys: Any, index: Any, spare_keys: Any, spare_index: Any, count: Any) -> Any:
-    """Sort the first keys, and with them the entries that they are of; NaN comes last. Runs are merged, two by two."""
-    width = U8(1)
+    """Sort the first keys, and with them the entries that they are of; NaN comes last.
+
+    Short runs are sorted by insertion, then runs are merged, two by two, to and fro.
+    """
+    begin = U8(0)
+    while begin < count:
+        end = begin + U8(8) if begin + U8(8) < count else count
+        k = begin + U8(1)
+        while k < end:
+            key, entry, hole = keys[k], index[k], k
+            while hole > begin and less(key, keys[hole - U8(1)]):
+                keys[hole] = keys[hole - U8(1)]
+                index[hole] = index[hole - U8(1)]
+                hole -= U8(1)
+            keys[hole] = key
+            index[hole] = entry
+            k += U8(1)
+        begin = end
+    width, turned = U8(8), False
     while width < count:
-        begin = U8(0)
-        while begin < count:
-            middle = begin + width if begin + width < count else count
-            end = middle + width if middle + width < count else count
-            one, other, k = begin, middle, begin
-            while one < middle and other < end:
-                if less(keys[other], keys[one]):
-                    spare_keys[k] = keys[other]
-                    spare_index[k] = index[other]
-                    other += U8(1)
-                else:
-                    spare_keys[k] = keys[one]
-                    spare_index[k] = index[one]
-                    one += U8(1)
-                k += U8(1)
-            while one < middle:
-                spare_keys[k] = keys[one]
-                spare_index[k] = index[one]
-                one += U8(1)
-                k += U8(1)
-            while other < end:
-                spare_keys[k] = keys[other]
-                spare_index[k] = index[other]
-                other += U8(1)
-                k += U8(1)
-            begin = end
+        if turned:
+            _merge_runs(spare_keys, spare_index, keys, index, count, width)
+        else:
+            _merge_runs(keys, index, spare_keys, spare_index, count, width)
+        turned = not turned
+        width *= U8(2)
+    if turned:
         k = U8(0)
         while k < count:
             keys[k] = spare_keys[k]
             index[k] = spare_index[k]
             k += U8(1)
-        width *= U8(2)
+    return 0
+
+
+@apart
+def _merge_runs(keys: Any, index: Any, into: Any, moved: Any, count: Any, width: Any) -> Any:
+    """Merge neighbouring runs; which of two keys is taken is no branch."""
+    begin = U8(0)
+    while begin < count:
+        middle = begin + width if begin + width < count else count
+        end = middle + width if middle + width < count else count
+        one, other, k = begin, middle, begin
+        while one < middle and other < end:
+            first = not less(keys[other], keys[one])
+            at = one if first else other
+            into[k] = keys[at]
+            moved[k] = index[at]
+            one += U8(first)
+            other += U8(not first)
+            k += U8(1)
+        while one < middle:
+            into[k] = keys[one]
+            moved[k] = index[one]
+            one += U8(1)
+            k += U8(1)
+        while other < end:
+            into[k] = keys[other]
+            moved[k] = index[other]
+            other += U8(1)
+            k += U8(1)
+        begin = end
     return 0
 
 

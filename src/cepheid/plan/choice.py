@@ -38,6 +38,11 @@ class Choice:
         """Whether it is one of the join's."""
         return self.way in (Way.STACKS, Way.LAZY, Way.TREE)
 
+    @property
+    def told(self) -> str:
+        """With what splits the stream, where that is not all."""
+        return str(self) if self.partition is None else f"{self} by {', '.join(self.partition)}"
+
     def __str__(self) -> str:
         return f"lazy({', '.join(self.order)})" if self.way is Way.LAZY else self.way.value
 

@@ -37,7 +37,7 @@ def test_a_state_whose_runs_are_all_alike() -> None:
         ("PATTERN SEQ(A a, B b) TIES SIMULTANEOUS", {}, "TIES SIMULTANEOUS"),
         ("PATTERN SEQ(A a, B b) WHERE a.name < b.name", {}, "strings compared by their order"),
         (
-            "PATTERN SEQ(A a, !(N n), B b) WHERE n.x > b.x WITHIN 1 hour",
+            "PATTERN SEQ(A+ a[], !(N n), B b) WHERE n.x > b.x WITHIN 1 hour",
             {},
             "an absent event, compared with a later one",
         ),
@@ -51,6 +51,18 @@ def test_a_state_whose_runs_are_all_alike() -> None:
 def test_interpreted_with_the_reason(text: str, settings: dict[str, object], reason: str) -> None:
     assert execution(text, **settings) == [f"interpreted, one event after the other: {reason}"]
     assert cep.Query(text, **settings).explain(SCHEMA).sources == ("",)
+
+
+def test_stacks_where_runs_would_be_interpreted() -> None:
+    text = "PATTERN SEQ(A a, !(N n), B b) WHERE n.x > b.x AND a.id = 3 WITHIN 1 hour"
+    assert execution(text) == [
+        "on a generated kernel: 3 stacks",
+        "stack a: A with a.id = 3; stored; holds nothing",
+        "stack b: B; used at once if a came before it in the window; holds x",
+        "stack n: N; stored if a came before it in the window; holds x",
+    ]
+    shown = str(cep.Query(text).explain(SCHEMA))
+    assert "stacks: runs would be interpreted: an absent event, compared with a later one" in shown
 
 
 class TestUserFunctions:

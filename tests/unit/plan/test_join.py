@@ -56,7 +56,26 @@ def test_that_conditions_on_one_event_are_tests_of_its_stack() -> None:
 
 def test_that_only_what_joints_read_is_stored() -> None:
     made = join("SEQ(A a, B b) WHERE a.x > 1 AND [k] AND a.s = b.s AND b.x + b.k > a.k")
-    assert [stack.columns for stack in made.stacks] == [("s", "k"), ("s", "x", "k")]
+    assert [stack.columns for stack in made.stacks] == [("k",), ("x", "k")]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "condition", "window", "lanes"),
+    [
+        ("A a, B b, C c", "a.k = b.k AND c.k = b.k", "9", ("k",)),
+        ("A a, B b, C c", "a.k = b.k AND b.k = c.k AND a.s = b.s", "9", ("k",)),
+        ("A a, B b, C c", "a.k = b.k", "9", ()),
+        ("A a, B b, C c", "a.k = b.k AND b.k = c.x", "9", ()),
+        ("A a, !(X n), B b", "a.k = b.k", "9", ()),
+        ("A a, !(X n), B b", "a.k = b.k AND n.k = a.k", "9", ("k",)),
+        ("A a, B b", "a.k = b.k", "9 events", ()),  # such a window counts by [attr] alone
+    ],
+)
+def test_that_equations_between_all_events_split_the_stream(
+    pattern: str, condition: str, window: str, lanes: tuple[str, ...]
+) -> None:
+    made = join(f"SEQ({pattern}) WHERE {condition} WITHIN {window}")
+    assert made.lanes.agreed == lanes
 
 
 @pytest.mark.parametrize(
