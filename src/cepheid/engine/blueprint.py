@@ -31,6 +31,7 @@ class Blueprint:
         self.sources: dict[frozenset[str], Source] = {}
         self.spare: list[dict[str, Any]] = []  # arrays that an earlier run has done with (SASE+ 5.3)
         self.spare_stacks: list[Any] = []  # likewise, of a join
+        self.spare_parts: list[Any] = []  # and those that its matches were in
         self.why_not_joined = ""
         self.joins: dict[Any, JoinSource] = {}
         self.trials: dict[Any, Trial] = {}

@@ -31,7 +31,7 @@ def make_machine(
     def make(choice: Choice) -> Machine:
         if choice.joins:
             return Joined(blueprint, choice, native=native, events=events, compile_after=later)
-        if engine == "interpreted" or blueprint.automaton is None:
+        if (engine == "interpreted" and kind is None) or blueprint.automaton is None:
             return Interpreted(blueprint.query)
         return Generated(blueprint, native=native, events=events, compile_after=later)
 
@@ -43,6 +43,6 @@ def make_machine(
         message = f"the state is of {'stacks' if kind == 'joined' else 'runs'}, and plan '{choice}' is not"
         raise UsageError("CEP610", message, "restore it with plan='auto', or with a plan of that kind")
     several = choice.joins and (len(blueprint.query.same) > 1 or kind == "joined")  # how the stream is split is open
-    if (choice == AUTO or several) and engine != "interpreted":
+    if (choice == AUTO and engine != "interpreted") or several or kind == "joined":
         return Planned(blueprint, make, once=events is not None, forced=choice)
     return make(choice)

@@ -57,7 +57,9 @@ class Generated:
         self.compile_after = compile_after  # so many events a session runs as plain Python
         self.events = 0
         self.strings = Strings(blueprint.strings.codes)
-        self.lanes = LaneNumbers(lane_of(query), {name: type_.kind for name, type_ in query.schema.columns.items()})
+        self.lanes = LaneNumbers(
+            lane_of(query), {name: type_.kind for name, type_ in query.schema.columns.items()}, once=events is not None
+        )
         self.window = blueprint.window
         self.timed = query.within is not None and query.within.events is None
         self.nullable: frozenset[str] = frozenset()

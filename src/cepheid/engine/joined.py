@@ -15,7 +15,7 @@ from cepheid.engine.found import Found, Many, arranged
 from cepheid.engine.inputs import as_arguments, check_times, read_events
 from cepheid.engine.lanes import LaneNumbers
 from cepheid.engine.overlap import Chosen
-from cepheid.engine.rows import Rows
+from cepheid.engine.rows import Part, Rows
 from cepheid.errors import CepheidError, EvaluationError
 from cepheid.kernel.construct import JoinSource
 from cepheid.kernel.load import as_python, compiled, signature
@@ -59,14 +59,17 @@ class Joined:
         self.once = events is not None
         self.events = 0
         self.strings = Strings(blueprint.strings.codes)
-        self.lanes = LaneNumbers(self.join.lanes, {name: t.kind for name, t in self.query.schema.columns.items()})
+        self.lanes = LaneNumbers(
+            self.join.lanes, {name: t.kind for name, t in self.query.schema.columns.items()}, once=events is not None
+        )
         self.window = blueprint.window
         self.timed = self.query.within is not None and self.query.within.events is None
         self.nullable: frozenset[str] = frozenset()
         self.clock = 0
         self.state: dict[str, Any] = {}
         self.work: dict[str, Any] = {}  # what is filled and read in one call
-        self.parts: list[list[Any]] = []  # matches that were made: the positions of each component's events
+        self.parts: list[Part] = []  # matches that were made
+        self.origin = 0  # from where their positions count
         self.count = 0
         self.room = ROOM if native else 256  # matches of a part
         self.enough = FEW
@@ -247,18 +250,23 @@ class Joined:
         tree = int(self.choice.way is Way.TREE)
         span = min(SPAN * (self.window or 0), 2**63 - 1 - max(self.clock, 0))  # a time and a span are in 64 bits
         self.meta[RESUME] = self.meta[RESUME + 1] = self.meta[RESUME + 2] = 0
+        self.origin = min(int(self.state[f"s{x}_at"][0]) for x in self.join.positive)
         lane = 0
         while lane < lanes:
             for parameter in self.source.construct.parameters:
                 if parameter.size == "found":
+                    if parameter.name not in self.work and self.native and self.blueprint.spare_parts:
+                        self.work[parameter.name] = self.blueprint.spare_parts.pop()
                     self.lengthen(self.work, parameter, self.room)
                 elif parameter.name.startswith("q"):
                     self.lengthen(self.work, parameter, counts[int(parameter.size.split()[1])] + 1)
             owned = {**stacks, **scratch, **self.work}
             arguments = [owned[p.name] for p in self.source.construct.parameters]
-            lane = int(self.functions["construct"](lane, lanes, tree, span, first, until, *arguments))
+            lane = int(self.functions["construct"](lane, lanes, tree, span, first, until, self.origin, *arguments))
             if lane < lanes:
                 self.make_room()
+        if not self.once or self.join.waits:
+            self.put_aside()  # the next ones may count from elsewhere
         self.drop_last()
 
     def make_room(self) -> None:
@@ -277,13 +285,13 @@ class Joined:
         count = int(self.meta[FOUND])
         if count:
             names = [f"o{x}" for x in self.join.positive]
-            found = [np.asarray(self.work[name][:count], np.int64) for name in names]
+            found = [np.asarray(self.work[name][:count], np.uint32) for name in names]
             if 2 * count > self.room:  # the arrays go with the matches
                 for name in names:
                     del self.work[name]
             elif self.native:
                 found = [array.copy() for array in found]
-            self.parts.append(found)
+            self.parts.append(Part(self.origin, found))
             self.count += count
             self.meta[FOUND] = 0
         return count
@@ -348,7 +356,8 @@ class Joined:
         parts, self.parts, self.count = self.parts, [], 0
         reached = frozenset(self.join.stacks[x].variable for x in self.join.positive)
         ordered = self.join.groups == len(self.join.positive)
-        return Rows(parts, len(self.join.positive), reached, base, ordered)
+        spare = self.blueprint.spare_parts if self.once and self.native else None
+        return Rows(parts, len(self.join.positive), reached, base, ordered, spare)
 
     def settle_waiting(self, now: int | None) -> None:
         """Matches after which something must be absent are made when their windows are over, first event by first."""

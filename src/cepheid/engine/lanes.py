@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheid.engine.codec import decode, encode
 from cepheid.engine.columns import as_dictionary, nulls
@@ -21,19 +22,27 @@ Key = tuple[Value, ...]
 class LaneNumbers:
     """Which lane each key has."""
 
-    def __init__(self, lanes: Lanes, kinds: dict[str, Kind]) -> None:
+    def __init__(self, lanes: Lanes, kinds: dict[str, Kind], *, once: bool = False) -> None:
+        self.once = once  # all events come at once: a key need not be found again
+        self.span = 0  # where keys are lanes as they are
         self.columns = lanes.columns + lanes.agreed
         self.agreed = lanes.agreed
         self.kinds = kinds
         self.numbers: dict[Key, int] = {} if self.columns else {(): 0}
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return max(len(self.numbers), self.span)
 
     def of(self, table: pa.Table) -> Any:
         """The lane of each event; NOWHERE for one that is in no match, since a value of `[attr]` is NULL."""
         if not self.columns:
             return np.zeros(table.num_rows, np.uint32)
+        if self.once and len(self.columns) == 1:  # keys are lanes as they are, if there are not many more of them
+            numbers = self._narrow(self.columns[0], table.column(self.columns[0]))
+            if numbers is not None and numbers[2] - numbers[1] < max(table.num_rows // 4, 65_536):
+                offsets, least, most = numbers
+                self.span = most - least + 1
+                return offsets.astype(np.uint32)
         codes: Any = None
         keys: list[Key] = [()]
         for name in self.columns:
@@ -60,26 +69,34 @@ class LaneNumbers:
 
     def _codes(self, name: str, column: pa.ChunkedArray) -> tuple[Any, list[Value]]:
         """A column as numbers into its distinct values."""
-        if self.kinds[name] is Kind.INT and not column.null_count and len(column):
-            numbers = whole_numbers(column)
-            least, most = int(numbers.min()), int(numbers.max())
-            if most - least < max(4 * len(numbers), 65_536):
-                # Whole numbers in a narrow range need no hashing.
-                offsets = numbers - least if least else numbers
-                there = np.zeros(most - least + 1, bool)
-                there[offsets] = True
-                distinct = np.flatnonzero(there)
-                if len(distinct) == len(there):
-                    return offsets, (distinct + least).tolist()
-                place = np.zeros(len(there), np.int64)
-                place[distinct] = np.arange(len(distinct))
-                return place[offsets], (distinct + least).tolist()
+        numbers = self._narrow(name, column)
+        if numbers is not None:
+            offsets, least, most = numbers
+            there = np.zeros(most - least + 1, bool)
+            there[offsets] = True
+            distinct = np.flatnonzero(there)
+            if len(distinct) == len(there):
+                return offsets, (distinct + least).tolist()
+            place = np.zeros(len(there), np.int64)
+            place[distinct] = np.arange(len(distinct))
+            return place[offsets], (distinct + least).tolist()
         coded = as_dictionary(column)
         values = [group_key(value) for value in column_values(pa.chunked_array([coded.dictionary]))]
         codes = coded.indices.cast(pa.int64())
         if codes.null_count:
             codes, values = codes.fill_null(len(values)), [*values, None]
         return codes.to_numpy(), values
+
+    def _narrow(self, name: str, column: pa.ChunkedArray) -> tuple[Any, int, int] | None:
+        """Whole numbers in a narrow range need no hashing: how far each is from the least, that one, and the most."""
+        if self.kinds[name] is not Kind.INT or column.null_count or not len(column):
+            return None
+        numbers = whole_numbers(column)
+        found = pc.min_max(pa.array(numbers))
+        least, most = found["min"].as_py(), found["max"].as_py()
+        if most - least >= max(4 * len(numbers), 65_536):
+            return None
+        return numbers - least if least else numbers, least, most
 
     def dump(self) -> tuple[Any, Any]:
         """The keys in the order of their lanes: whole numbers as an array, others as JSON."""

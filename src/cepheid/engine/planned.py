@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from cepheid.automaton.model import NotNative
 from cepheid.engine.blueprint import Blueprint
 from cepheid.engine.found import Found, Many
 from cepheid.engine.generated import Generated
@@ -15,10 +16,11 @@ from cepheid.engine.joined import Joined
 from cepheid.engine.sample import sample, type_shares
 from cepheid.engine.stage import Machine
 from cepheid.engine.times import ticks
+from cepheid.pattern.expressions import SameValue
 from cepheid.pattern.tree import Output
 from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, Way, read_choice
 from cepheid.plan.cost import Estimate, choose, compare
-from cepheid.plan.join import Join, make_join
+from cepheid.plan.join import Join, NotJoined, make_join
 from cepheid.plan.statistics import Statistics
 
 ENOUGH = 256
@@ -51,7 +53,7 @@ def decide(blueprint: Blueprint, table: pa.Table, times: Any, forced: Choice = A
     joins: list[tuple[tuple[str, ...] | None, Join]] = [(None, blueprint.join)]
     if len(blueprint.query.same) > 1 and (blueprint.query.within is None or blueprint.query.within.events is None):
         # SASE 4.2.2: all attributes split the stream, or one does and the others are compared when events are joined.
-        joins += [((test.attribute,), make_join(blueprint.query, (test.attribute,))) for test in blueprint.query.same]
+        joins += [((test.attribute,), join) for test in blueprint.query.same if (join := _split(blueprint, test))]
     found: list[Estimate] = []
     known: dict[tuple[str, ...] | None, Statistics] = {}
     for partition, join in joins:
@@ -68,6 +70,16 @@ def decide(blueprint: Blueprint, table: pa.Table, times: Any, forced: Choice = A
         alike = [e.choice for e in found if (e.choice.way, e.choice.order) == (forced.way, forced.order)]
         choice = alike[0] if alike else forced
     return Decision(choice, reason, tuple(found), known[choice.partition])
+
+
+def _split(blueprint: Blueprint, test: SameValue) -> Join | None:
+    """The join whose stream one attribute splits; None where no kernel can compare the others."""
+    try:
+        join = make_join(blueprint.query, (test.attribute,))
+        blueprint.join_source(frozenset(), None, join)
+    except (NotJoined, NotNative):
+        return None
+    return join
 
 
 class Planned:
@@ -153,7 +165,7 @@ class Planned:
     def reconsider(self, now: int, kept: pa.Table, base: int) -> None:
         """Whether the stream is still the one that the plan was chosen for."""
         planned = self.decision.statistics is not None
-        if self.events - self.looked < (LOOK if planned else ENOUGH):
+        if self.events - self.looked < (LOOK if planned else ENOUGH) or sum(t.num_rows for t in self.recent) < ENOUGH:
             return
         self.looked = self.events
         table = pa.concat_tables(self.recent)

@@ -11,28 +11,49 @@ import numpy as np
 from cepheid.engine.found import Found
 
 
+@dataclass(frozen=True)
+class Part:
+    """Some matches: the positions of each component's event, counted from an origin."""
+
+    origin: int
+    positions: Sequence[Any]
+
+
+MOST_SPARE = 64
+"""Arrays of matches that another run can write to."""
+
+
 @dataclass
 class Rows:
-    """`parts` are some matches each: the positions of each component's event. Rows count from `base`."""
+    """Matches in parts. Rows count from `base`. `spare`: where arrays go that are no longer needed."""
 
-    parts: Sequence[Sequence[Any]]
+    parts: Sequence[Part]
     length: int
     reached: frozenset[str]
     base: int
     ordered: bool  # each component comes after the one before: a sequence without AND
+    spare: list[Any] | None = None
     found: Found | None = None
+
+    def __del__(self) -> None:
+        """To touch fresh memory takes longer than to fill it: a later run has these arrays. Nobody else has."""
+        if self.spare is not None:
+            for part in self.parts:
+                whole = [a.base for a in part.positions if a.base is not None and a.base.base is None]
+                self.spare += whole[: max(0, MOST_SPARE - len(self.spare))]
 
     @property
     def positions(self) -> list[Any]:
-        """Of each component, those of all matches."""
-        if len(self.parts) == 1:
-            return list(self.parts[0])
+        """Of each component, those of all matches; these are copies."""
         none = np.zeros(0, np.int64)
-        return [np.concatenate([none, *(part[x] for part in self.parts)]) for x in range(self.length)]
+        return [
+            np.concatenate([none, *(part.positions[x] + np.int64(part.origin) for part in self.parts)])
+            for x in range(self.length)
+        ]
 
     def count(self) -> int:
         """How many there are."""
-        return sum(len(part[0]) for part in self.parts)
+        return sum(len(part.positions[0]) for part in self.parts)
 
     def size(self) -> int:
         """How many there are."""

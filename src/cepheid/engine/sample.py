@@ -14,7 +14,7 @@ from cepheid.engine.inputs import as_arguments, read_events
 from cepheid.errors import CepheidError
 from cepheid.kernel.load import as_python
 from cepheid.kernel.stacks import COUNTS
-from cepheid.plan.join import Join
+from cepheid.plan.join import Join, Stack
 from cepheid.plan.statistics import Statistics
 
 LOOKED_AT = 16_384
@@ -31,8 +31,7 @@ def sample(blueprint: Blueprint, join: Join, table: pa.Table, times: Any) -> Sta
     types = _types(join, table, rows)
     shares, chosen = [], []
     for stack in join.stacks:
-        mine = np.isin(types, [_number(join, name) for name in stack.types]) if types is not None else np.ones(n, bool)
-        own = rows[mine[: len(rows)]]
+        own = rows if types is None else rows[_flags(join, stack)[types]]
         shares.append(len(own) / len(rows))
         chosen.append(own[:: max(1, len(own) // TRIED)][:TRIED])
     found = _stacks(blueprint, join, table, times, chosen)
@@ -64,6 +63,13 @@ def _all_types(join: Join) -> list[str]:
 
 def _number(join: Join, name: str) -> int:
     return _all_types(join).index(name) + 1
+
+
+def _flags(join: Join, stack: Stack) -> Any:
+    """By the number of a type: whether a stack has it."""
+    flags: Any = np.zeros(1 + len(_all_types(join)), bool)
+    flags[[_number(join, name) for name in stack.types]] = True
+    return flags
 
 
 def _types(join: Join, table: pa.Table, rows: Any) -> Any:
@@ -110,10 +116,9 @@ def _varies(join: Join, types: Any) -> bool:
     """Whether another component is the rarest, by far, in another part of the stream."""
     if types is None or len(types) < 64 * PARTS:
         return False
-    counts = [
-        [int(np.isin(part, [_number(join, name) for name in join.stacks[x].types]).sum()) + 1 for x in join.positive]
-        for part in np.array_split(types, PARTS)
-    ]
+    flags = [_flags(join, join.stacks[x]) for x in join.positive]
+    parts = [np.bincount(part, minlength=len(flags[0])) for part in np.array_split(types, PARTS)]
+    counts = [[int(part[mine].sum()) + 1 for mine in flags] for part in parts]
     rarest = [row.index(min(row)) for row in counts]
     return any(row[first] > 8 * min(row) for row in counts for first in set(rarest) if first != row.index(min(row)))
 

@@ -140,7 +140,9 @@ def read_snapshot(blob: bytes, fingerprint: str) -> Read:
                     stage.kept = table(saved["kept"])
                     stage.arrivals.add(table(saved["waiting"]))
                     stage.base, stage.events = saved["base"], saved["events"]
-                    stage.machine.load(saved["machine"], [array(a) for a in saved["arrays"]], stage.kept, stage.base)
+                    if saved["machine"]:  # nothing before the first event
+                        arrays = [array(a) for a in saved["arrays"]]
+                        stage.machine.load(saved["machine"], arrays, stage.kept, stage.base)
             except (ValueError, KeyError, TypeError, IndexError, pa.ArrowInvalid, OSError) as error:
                 raise UsageError("CEP607", f"the snapshot is damaged: {error}", remedy) from None
 

@@ -29,7 +29,7 @@ from cepheid.plan.join import Join, Joint
 
 FEW = 32
 """Candidates that are tested one by one rather than sorted."""
-NUMBERS = ("d0", "dn", "tree", "span", "first", "until")
+NUMBERS = ("d0", "dn", "tree", "span", "first", "until", "origin")
 SHARED = ("j", "n", "e", "u", "v", "H")
 """Of a component: the entry that is bound, the next candidate and their end, what goes with the lead, and its end."""
 SORTED = ("sl", "sh", "sn", "fl", "fh", "sa", "sb", "m", "wl", "wh")
@@ -133,7 +133,7 @@ class Construct(Lines):
             if self.count > 3:
                 self.helper(f"span{y}", ("bound", "level"), partial(self.narrow, y))
         for y in self.ends:
-            self.helper(f"leaf{y}", ("no", "size", "lead"), partial(self.leaf, y))
+            self.helper(f"leaf{y}", ("no", "size", "lead", "origin"), partial(self.leaf, y))
         self.lines = []
         self.body()
         parameters = tuple(self.parameters())
@@ -186,7 +186,7 @@ class Construct(Lines):
             for name in ("entry", "moved"):
                 yield Parameter(f"q{y}_{name}", "uint32", f"stack {y}")
         for x in self.join.positive:
-            yield Parameter(f"o{x}", "int64", "found")
+            yield Parameter(f"o{x}", "uint32", "found")
         yield Parameter("order", "uint64", "one")
         yield Parameter("seq", "uint64", "one")
         yield Parameter("c", "uint64", "one")
@@ -578,13 +578,21 @@ class Construct(Lines):
             with self.block(f"if sh{y} > u{y} + (v{y} - u{y}) // U8(2) and sl{y} <= u{y}:"):
                 self.put(f"stop = v{y} + (v{y} - u{y})", f"stop = H{y} if stop > H{y} else stop")
             self.put(f"sl{y} = u{y}", f"sh{y} = stop", f"sn{y} = U8(0)", f"k = u{y}")
-            with self.block("while k < stop:"):
-                self.put(f"q{y}_key[sn{y}] = s{y}_c_{name}[k]", f"q{y}_entry[sn{y}] = U4(k)")
-                there = f"U8(s{y}_z_{name}[k] == 0)" if by.column in self.columns.nullable else "U8(1)"
-                self.put(f"sn{y} += {there}", "k += U8(1)")
+            there = f"s{y}_z_{name}[k] == 0" if by.column in self.columns.nullable else "True"
+            self.copy_keys(y, name, all_of([there, *(["key == key"] if by.kind == "f" else [])]))
             self.put(f"sort_part(q{y}_key, q{y}_entry, q{y}_spare, q{y}_moved, sn{y})")
+            if by.kind == "f":  # NaN is the greatest number
+                with self.block(f"if sn{y} < stop - u{y}:"):
+                    self.put(f"k = u{y}")
+                    self.copy_keys(y, name, all_of([there, "key != key"]))
             self.put(f"fl{y} = U8(0)", f"fh{y} = U8(0)")
             self.save(f"sl{y}", f"sh{y}", f"sn{y}")
+
+    def copy_keys(self, y: int, name: str, condition: str) -> None:
+        """Copy the keys for which a condition holds."""
+        with self.block("while k < stop:"):
+            self.put(f"key = s{y}_c_{name}[k]", f"q{y}_key[sn{y}] = key", f"q{y}_entry[sn{y}] = U4(k)")
+            self.put(f"sn{y} += {'U8(1)' if condition == 'True' else f'U8({condition})'}", "k += U8(1)")
 
     def restrict(self, y: int, bound: Bound) -> None:
         """One bound: below it, above it, or both."""
@@ -613,7 +621,7 @@ class Construct(Lines):
         """All candidates of the component that is bound last."""
         self.put("end = no")
         for y in self.each("y", self.ends):
-            self.put(f"end = {self.call(f'leaf{y}', 'no', 'size', 'lead')}")
+            self.put(f"end = {self.call(f'leaf{y}', 'no', 'size', 'lead', 'origin')}")
         with self.block("if end > size:"):
             self.put("full = True")
         with self.block("else:"):
@@ -677,7 +685,7 @@ class Construct(Lines):
             self.put("return size + U8(1)")
         others = self.others_of(y)
         joints = [j for j in self.joints(y) if not j.late and not (sorted_ and j in self.bounded(y))] + self.late
-        self.put(*(f"a{x} = s{x}_at[j{x}]" for x in others))
+        self.put(*(f"a{x} = U4(s{x}_at[j{x}] - origin)" for x in others))
         # Values that stay the same in the loop.
         read = {n.register for j in joints for n in walk(j.test.condition) if isinstance(n, Held)}
         self.columns.forms = {}
@@ -689,7 +697,7 @@ class Construct(Lines):
                 if register.column in self.columns.nullable:
                     self.put(f"v{x}_z_{name} = s{x}_z_{name}[j{x}]")
             self.columns.forms[stack.variable] = f"v{x}_c_{{}}", f"v{x}_z_{{}}"
-        same = [f"s{y}_at[j{y}] != a{x}" for x in others if self.meets(x, y)]
+        same = [f"s{y}_at[j{y}] != s{x}_at[j{x}]" for x in others if self.meets(x, y)]
         inside = [f"j{y} >= lo", f"j{y} < hi"] if sorted_ else []
         truths = [self.columns.emitter.truth(j.test.condition).true for j in joints]
         self.columns.forms = {}
@@ -705,7 +713,7 @@ class Construct(Lines):
                     self.save(f"j{y}")
                     self.put(f"ok = not ({' or '.join(self.call(f'absent{n}') for n in absent)})")
                 holds = "ok"
-            self.put(f"o{y}[no] = s{y}_at[j{y}]", *(f"o{x}[no] = a{x}" for x in others))
+            self.put(f"o{y}[no] = U4(s{y}_at[j{y}] - origin)", *(f"o{x}[no] = a{x}" for x in others))
             self.put("no += U8(1)" if holds == "True" else f"no += U8({holds})")
         self.put("return no")
 

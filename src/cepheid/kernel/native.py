@@ -109,7 +109,7 @@ def first_after(array: Any, low: Any, high: Any, value: Any) -> Any:
 
 @apart
 def sort_part(keys: Any, index: Any, spare_keys: Any, spare_index: Any, count: Any) -> Any:
-    """Sort the first keys, and with them the entries that they are of; NaN comes last.
+    """Sort the first keys, none of which is NaN, and with them the entries that they are of.
 
     Short runs are sorted by insertion, then runs are merged, two by two, to and fro.
     """
@@ -119,7 +119,7 @@ def sort_part(keys: Any, index: Any, spare_keys: Any, spare_index: Any, count: A
         k = begin + U8(1)
         while k < end:
             key, entry, hole = keys[k], index[k], k
-            while hole > begin and less(key, keys[hole - U8(1)]):
+            while hole > begin and key < keys[hole - U8(1)]:
                 keys[hole] = keys[hole - U8(1)]
                 index[hole] = index[hole - U8(1)]
                 hole -= U8(1)
@@ -153,7 +153,7 @@ def _merge_runs(keys: Any, index: Any, into: Any, moved: Any, count: Any, width:
         end = middle + width if middle + width < count else count
         one, other, k = begin, middle, begin
         while one < middle and other < end:
-            first = not less(keys[other], keys[one])
+            first = keys[one] <= keys[other]
             at = one if first else other
             into[k] = keys[at]
             moved[k] = index[at]

@@ -78,8 +78,8 @@ def first_after(array: Any, low: int, high: int, value: int) -> int:
 
 
 def sort_part(keys: Any, index: Any, spare_keys: Any, spare_index: Any, count: int) -> int:
-    """Sort the first keys, and with them the entries that they are of; NaN comes last."""
-    order = sorted(range(count), key=lambda k: (keys[k] != keys[k], keys[k] if keys[k] == keys[k] else 0))
+    """Sort the first keys, none of which is NaN, and with them the entries that they are of."""
+    order = sorted(range(count), key=keys.__getitem__)
     keys[:count], index[:count] = [keys[k] for k in order], [index[k] for k in order]
     return 0
 

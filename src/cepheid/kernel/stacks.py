@@ -160,8 +160,13 @@ class Select(Lines):
             self.put(f"n{x} = U8(meta[{COUNTS + x}])")
         self.put("i = U8(i0)", "end = U8(n)")
         if self.types and not self.columns.counted:
-            # Most events are of no interest: to pass them without a branch is faster than to ask of each.
-            self.put("m = U8(0)")
+            # Most events are of no interest: to pass them without a branch is faster than to ask of each, and a few
+            # types fit into one number.
+            self.put("m = U8(0)", "wanted = U8(0)", "k = U8(0)")
+            with self.block("while k < U8(len(kinds)) and k < U8(64):"):
+                self.put("wanted |= U8(kinds[k] != 0) << k", "k += U8(1)")
+            with self.block("if len(kinds) <= 64:"), self.block("while i < end:"):
+                self.put("chosen[m] = U4(i)", "m += (wanted >> U8(codes[i])) & U8(1)", "i += U8(1)")
             with self.block("while i < end:"):
                 self.put("chosen[m] = U4(i)", "m += U8(kinds[U4(codes[i])] != 0)", "i += U8(1)")
             self.put("k = U8(0)")
@@ -194,16 +199,27 @@ class Select(Lines):
         if self.types:
             self.put("kind = kinds[U4(codes[i])]")
         # The last ones first: an event does not come after itself.
-        for x in sorted(range(len(self.join.stacks)), key=lambda x: -self.join.stacks[x].group):
-            with self.when(self.condition(x)):
-                self.store(x)
+        order = sorted(range(len(self.join.stacks)), key=lambda x: -self.join.stacks[x].group)
+        types = [name for stack in self.join.stacks for name in stack.types]
+        apart = bool(self.types) and len(set(types)) == len(types)  # an event is of one stack at most
+        for k, x in enumerate(order):
+            if apart:
+                with self.block(f"{'el' if k else ''}if {self.of_types(x)}:"), self.when(self.condition(x)):
+                    self.store(x)
+            else:
+                with self.when(all_of([self.of_types(x), self.condition(x)])):
+                    self.store(x)
+
+    def of_types(self, x: int) -> str:
+        """Whether an event has a type of a stack."""
+        names = self.join.stacks[x].types
+        return any_of(f"kind == {self.types.index(name) + 1}" for name in names) if self.types else "True"
 
     def condition(self, x: int) -> str:
-        """Whether an event is stored in a stack."""
+        """Whether an event of its types is stored in a stack."""
         stack = self.join.stacks[x]
         low = "low" if self.window is not None else str(NEVER + 1)
-        parts = [any_of(f"kind == {self.types.index(n) + 1}" for n in stack.types)] if self.types else []
-        parts += [f"s{y}_last[p] >= {low}" for y in self.before(x)]
+        parts = [f"s{y}_last[p] >= {low}" for y in self.before(x)]
         for test in stack.tests:
             try:
                 parts.append(self.columns.emitter.truth(test.condition).true)

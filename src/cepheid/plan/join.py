@@ -186,7 +186,7 @@ def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[
         assert query.within is None or query.within.events is None  # S8 counts events by all of [attr]
         lanes = Lanes(lanes.columns, tuple(a for a in lanes.agreed if a in partition), lanes.one_key)
     if query.within is None or query.within.events is None:  # and by [attr] alone
-        shared = _shared(joints, len(names))
+        shared = _shared(joints, len(names), sum(not negated for _, _, negated in parts))
         joints = [joint for joint in joints if _equated(joint) not in shared]
         lanes = Lanes(lanes.columns, (*lanes.agreed, *(a for a in shared if a not in lanes.agreed)), lanes.one_key)
     positive = [name for name, (_, _, negated) in zip(names, parts, strict=True) if not negated]
@@ -240,14 +240,18 @@ def _equated(joint: Joint) -> str | None:
     return None
 
 
-def _shared(joints: list[Joint], stacks: int) -> tuple[str, ...]:
-    """Attributes that are the same in all events, absent ones too, as one equation after the other says: as [attr]."""
+def _shared(joints: list[Joint], stacks: int, positive: int) -> tuple[str, ...]:
+    """Attributes that are the same in all events, as one equation after the other says: as [attr] would.
+
+    What an absent event is equal to says nothing of the others; but it must be equal to one of them.
+    """
     found = []
     for attribute in dict.fromkeys(map(_equated, joints)):
         pairs = [joint.stacks for joint in joints if _equated(joint) == attribute]
-        reached = set(pairs[0])
-        for _ in pairs:
-            reached |= {x for pair in pairs if pair & reached for x in pair}
-        if attribute is not None and len(reached) == stacks:
+        reached = {0}
+        for _ in range(positive):
+            reached |= {x for pair in pairs if max(pair) < positive and pair & reached for x in pair}
+        absent = {max(pair) for pair in pairs if max(pair) >= positive}
+        if attribute is not None and len(reached | absent) == stacks and len(reached) == positive:
             found.append(attribute)
     return tuple(found)
