@@ -191,6 +191,8 @@ class Query:
         if events is None:
             return explain_program(self._analysed, self._sources)
         table = None if isinstance(events, pa.Schema) else to_table(events)
+        if table is not None and not table.num_columns:
+            table = self._empty_table()
         found = events if table is None else table.schema
         pipeline = Pipeline(self._plan("interpreted", 0), make_schema(found, self._roles))
         bound = [stage.query for stage in pipeline.stages]

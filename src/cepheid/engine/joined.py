@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -141,9 +142,10 @@ class Joined:
 
     def take_over(self) -> None:
         """Begin with the arrays of an earlier run, as empty as new ones."""
-        if not self.blueprint.spare_stacks:
+        try:
+            parameters, state, work = self.blueprint.spare_stacks.pop()
+        except IndexError:
             return
-        parameters, state, work = self.blueprint.spare_stacks.pop()
         if parameters != self.source.select.parameters:
             return
         for parameter in parameters:
@@ -250,13 +252,14 @@ class Joined:
         tree = int(self.choice.way is Way.TREE)
         span = min(SPAN * (self.window or 0), 2**63 - 1 - max(self.clock, 0))  # a time and a span are in 64 bits
         self.meta[RESUME] = self.meta[RESUME + 1] = self.meta[RESUME + 2] = 0
-        self.origin = min(int(self.state[f"s{x}_at"][0]) for x in self.join.positive)
+        if not self.once:  # where all comes at once, positions fit as they are
+            self.origin = min(int(self.state[f"s{x}_at"][0]) for x in self.join.positive)
         lane = 0
         while lane < lanes:
+            if self.native and self.once and "o0" not in self.work:
+                self.use_spare()
             for parameter in self.source.construct.parameters:
                 if parameter.size == "found":
-                    if parameter.name not in self.work and self.native and self.blueprint.spare_parts:
-                        self.work[parameter.name] = self.blueprint.spare_parts.pop()
                     self.lengthen(self.work, parameter, self.room)
                 elif parameter.name.startswith("q"):
                     self.lengthen(self.work, parameter, counts[int(parameter.size.split()[1])] + 1)
@@ -265,7 +268,7 @@ class Joined:
             lane = int(self.functions["construct"](lane, lanes, tree, span, first, until, self.origin, *arguments))
             if lane < lanes:
                 self.make_room()
-        if not self.once or self.join.waits:
+        if not self.once:
             self.put_aside()  # the next ones may count from elsewhere
         self.drop_last()
 
@@ -280,18 +283,25 @@ class Joined:
                 "count them with plan='automaton' and count(), or add conditions or a shorter WITHIN",
             )
 
+    def use_spare(self) -> None:
+        """Write matches to where those of an earlier run were."""
+        with suppress(IndexError):
+            for x, array in enumerate(self.blueprint.spare_parts.pop()):
+                self.work[f"o{x}"] = array
+            self.room = max(self.room, len(self.work["o0"]))
+
     def put_aside(self) -> int:
         """Take the matches that were written, and how many these are; others are written to other arrays."""
         count = int(self.meta[FOUND])
         if count:
             names = [f"o{x}" for x in self.join.positive]
             found = [np.asarray(self.work[name][:count], np.uint32) for name in names]
+            whole: tuple[Any, ...] = ()
             if 2 * count > self.room:  # the arrays go with the matches
-                for name in names:
-                    del self.work[name]
+                whole = tuple(self.work.pop(name) for name in names)
             elif self.native:
                 found = [array.copy() for array in found]
-            self.parts.append(Part(self.origin, found))
+            self.parts.append(Part(self.origin, found, whole if self.native else ()))
             self.count += count
             self.meta[FOUND] = 0
         return count

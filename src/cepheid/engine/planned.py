@@ -18,7 +18,7 @@ from cepheid.engine.stage import Machine
 from cepheid.engine.times import ticks
 from cepheid.pattern.expressions import SameValue
 from cepheid.pattern.tree import Output
-from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, Way, read_choice
+from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, Way, order_of, read_choice
 from cepheid.plan.cost import Estimate, choose, compare
 from cepheid.plan.join import Join, NotJoined, make_join
 from cepheid.plan.statistics import Statistics
@@ -64,10 +64,18 @@ def decide(blueprint: Blueprint, table: pa.Table, times: Any, forced: Choice = A
         found += [replace(e, choice=replace(e.choice, partition=partition)) for e in estimates]
     if len(joins) > 1:
         found.sort(key=lambda estimate: estimate.nanoseconds)
-    choice, reason = choose(found, known[None])
+    # How many matches an absent event prevents is not known.
+    counts = blueprint.automaton is not None and not blueprint.join.negated
+    choice, reason = choose(found, known[None], counts=counts)
     if forced != AUTO:
         reason = f"as was asked for; auto would take {choice}"
-        alike = [e.choice for e in found if (e.choice.way, e.choice.order) == (forced.way, forced.order)]
+        wanted = order_of(forced, blueprint.join)
+        trees = forced.way is Way.TREE
+        alike = [
+            replace(forced, partition=e.choice.partition)
+            for e in found
+            if e.choice.joins and (e.choice.way is Way.TREE) == trees and order_of(e.choice, blueprint.join) == wanted
+        ]
         choice = alike[0] if alike else forced
     return Decision(choice, reason, tuple(found), known[choice.partition])
 

@@ -17,10 +17,11 @@ class Part:
 
     origin: int
     positions: Sequence[Any]
+    whole: tuple[Any, ...] = ()  # the arrays, all of one length, of which the positions are the first ones
 
 
-MOST_SPARE = 64
-"""Arrays of matches that another run can write to."""
+MOST_SPARE = 32
+"""Parts that another run can write to."""
 
 
 @dataclass
@@ -38,9 +39,8 @@ class Rows:
     def __del__(self) -> None:
         """To touch fresh memory takes longer than to fill it: a later run has these arrays. Nobody else has."""
         if self.spare is not None:
-            for part in self.parts:
-                whole = [a.base for a in part.positions if a.base is not None and a.base.base is None]
-                self.spare += whole[: max(0, MOST_SPARE - len(self.spare))]
+            whole = [part.whole for part in self.parts if part.whole]
+            self.spare += whole[: max(0, MOST_SPARE - len(self.spare))]
 
     @property
     def positions(self) -> list[Any]:

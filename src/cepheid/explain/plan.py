@@ -11,7 +11,7 @@ from cepheid.engine.blueprint import Blueprint
 from cepheid.engine.planned import Decision, decide
 from cepheid.engine.times import ticks
 from cepheid.language import print_expression
-from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, order_of
+from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, Way, order_of
 from cepheid.plan.join import Join
 from cepheid.plan.statistics import Statistics
 
@@ -44,17 +44,26 @@ def plan_lines(blueprint: Blueprint, decision: Decision) -> Iterator[str]:
     if decision.estimates:
         rows = [("plan", "work", "tests", "kept", "")]
         best = decision.estimates[0].nanoseconds
-        shown = [e for e in decision.estimates if e.choice == decision.choice]
-        shown += [e for e in decision.estimates if e.choice not in (decision.choice,)][: _SHOWN - len(shown)]
+        shown = [e for e in decision.estimates if _same(blueprint, e.choice, decision.choice)]
+        shown += [e for e in decision.estimates if e not in shown][: _SHOWN - len(shown)]
         eager = [e for e in decision.estimates if e.choice == AUTOMATON and e not in shown]
         for estimate in sorted([*shown, *eager], key=lambda e: e.nanoseconds):
-            mark = "taken" if estimate.choice == decision.choice else f"{estimate.nanoseconds / best:.1f}x"
+            mark = (
+                "taken" if _same(blueprint, estimate.choice, decision.choice) else f"{estimate.nanoseconds / best:.1f}x"
+            )
             work, tests = f"{_number(estimate.nanoseconds)} ns", _number(estimate.tests)
             rows.append((estimate.choice.told, work, tests, _size(estimate.kept), mark))
         yield "expected for each event, and what is kept:"
         yield from _table(rows)
     if decision.choice.joins:
         yield from _join(blueprint.join_of(decision.choice), decision.choice)
+
+
+def _same(blueprint: Blueprint, one: Choice, other: Choice) -> bool:
+    """Whether two plans are one: the last-first order has a name."""
+    if not one.joins or not other.joins or Way.TREE in (one.way, other.way):
+        return one == other
+    return one.partition == other.partition and order_of(one, blueprint.join) == order_of(other, blueprint.join)
 
 
 def _sample(join: Join, statistics: Statistics) -> Iterator[str]:

@@ -125,7 +125,7 @@ class Construct(Lines):
         for n in self.join.negated:
             self.helper(f"absent{n}", (), partial(self.witness, n))
         for y in self.sorted:
-            self.helper(f"look{y}", ("bound", "lo", "hi"), partial(self.look_up, y))
+            self.helper(f"look{y}", ("bound", "lo", "hi", "origin"), partial(self.look_up, y))
         for y in self.firsts:
             self.helper(f"lead{y}", ("ln",), partial(self.lead, y))
         for y in self.middles if self.count > 2 else ():
@@ -183,7 +183,7 @@ class Construct(Lines):
         for y, by in self.sorted.items():
             for name in ("key", "spare"):
                 yield Parameter(f"q{y}_{name}", DTYPES[by.kind], f"stack {y}")
-            for name in ("entry", "moved"):
+            for name in ("entry", "moved", "heads", "place"):
                 yield Parameter(f"q{y}_{name}", "uint32", f"stack {y}")
         for x in self.join.positive:
             yield Parameter(f"o{x}", "uint32", "found")
@@ -437,7 +437,7 @@ class Construct(Lines):
         self.put("seq[level] = y")
         for y in self.each("y", [y for y in self.sorted if y in self.middles]):
             at = {name: f"c[{self.shared[f'{name}{y}']}]" for name in ("n", "e", "sa", "sb", "wl", "wh")}
-            with self.block(f"if {self.call(f'look{y}', 'bound', at['n'], at['e'])}:"):
+            with self.block(f"if {self.call(f'look{y}', 'bound', at['n'], at['e'], 'origin')}:"):
                 self.put(f"{at['wl']} = {at['n']}", f"{at['wh']} = {at['e']}")
                 self.put(f"{at['n']} = {at['sa']}", f"{at['e']} = {at['sb']}")
 
@@ -563,7 +563,7 @@ class Construct(Lines):
                     self.restrict(y, bound)
             with self.block(f"if sb{y} < sa{y}:"):
                 self.put(f"sb{y} = sa{y}")
-            with self.block(f"if sb{y} - sa{y} < (hi - lo) * U8(8) + U8(64):"):
+            with self.block(f"if sb{y} - sa{y} < (hi - lo) * U8(4) + U8(32):"):
                 self.put(f"m{y} = U8(1)")
             self.save(f"sa{y}", f"sb{y}", f"fl{y}", f"fh{y}")
         self.save(f"m{y}")
@@ -580,11 +580,14 @@ class Construct(Lines):
             self.put(f"sl{y} = u{y}", f"sh{y} = stop", f"sn{y} = U8(0)", f"k = u{y}")
             there = f"s{y}_z_{name}[k] == 0" if by.column in self.columns.nullable else "True"
             self.copy_keys(y, name, all_of([there, *(["key == key"] if by.kind == "f" else [])]))
-            self.put(f"sort_part(q{y}_key, q{y}_entry, q{y}_spare, q{y}_moved, sn{y})")
+            self.put(f"sort_part(q{y}_key, q{y}_entry, q{y}_spare, q{y}_moved, q{y}_heads, sn{y})")
             if by.kind == "f":  # NaN is the greatest number
                 with self.block(f"if sn{y} < stop - u{y}:"):
                     self.put(f"k = u{y}")
                     self.copy_keys(y, name, all_of([there, "key != key"]))
+            self.put("k = U8(0)")
+            with self.block(f"while k < sn{y}:"):
+                self.put(f"q{y}_place[k] = U4(s{y}_at[U8(q{y}_entry[k])] - origin)", "k += U8(1)")
             self.put(f"fl{y} = U8(0)", f"fh{y} = U8(0)")
             self.save(f"sl{y}", f"sh{y}", f"sn{y}")
 
@@ -632,7 +635,7 @@ class Construct(Lines):
         self.leaf_range(y)
         if y in self.sorted:
             every = sum(1 << x for x in self.others_of(y))
-            with self.block(f"if {self.call(f'look{y}', f'U8({every})', 'lo', 'hi')}:"):
+            with self.block(f"if {self.call(f'look{y}', f'U8({every})', 'lo', 'hi', 'origin')}:"):
                 # What the search has found is in the row by now.
                 at = {name: f"c[{self.shared[f'{name}{y}']}]" for name in ("sa", "sb")}
                 self.put(f"k = {at['sa']}", f"last = {at['sb']}")
@@ -705,6 +708,15 @@ class Construct(Lines):
         if joints:
             self.put(f"meta[{TESTS}] += I8(last - k)")
         absent = [n for n in self.join.negated if y in self.needs(n)]
+        if sorted_ and not joints and not same and not absent:
+            # Nothing is left to ask but whether the event is between its neighbours.
+            self.put(f"begin = U4(s{y}_at[lo] - origin)", f"width = U4(s{y}_at[hi - U8(1)] - origin) - begin")
+            with self.block("while k < last:"):
+                self.put(f"place = q{y}_place[k]", "k += U8(1)")
+                self.put(f"o{y}[no] = place", *(f"o{x}[no] = a{x}" for x in others))
+                self.put("no += U8(place >= begin and place - begin <= width)")
+            self.put("return no")
+            return
         with self.block("while k < last:"):
             self.put(f"j{y} = {f'U8(q{y}_entry[k])' if sorted_ else 'k'}", "k += U8(1)")
             if absent:

@@ -86,48 +86,91 @@ def sqrt(number: Any) -> Any:
 @helper
 def first_from(array: Any, low: Any, high: Any, value: Any) -> Any:
     """The first entry of a part that is not below a value; the part is sorted."""
-    while low < high:
+    while high - low > U8(8):
         middle = (low + high) >> U8(1)
         if array[middle] < value:
             low = middle + U8(1)
         else:
             high = middle
+    while low < high and array[low] < value:  # of a few, the first is found soonest one by one
+        low += U8(1)
     return low
 
 
 @helper
 def first_after(array: Any, low: Any, high: Any, value: Any) -> Any:
     """The first entry of a part that is above a value; the part is sorted."""
-    while low < high:
+    while high - low > U8(8):
         middle = (low + high) >> U8(1)
         if array[middle] <= value:
             low = middle + U8(1)
         else:
             high = middle
+    while low < high and array[low] <= value:  # of a few, the first is found soonest one by one
+        low += U8(1)
     return low
 
 
 @apart
-def sort_part(keys: Any, index: Any, spare_keys: Any, spare_index: Any, count: Any) -> Any:
+def sort_part(keys: Any, index: Any, spare_keys: Any, spare_index: Any, heads: Any, count: Any) -> Any:
     """Sort the first keys, none of which is NaN, and with them the entries that they are of.
 
-    Short runs are sorted by insertion, then runs are merged, two by two, to and fro.
+    Each key is put about where it belongs, as if they were spread evenly; what is left to do is little. Where they are
+    not, they are merged.
     """
-    begin = U8(0)
-    while begin < count:
-        end = begin + U8(8) if begin + U8(8) < count else count
-        k = begin + U8(1)
-        while k < end:
-            key, entry, hole = keys[k], index[k], k
-            while hole > begin and key < keys[hole - U8(1)]:
-                keys[hole] = keys[hole - U8(1)]
-                index[hole] = index[hole - U8(1)]
-                hole -= U8(1)
-            keys[hole] = key
-            index[hole] = entry
-            k += U8(1)
-        begin = end
-    width, turned = U8(8), False
+    if count < U8(2):
+        return 0
+    least, most = keys[U8(0)], keys[U8(0)]
+    k = U8(1)
+    while k < count:
+        key = keys[k]
+        least = key if key < least else least
+        most = key if key > most else most
+        k += U8(1)
+    scale = float(count - U8(1)) / (float(most) - float(least)) if most > least else 0.0
+    if not (scale > 0.0 and scale < math.inf):
+        return _merge_sort(keys, index, spare_keys, spare_index, count)
+    k = U8(0)
+    while k <= count:
+        heads[k] = U4(0)
+        k += U8(1)
+    k = U8(0)
+    while k < count:
+        heads[U8((float(keys[k]) - float(least)) * scale) + U8(1)] += U4(1)
+        k += U8(1)
+    k = U8(1)
+    fullest = U4(0)
+    while k <= count:
+        fullest = heads[k] if heads[k] > fullest else fullest
+        heads[k] += heads[k - U8(1)]
+        k += U8(1)
+    if fullest > 24:
+        return _merge_sort(keys, index, spare_keys, spare_index, count)
+    k = U8(0)
+    while k < count:
+        at = U8((float(keys[k]) - float(least)) * scale)
+        place = U8(heads[at])
+        heads[at] = U4(place + U8(1))
+        spare_keys[place] = keys[k]
+        spare_index[place] = index[k]
+        k += U8(1)
+    k = U8(0)
+    while k < count:
+        key, entry, hole = spare_keys[k], spare_index[k], k
+        while hole > U8(0) and key < keys[hole - U8(1)]:
+            keys[hole] = keys[hole - U8(1)]
+            index[hole] = index[hole - U8(1)]
+            hole -= U8(1)
+        keys[hole] = key
+        index[hole] = entry
+        k += U8(1)
+    return 0
+
+
+@apart
+def _merge_sort(keys: Any, index: Any, spare_keys: Any, spare_index: Any, count: Any) -> Any:
+    """Runs are merged, two by two, to and fro."""
+    width, turned = U8(1), False
     while width < count:
         if turned:
             _merge_runs(spare_keys, spare_index, keys, index, count, width)

@@ -77,7 +77,7 @@ def first_after(array: Any, low: int, high: int, value: int) -> int:
     return bisect_right(array, value, low, high)
 
 
-def sort_part(keys: Any, index: Any, spare_keys: Any, spare_index: Any, count: int) -> int:
+def sort_part(keys: Any, index: Any, spare_keys: Any, spare_index: Any, heads: Any, count: int) -> int:
     """Sort the first keys, none of which is NaN, and with them the entries that they are of."""
     order = sorted(range(count), key=keys.__getitem__)
     keys[:count], index[:count] = [keys[k] for k in order], [index[k] for k in order]

@@ -216,12 +216,12 @@ def compare(join: Join, automaton: Automaton | None, statistics: Statistics) -> 
     return sorted(found, key=lambda e: e.nanoseconds * known.get(e.choice.way, 1.0))
 
 
-def choose(estimates: list[Estimate], statistics: Statistics) -> tuple[Choice, str]:
-    """The plan that is taken, and why."""
+def choose(estimates: list[Estimate], statistics: Statistics, *, counts: bool) -> tuple[Choice, str]:
+    """The plan that is taken, and why. `counts`: whether runs can be kept together and counted without being made."""
     best = estimates[0]
     by_way = {estimate.choice.way: estimate for estimate in reversed(estimates)}
     total = best.matches * statistics.events
-    if total > MUCH and best.choice.joins:
+    if total > MUCH and best.choice.joins and counts:
         return AUTOMATON, f"about {total:,.0f} matches are expected: runs keep them together, and count them unmade"
     if statistics.varies and best.choice.joins:
         return TREE, "different components are the rare one at different times"
