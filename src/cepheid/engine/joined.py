@@ -532,7 +532,7 @@ class Joined:
             "strings": list(self.strings.codes),
             "lanes": keys,
             "clock": self.clock,
-            "plan": str(self.choice),
+            "plan": [self.choice.way.value, list(self.choice.order)],
             "partition": self.choice.partition,
             "chosen": self.chosen.dump() if self.chosen is not None else None,
         }

@@ -18,7 +18,7 @@ from cepheid.engine.stage import Machine
 from cepheid.engine.times import ticks
 from cepheid.pattern.expressions import SameValue
 from cepheid.pattern.tree import Output
-from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, Way, order_of, read_choice
+from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, Way, order_of
 from cepheid.plan.cost import Estimate, choose, compare
 from cepheid.plan.join import Join, NotJoined, make_join
 from cepheid.plan.statistics import Statistics
@@ -255,7 +255,8 @@ class Planned:
         choice = AUTOMATON
         if "plan" in facts:  # a state of stacks
             partition = facts["partition"]
-            wanted = read_choice(facts["plan"]) if self.forced == AUTO else self.forced
+            way, order = facts["plan"]
+            wanted = Choice(Way(way), tuple(order)) if self.forced == AUTO else self.forced
             choice = replace(wanted, partition=None if partition is None else tuple(partition))
         self.inner = self.make(choice)
         self.inner.load(facts, arrays, kept, base)

@@ -44,7 +44,8 @@ class Choice:
         return str(self) if self.partition is None else f"{self} by {', '.join(self.partition)}"
 
     def __str__(self) -> str:
-        return f"lazy({', '.join(self.order)})" if self.way is Way.LAZY else self.way.value
+        names = (name if name.isidentifier() else f"`{name}`" for name in self.order)
+        return f"lazy({', '.join(names)})" if self.way is Way.LAZY else self.way.value
 
 
 AUTO, AUTOMATON, STACKS, TREE = Choice(Way.AUTO), Choice(Way.AUTOMATON), Choice(Way.STACKS), Choice(Way.TREE)
@@ -60,10 +61,10 @@ def read_choice(plan: object) -> Choice:
     if isinstance(plan, Choice):
         return plan
     text = plan.strip() if isinstance(plan, str) else ""
-    found = re.fullmatch(r"lazy\s*\(([^()]*)\)", text)
+    found = re.fullmatch(r"lazy\s*\((.*)\)", text)
     if found is not None:
-        names = tuple(name.strip() for name in found[1].split(",") if name.strip())
-        return Choice(Way.LAZY, names)
+        names = (name.strip().strip("`") for name in re.findall(r"`[^`]*`|[^,`]+", found[1]))
+        return Choice(Way.LAZY, tuple(name for name in names if name))
     if text not in _NAMES:
         remedy = did_you_mean(str(plan), [*_NAMES, "lazy(c, b, a)"], "plans")
         raise UsageError("CEP601", f"unknown plan {plan!r}", remedy)

@@ -193,15 +193,16 @@ def test_that_a_whole_number_is_compared_with_a_double_as_a_double(condition: st
         assert rows(query.match(table, engine="plain", plan=plan)) == expected
 
 
-@pytest.mark.parametrize("numbers", [[0, 1, 1, 2, 5, 7, -3], [0.0, -0.0, 1.5, float("nan"), float("inf"), -2.0]])
+@pytest.mark.parametrize("numbers", [[0, 1, 1, 2, 5, 7, -3], [0.0, -0.0, 1.5, float("inf"), -2.0], [1e300, 2.0, 1.0]])
 def test_that_a_part_is_sorted_and_searched_as_in_plain_python(numbers: list[float]) -> None:
     chance = Random(5)
     for size in [*range(12), 33, 100]:
         keys = [chance.choice(numbers) for _ in range(size)]
         given = keys.copy(), [*range(size)]
-        plain.sort_part(*given, [], [], size)
+        plain.sort_part(*given, [], [], [], size)
         made = np.array(keys or numbers[:0], float), np.arange(size, dtype=np.uint32)
-        native.sort_part(*made, np.empty(size), np.empty(size, np.uint32), np.uint64(size))
+        heads = np.empty(size + 2, np.uint32)
+        native.sort_part(*made, np.empty(size), np.empty(size, np.uint32), heads, np.uint64(size))
         assert list(map(repr, made[0].tolist())) == [repr(float(key)) for key in given[0]]
         assert made[1].tolist() == given[1]
         for value in numbers:
