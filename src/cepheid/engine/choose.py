@@ -37,11 +37,11 @@ def make_machine(
 
     if kind == "planned":  # a state before the first event
         kind = None
-    if kind == "interpreted":
-        return Interpreted(blueprint.query)
     if kind is not None and choice != AUTO and (kind == "joined") != choice.joins:
         message = f"the state is of {'stacks' if kind == 'joined' else 'runs'}, and plan '{choice}' is not"
         raise UsageError("CEP610", message, "restore it with plan='auto', or with a plan of that kind")
+    if kind == "interpreted":
+        return Interpreted(blueprint.query)
     several = choice.joins and (len(blueprint.query.same) > 1 or kind == "joined")  # how the stream is split is open
     if (choice == AUTO and engine != "interpreted") or several or kind == "joined":
         return Planned(blueprint, make, once=events is not None, forced=choice)

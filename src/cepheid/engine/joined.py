@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.blueprint import Blueprint
+from cepheid.engine.blueprint import MOST_SPARE, Blueprint
 from cepheid.engine.columns import Strings
 from cepheid.engine.finish import finish
 from cepheid.engine.found import Found, Many, arranged
@@ -31,7 +31,6 @@ ROOM = 2**17
 """Matches that are written before the arrays change: larger ones would be new memory every time, which is slow."""
 MOST_WORDS = 2**28
 FEW, FEW_LANES, FEW_STRINGS = 1024, 16, 1024
-MOST_SPARE = 256 * 2**20
 SPAN = 4
 """A tree chooses anew after so many windows."""
 

@@ -39,7 +39,7 @@ class LaneNumbers:
             return np.zeros(table.num_rows, np.uint32)
         if self.once and len(self.columns) == 1:  # keys are lanes as they are, if there are not many more of them
             numbers = self._narrow(self.columns[0], table.column(self.columns[0]))
-            if numbers is not None and numbers[2] - numbers[1] < max(table.num_rows // 4, 65_536):
+            if numbers is not None and numbers[2] - numbers[1] < max(table.num_rows // 4, 256):
                 offsets, least, most = numbers
                 self.span = most - least + 1
                 return offsets.astype(np.uint32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -19,9 +20,9 @@ from cepheid.engine.times import ticks
 from cepheid.pattern.expressions import SameValue
 from cepheid.pattern.tree import Output
 from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, Way, order_of
-from cepheid.plan.cost import Estimate, choose, compare
+from cepheid.plan.cost import Estimate, choose, compare, preference
 from cepheid.plan.join import Join, NotJoined, make_join
-from cepheid.plan.statistics import Statistics
+from cepheid.plan.statistics import Statistics, moved
 
 ENOUGH = 256
 """Events from which on a sample tells something."""
@@ -63,12 +64,15 @@ def decide(blueprint: Blueprint, table: pa.Table, times: Any, forced: Choice = A
             estimates = [e for e in estimates if e.choice.joins]
         found += [replace(e, choice=replace(e.choice, partition=partition)) for e in estimates]
     if len(joins) > 1:
-        found.sort(key=lambda estimate: estimate.nanoseconds)
+        found.sort(key=preference)
     # How many matches an absent event prevents is not known.
     counts = blueprint.automaton is not None and not blueprint.join.negated
     choice, reason = choose(found, known[None], counts=counts)
     if forced != AUTO:
-        reason = f"as was asked for; auto would take {choice}"
+        reason = f"as was asked for; auto would take {choice.told}"
+    if not forced.joins:
+        choice = choice if forced == AUTO else forced
+    else:
         wanted = order_of(forced, blueprint.join)
         trees = forced.way is Way.TREE
         alike = [
@@ -102,7 +106,8 @@ class Planned:
         self.once = once
         self.inner: Machine | None = None
         self.decision = Decision(AUTOMATON, "no events yet")
-        self.recent: list[pa.Table] = []
+        self.recent: deque[pa.Table] = deque()
+        self.rows = 0  # of those
         self.events = self.looked = self.sampled = 0
         self.replans = 0
         self.before = 0  # tests of machines that were given up
@@ -158,29 +163,43 @@ class Planned:
             self.inner = self.make(self.decision.choice)
         self.machine.feed(table, times, base)
         self.events += table.num_rows
-        if not self.once:
-            self.recent.append(table.slice(max(0, table.num_rows - LOOK)))
-            while len(self.recent) > 1 and sum(t.num_rows for t in self.recent[1:]) >= LOOK:
-                self.recent.pop(0)
+        if self.considers:
+            self.remember(table)
+
+    @property
+    def considers(self) -> bool:
+        """Whether the plan may still change."""
+        return not self.once and self.forced == AUTO and not self.blueprint.why_not_joined
+
+    def remember(self, table: pa.Table) -> None:
+        """Keep the last events for the next sample."""
+        if table.num_rows > LOOK:  # a copy, lest all of a large batch is kept
+            last = pa.array(range(table.num_rows - LOOK, table.num_rows))
+            self.recent, self.rows = deque([table.take(last)]), LOOK
+            return
+        self.recent.append(table)
+        self.rows += table.num_rows
+        while self.rows - self.recent[0].num_rows >= LOOK:
+            self.rows -= self.recent.popleft().num_rows
 
     def settle(self, now: int | None, kept: pa.Table, base: int) -> Found | Many:
         """The matches that became certain."""
         found = self.machine.settle(now, kept, base)
-        if now is not None and not self.once and self.forced == AUTO and not self.blueprint.why_not_joined:
+        if now is not None and self.considers:
             self.reconsider(now, kept, base)
         return found
 
     def reconsider(self, now: int, kept: pa.Table, base: int) -> None:
         """Whether the stream is still the one that the plan was chosen for."""
         planned = self.decision.statistics is not None
-        if self.events - self.looked < (LOOK if planned else ENOUGH) or sum(t.num_rows for t in self.recent) < ENOUGH:
+        if self.events - self.looked < (LOOK if planned else ENOUGH) or self.rows < ENOUGH:
             return
         self.looked = self.events
         table = pa.concat_tables(self.recent)
         if self.decision.statistics is not None and self.events - self.sampled < AGAIN:
             # The types alone tell whether it is worth while to sample.
             shares = type_shares(self.blueprint.join, table)
-            if not replace(self.decision.statistics, shares=self.types_then).moved(shares, MOVED):
+            if not moved(self.types_then, shares, MOVED):
                 return
         self.sampled = self.events
         decision = decide(self.blueprint, table, ticks(self.blueprint.query.schema, table))

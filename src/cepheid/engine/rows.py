@@ -20,8 +20,8 @@ class Part:
     whole: tuple[Any, ...] = ()  # the arrays, all of one length, of which the positions are the first ones
 
 
-MOST_SPARE = 32
-"""Parts that another run can write to."""
+MOST_PARTS, MOST_BYTES = 32, 2**19
+"""Parts that another run can write to, and how large their arrays are at most."""
 
 
 @dataclass
@@ -39,8 +39,8 @@ class Rows:
     def __del__(self) -> None:
         """To touch fresh memory takes longer than to fill it: a later run has these arrays. Nobody else has."""
         if self.spare is not None:
-            whole = [part.whole for part in self.parts if part.whole]
-            self.spare += whole[: max(0, MOST_SPARE - len(self.spare))]
+            whole = [part.whole for part in self.parts if part.whole and part.whole[0].nbytes <= MOST_BYTES]
+            self.spare += whole[: max(0, MOST_PARTS - len(self.spare))]
 
     @property
     def positions(self) -> list[Any]:

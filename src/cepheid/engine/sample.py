@@ -17,9 +17,9 @@ from cepheid.kernel.stacks import COUNTS
 from cepheid.plan.join import Join, Stack
 from cepheid.plan.statistics import Statistics
 
-LOOKED_AT = 16_384
+LOOKED_AT = 8_192
 """Events whose types are counted."""
-TRIED, PAIRED, PARTS = 48, 24, 8
+TRIED, PAIRED, PARTS = 40, 16, 8
 """Events of a component on which its conditions are tried, those that are compared with others, parts of a stream."""
 
 

@@ -19,6 +19,7 @@ from cepheid.plan.statistics import Statistics
 # Nanoseconds.
 SCAN, STORE, GROUP = 1.5, 6.0, 4.0  # of a join: an event that is passed, stored, grouped by its lane
 LEAD, STEP, LEAF, CALL, PROBE, SORT = 12.0, 5.0, 1.3, 12.0, 4.0, 2.0
+WITNESS = 30.0  # to ask whether an event is absent
 LANES = 90.0  # to number the lanes of several attributes
 EVENT, VISIT, NODE = 5.0, 5.0, 60.0  # of the automaton: an event, a run that it meets, a run that it extends
 OUT, WALK = 1.5, 5.0  # one position of a match: written, or read from the graph
@@ -60,7 +61,23 @@ class Costs:
         for joint, share in zip(self.join.joints, self.statistics.selectivity, strict=True):
             if joint.stacks <= bound:
                 found *= share
+        for absent in self.join.negated:
+            if self.around(absent) <= bound:
+                found *= self.spared(absent)
         return found
+
+    def around(self, absent: int) -> frozenset[int]:
+        """What must be bound before it is asked whether an event is absent."""
+        before, after = self.join.around(absent)
+        every = frozenset(self.join.positive)
+        return frozenset(before + after) if before and after else every
+
+    def spared(self, absent: int) -> float:
+        """How often an event is absent: it could come in one of the gaps between all that are bound."""
+        met = self.near[absent] / len(self.join.positive)
+        for joint, share in zip(self.join.joints, self.statistics.selectivity, strict=True):
+            met *= share if absent in joint.stacks else 1.0
+        return max(0.02, exp(-met))
 
     def tuples(self, bound: tuple[int, ...]) -> float:
         """For each event of the first of some components: how many ways there are to bind the others, untested."""
@@ -109,6 +126,11 @@ class Costs:
             candidates = leads * self.tuples(order[: k + 1]) * self.selectivity(frozenset(known))
             asked = [j for j in self.join.joints if y in j.stacks and j.stacks <= frozenset(order[: k + 1])]
             step = LEAF if k == len(order) - 1 else STEP
+            closed = [n for n in self.join.negated if y in self.around(n) <= frozenset(order[: k + 1])]
+            passed = candidates
+            for joint, share in zip(self.join.joints, self.statistics.selectivity, strict=True):
+                passed *= share if y in joint.stacks and joint.stacks <= frozenset(order[: k + 1]) else 1.0
+            work += passed * WITNESS * len(closed)
             work += (alive if k == 1 else before) * CALL
             bounded = [s for j, s in zip(self.join.joints, self.statistics.selectivity, strict=True) if j in asked]
             if asked and self.near[y] >= 32:
@@ -211,9 +233,12 @@ def compare(join: Join, automaton: Automaton | None, statistics: Statistics) -> 
     orders = [choice for choice in costs.orders() if order_of(choice, join) != last_first]
     chains = [costs.chain(choice) for choice in (STACKS, *orders)]
     found = [costs.eager(), costs.tree(chains), *chains]
-    # Of what is alike, the plan that is compiled already, or that a reader knows.
-    known = {Way.AUTOMATON: 0.95, Way.STACKS: 0.98}
-    return sorted(found, key=lambda e: e.nanoseconds * known.get(e.choice.way, 1.0))
+    return sorted(found, key=preference)
+
+
+def preference(estimate: Estimate) -> float:
+    """Of what is alike, the plan that is compiled soonest, or that a reader knows."""
+    return estimate.nanoseconds * {Way.AUTOMATON: 0.95, Way.STACKS: 0.98}.get(estimate.choice.way, 1.0)
 
 
 def choose(estimates: list[Estimate], statistics: Statistics, *, counts: bool) -> tuple[Choice, str]:
@@ -226,7 +251,7 @@ def choose(estimates: list[Estimate], statistics: Statistics, *, counts: bool) -
     if statistics.varies and best.choice.joins:
         return TREE, "different components are the rare one at different times"
     if best.choice.way is Way.TREE:
-        best = estimates[1]
+        best = next(e for e in estimates if e.choice.way is not Way.TREE)
     second = by_way[Way.AUTOMATON] if best.choice.joins else next(e for e in estimates if e.choice.joins)
     times = second.nanoseconds / max(best.nanoseconds, 1e-9)
     return best.choice, f"{times:,.1f} times less work expected than by {second.choice}"

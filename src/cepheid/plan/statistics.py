@@ -21,8 +21,8 @@ class Statistics:
     keys: dict[str, float]
     varies: bool = False
 
-    def moved(self, shares: tuple[float, ...], factor: float) -> bool:
-        """Whether rates are others by now."""
-        least = 1 / 4096  # what is rarer can't be told apart by the few events that are looked at
-        pairs = zip(self.shares, shares, strict=True)
-        return any(max(a, b, least) > factor * max(min(a, b), least) for a, b in pairs)
+
+def moved(then: tuple[float, ...], now: tuple[float, ...], factor: float) -> bool:
+    """Whether shares are others by now."""
+    least = 1 / 4096  # what is rarer can't be told apart by the few events that are looked at
+    return any(max(a, b, least) > factor * max(min(a, b), least) for a, b in zip(then, now, strict=True))
