@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 
-from bench.workloads import STREAMS
+from bench.workloads import STREAMS, Stream
 
 DIRECTORY = Path(__file__).parent / ".cache"
 
@@ -28,7 +28,11 @@ def kept(name: str, make: Callable[[Path], None]) -> Path:
 def stream(name: str, events: int | None = None, scale: float = 1.0) -> pa.Table:
     """A stream of the papers as Arrow holds it in memory: in one piece, its type column dictionary-encoded."""
     generate, size = STREAMS[name]
-    n = int((events or size) * scale)
+    return made(name, generate, int((events or size) * scale))
+
+
+def made(name: str, generate: Stream, n: int) -> pa.Table:
+    """The same of a stream that is none of the papers', or one of theirs with other parameters."""
     path = kept(f"{name}-{n}.parquet", lambda draft: pyarrow.parquet.write_table(generate(n), draft))
     table = pyarrow.parquet.read_table(path, use_threads=False).combine_chunks()
     at = table.schema.get_field_index("type")

@@ -30,15 +30,18 @@ def unpacked(found: Positions) -> list[tuple[int, ...]]:
 
 def same(ours: Positions, theirs: Positions, what: str) -> None:
     """Both found the same matches. A kernel may give those of one end in any order: the engine arranges them after."""
-    ours = arranged(ours)
+    ours, theirs = arranged(ours), arranged(theirs)
     assert np.array_equal(ours[0], theirs[0]), f"{what}: {len(ours[0]) - 1} matches, and {len(theirs[0]) - 1}"
     assert np.array_equal(ours[1], theirs[1]), f"{what}: the matches differ"
 
 
 def arranged(found: Positions) -> Positions:
-    """In the order of end and start."""
+    """In the order of end and start, and then of what is between, where all matches are of one length."""
     offsets, flat = found
-    order = np.lexsort((flat[offsets[:-1]], flat[offsets[1:] - 1]))
-    lengths = np.diff(offsets)[order]
-    moved = np.concatenate([[0], np.cumsum(lengths)])
-    return moved, flat[np.repeat(offsets[order] - moved[:-1], lengths) + np.arange(moved[-1])]
+    lengths = np.diff(offsets)
+    middle = []
+    if len(lengths) and (lengths == lengths[0]).all():
+        middle = [flat[offsets[:-1] + k] for k in range(1, lengths[0] - 1)]
+    order = np.lexsort((*reversed(middle), flat[offsets[:-1]], flat[offsets[1:] - 1]))
+    moved = np.concatenate([[0], np.cumsum(lengths[order])])
+    return moved, flat[np.repeat(offsets[order] - moved[:-1], lengths[order]) + np.arange(moved[-1])]

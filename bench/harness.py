@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import operator
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,19 +14,21 @@ import pyarrow as pa
 
 pa.set_cpu_count(1)
 
+_RELATIONS = {"≥": operator.ge, "≤": operator.le, "<": operator.lt}
+
 
 class Target(NamedTuple):
     """What a figure must reach: its ratio, or where it has none its value."""
 
-    relation: str  # "≥" or "<"
+    relation: str  # one of _RELATIONS
     bound: float
 
     def met(self, number: float) -> bool:
         """Whether it does."""
-        return number >= self.bound if self.relation == "≥" else number < self.bound
+        return bool(_RELATIONS[self.relation](number, self.bound))
 
     def __str__(self) -> str:
-        return f"{self.relation} {self.bound:g}"
+        return f"{self.relation} {self.bound:.3g}"
 
 
 @dataclass(frozen=True)

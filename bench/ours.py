@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,9 +16,22 @@ from cepheid.api.events import to_table
 from cepheid.engine.blueprint import Blueprint
 from cepheid.engine.found import Found
 from cepheid.engine.generated import Generated
+from cepheid.engine.joined import Joined
+from cepheid.engine.rows import Rows
 from cepheid.engine.times import ticks
-from cepheid.pattern.bind import bind
+from cepheid.pattern.bind import Bound, bind
 from cepheid.pattern.schema import make_schema
+from cepheid.plan.choice import STACKS, read_choice
+
+Machine = Generated | Joined
+
+# Ways to test a second equivalence attribute: when a match is complete, by a stack for each pair of values, and as soon
+# as two events are there.
+SECOND_TEST = {
+    "selection": replace(STACKS, partition=("attr1",), late=True),
+    "both split": STACKS,
+    "filtering": replace(STACKS, partition=("attr1",)),
+}
 
 
 @dataclass
@@ -27,10 +41,11 @@ class Ours:
     query: Query
     table: pa.Table
     merging: bool = True
+    plan: str = "auto"
 
     def find(self) -> Matches:
         """The matches, not enumerated yet."""
-        return self.query.match(self.table, engine="compiled")
+        return self.query.match(self.table, engine="compiled", plan=self.plan)
 
     def count(self) -> int:
         """How many there are, without enumeration."""
@@ -42,49 +57,100 @@ class Ours:
         len(matches)
         return matches
 
+    def size(self) -> int:
+        """The same, and then only how many there are."""
+        return len(self.enumerate())
+
     def to_arrow(self) -> pa.Table:
         """The same, and then to an Arrow table."""
         return self.enumerate().to_arrow()
 
-    def scan(self) -> Generated:
-        """From columns in the layout of the kernel to its match store.
+    def scan(self) -> Machine:
+        """From columns in the layout of the kernel to its match store, or to the matches of a join.
 
         The state begins empty, in the memory of the round before: that of the C++ does too.
         """
-        blueprint, prepared, columns = self._prepared
-        machine = Generated(blueprint, native=True, events=self.table.num_rows)
+        prepared, columns = self._prepared
+        machine = self._machine()
         machine.lanes = prepared.lanes
         machine.columns = lambda *_: columns  # type: ignore[method-assign]
         machine.feed(self.table, columns["times"], 0)
         return machine
 
-    def kernel(self) -> list[tuple[Any, Any]]:
-        """From columns in the layout of the kernel to all matches, as words and offsets, in parts.
+    def kernel(self) -> Any:
+        """From columns in the layout of the kernel to all matches.
 
-        A word is the position of an event and what it is bound to, in one integer: `positions` takes them apart.
+        Those of an automaton are words and offsets, in parts; a word is the position of an event and what it is bound
+        to, in one integer. Those of a join are a column of positions for each variable. `positions` reads both.
         """
-        return self.scan().settle(None, self.table, 0).enumerated()
+        found: Any = self.scan().settle(None, self.table, 0)
+        return found if isinstance(found, Rows) else found.enumerated()
 
     def in_order(self) -> Found:
-        """The same, as positions and variables in the order of S9; the C++ gives its positions in that order."""
-        found: Found = self.scan().settle(None, self.table, 0).all()
+        """The same, as positions and variables in the order of S9."""
+        many: Any = self.scan().settle(None, self.table, 0)
+        found: Found = many.all()
         return found
 
     def positions(self) -> Positions:
         """What the kernel finds, as positions."""
-        parts = self.kernel()
-        lengths = np.concatenate([np.diff(offsets) for _, offsets in parts])
-        words = np.concatenate([words for words, _ in parts])
-        return np.concatenate([[0], np.cumsum(lengths)]), words >> self._prepared[1].source.shift
+        found = self.kernel()
+        if isinstance(found, Rows):
+            flat = np.sort(np.stack(list(found.positions), axis=1), axis=1)
+            return np.arange(len(flat) + 1) * flat.shape[1], flat.ravel()
+        lengths = np.concatenate([np.diff(offsets) for _, offsets in found])
+        words = np.concatenate([words for words, _ in found])
+        return np.concatenate([[0], np.cumsum(lengths)]), words >> self._prepared[0].source.shift
 
     @cached_property
-    def _prepared(self) -> tuple[Blueprint, Generated, dict[str, Any]]:
-        schema = make_schema(to_table(self.table).schema, self.query._roles)
-        blueprint = Blueprint(bind(self.query._analysed[0], schema, {}), merge=self.merging)
-        machine = Generated(blueprint, native=True, events=self.table.num_rows)
-        return blueprint, machine, machine.columns(self.table, ticks(schema, self.table), {})
+    def _blueprint(self) -> Blueprint:
+        return Blueprint(_bound(self.query, self.table), merge=self.merging)
+
+    @cached_property
+    def _prepared(self) -> tuple[Any, dict[str, Any]]:
+        machine = self._machine()
+        times = ticks(self._blueprint.query.schema, self.table)
+        return machine, machine.columns(self.table, times, {}) | {"times": times}
+
+    def _machine(self) -> Machine:
+        choice = read_choice(self.plan)
+        if choice.joins:
+            return Joined(self._blueprint, choice, native=True, events=self.table.num_rows)
+        return Generated(self._blueprint, native=True, events=self.table.num_rows)
 
 
-def ours(text: str, table: pa.Table, merging: bool = True) -> Ours:
+def ours(text: str, table: pa.Table, merging: bool = True, plan: str = "auto") -> Ours:
     """The query that the text is."""
-    return Ours(Query(text), table, merging)
+    return Ours(Query(text), table, merging, plan)
+
+
+def tests(text: str, table: pa.Table, plan: str) -> int:
+    """How often conditions over several events are evaluated."""
+    session = Query(text).session(engine="compiled", plan=plan, lateness=0)
+    session.push(table)
+    session.close()
+    return session.stats.tests
+
+
+def chosen(query: Query, table: pa.Table) -> str:
+    """The plan that auto takes for a table."""
+    session = query.session(engine="compiled", plan="auto", lateness=0)
+    session.push(table)
+    return session.stats.plan
+
+
+def second_test(text: str, table: pa.Table, way: str) -> Callable[[], int]:
+    """A query with two equivalence tests on stacks, the second tested in one of three ways; gives how many matches."""
+    blueprint = Blueprint(_bound(Query(text), table))
+
+    def run() -> int:
+        machine = Joined(blueprint, SECOND_TEST[way], native=True, events=table.num_rows)
+        machine.feed(table, ticks(blueprint.query.schema, table), 0)
+        many: Any = machine.settle(None, table, 0)
+        return len(many.all())
+
+    return run
+
+
+def _bound(query: Query, table: pa.Table) -> Bound:
+    return bind(query._analysed[0], make_schema(to_table(table).schema, query._roles), {})

@@ -14,6 +14,7 @@ class Labels(NamedTuple):
     x: str
     y: str
     log: bool = False
+    log_x: bool = False
 
 
 def lines(
@@ -50,13 +51,17 @@ def _axes(labels: Labels) -> tuple[Any, Any]:
     axes.set_ylabel(labels.y)
     if labels.log:
         axes.set_yscale("log")
+    if labels.log_x:
+        axes.set_xscale("log")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     return figure, axes
 
 
 def _save(figure: Any, axes: Any, path: Path) -> None:
-    axes.legend(frameon=False, fontsize=8)
+    many = len(axes.get_legend_handles_labels()[0]) > 6  # would cover what they name
+    beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if many else {}
+    axes.legend(frameon=False, fontsize=8, **beside)
     path.parent.mkdir(parents=True, exist_ok=True)
     # Without a date and with one salt the same figures give the same file.
     import matplotlib

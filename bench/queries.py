@@ -35,6 +35,27 @@ def w1_star(strategy: str, window: int = 500) -> str:
     """
 
 
+def typed(length: int = 3, attributes: str = "attr1", window: int = 10_000) -> str:
+    """W2: the template of SASE section 5: different types in sequence, with one or two equivalence tests."""
+    components = ", ".join(f"E{k} {name}" for k, name in enumerate("abcdef"[:length], start=1))
+    return f"PATTERN SEQ({components}) WHERE [{attributes}] WITHIN {window} milliseconds"
+
+
+W2_WINDOW = 10_000
+
+# W3: DEBS'15, section 7, with the rare C at any place. There the conditions are correlations of price histories; here
+# the prices rise along the sequence.
+W3 = {
+    place: f"PATTERN SEQ({x.upper()} {x}, {y.upper()} {y}, {z.upper()} {z}) "
+    f"WHERE {x}.price < {y}.price AND {y}.price < {z}.price WITHIN 1000 milliseconds"
+    for place, (x, y, z) in {"last": (*"abc",), "first": (*"cab",), "middle": (*"acb",)}.items()
+}
+W3_WINDOW = 1000
+
+# R: a shorter window, so that those that have the rates of two phases, in which none of the three is rare, do not
+# outweigh all others.
+SWITCHING = W3["last"].replace("1000 milliseconds", "300 milliseconds")
+
 # SASE Query 1.
 W4 = "PATTERN SEQ(Shelf a, !(Register b), Exit c) WHERE [tag_id] WITHIN 12 hours"
 W4_WINDOW = 12 * 3600 * 1000

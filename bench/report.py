@@ -36,7 +36,7 @@ def show(figures: Iterable[Figure], console: Console) -> None:
     console.print(table)
     for figure in figures:
         if figure.note:
-            console.print(f"{figure.row} {figure.case}: {figure.note}", highlight=False)
+            console.print(f"{figure.row} {figure.case}: {figure.note}", highlight=False, markup=False)
 
 
 def _cells(figure: Figure) -> Sequence[str]:

@@ -40,14 +40,14 @@ def stock(n: int, symbols: int = 2, p_up: float = 0.7, seed: int = 1) -> pa.Tabl
     )
 
 
-def typed(n: int, domain: int, types: int = 20, seed: int = 2) -> pa.Table:
-    """SASE (SIGMOD'06, section 5.1): `types` event types, five attributes, attr1 with `domain` values."""
+def typed(n: int, domain: int, second: int = 20, types: int = 20, seed: int = 2) -> pa.Table:
+    """SASE (SIGMOD'06, section 5.1): `types` event types, five attributes; of attr1 and attr2 the number of values."""
     rng = np.random.default_rng(seed)
     columns = {
         "ts": np.arange(n, dtype=np.int64),
         "type": np.char.add("E", rng.integers(0, types, n).astype(str)),
         "attr1": rng.integers(0, domain, n),
-        "attr2": rng.integers(0, 20, n),
+        "attr2": rng.integers(0, second, n),
     }
     for i in (3, 4, 5):
         columns[f"attr{i}"] = rng.integers(0, 1000, n)
@@ -62,6 +62,25 @@ def rare_last(n: int, rare: float = 0.001, seed: int = 3) -> pa.Table:
         {
             "ts": np.arange(n, dtype=np.int64),
             "type": kind,
+            "price": rng.normal(100.0, 10.0, n).round(4),
+        }
+    )
+
+
+def switching(n: int, phases: int = 6, rare: float = 0.001, seed: int = 6) -> pa.Table:
+    """Lazy NFA (DEBS'15, section 7, Fig. 10): which of A, B and C is rare changes from phase to phase, C first."""
+    rng = np.random.default_rng(seed)
+    others = (1 - rare) / 2
+    kinds = []
+    for phase in range(phases):
+        rates = np.full(3, others)
+        rates[(phase + 2) % 3] = rare
+        length = n * (phase + 1) // phases - n * phase // phases
+        kinds.append(rng.choice(["A", "B", "C"], size=length, p=rates))
+    return pa.table(
+        {
+            "ts": np.arange(n, dtype=np.int64),
+            "type": np.concatenate(kinds),
             "price": rng.normal(100.0, 10.0, n).round(4),
         }
     )
@@ -110,6 +129,7 @@ STREAMS: dict[str, tuple[Stream, int]] = {
     "typed_v1000": (lambda n: typed(n, 1000), 1_000_000),
     "typed_v10000": (lambda n: typed(n, 10_000), 1_000_000),
     "rare_last": (rare_last, 200_000),
+    "switching": (switching, 600_000),
     "ticks": (ticks, 100_000),
     "rfid": (rfid, 1_000_000),
 }

@@ -2,7 +2,8 @@
 
 Making the keys and codes is not a loop's work, so it is done when the loop is made; calling it takes the whole stream
 as one batch, and enumerates. Its state begins empty each time but keeps its memory, as the engine's does. Matches of
-W1, W4 and W5 are in the order of end and start.
+W1, W4 and W5 are in the order of end and start, those of W2 and W3 in that of their ends. W2 and W3 write the positions
+as they find them, with nothing left to enumerate: a copy is made where it is asked for, and is not timed.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ class Loop:
     setup: tuple[int, ...]
     codes: tuple[int, ...]
     columns: tuple[Array, ...]
+    flat: bool = False  # what it finds lies there as it is wanted
+
+    def timed(self) -> object:
+        """Its work: up to the positions of all matches."""
+        return self.find() if self.flat else self()
 
     def __call__(self) -> Positions:
         """Find the matches and enumerate them."""
@@ -71,6 +77,22 @@ def w1(table: pa.Table, predicate: str, strategy: str, window: int) -> Loop:
     symbol = dense(table, "symbol")
     columns = codes, symbol, plain(table, "price"), plain(table, "volume")
     return Loop("w1", f"push_{predicate}{strategy}", (_distinct(symbol), window), (types["Stock"],), columns)
+
+
+def w2(table: pa.Table, window: int) -> Loop:
+    """SEQ(E1 a, E2 b, E3 c) by attr1."""
+    types, codes = _coded(table)
+    key = dense(table, "attr1")
+    wanted = types["E1"], types["E2"], types["E3"]
+    return Loop("w2", "push", (_distinct(key), window), wanted, (codes, key, plain(table, "ts")), flat=True)
+
+
+def w3(table: pa.Table, rare: str, window: int) -> Loop:
+    """A, B and C with rising prices, lazily; C is the "first", "middle" or "last"."""
+    types, codes = _coded(table)
+    wanted = types["A"], types["B"], types["C"]
+    columns = codes, plain(table, "ts"), plain(table, "price")
+    return Loop("w3", f"push_{rare}", (window,), wanted, columns, flat=True)
 
 
 def w4(table: pa.Table, window: int) -> Loop:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.automaton.model import NotNative
@@ -19,7 +20,7 @@ from cepheid.engine.stage import Machine
 from cepheid.engine.times import ticks
 from cepheid.pattern.expressions import SameValue
 from cepheid.pattern.tree import Output
-from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, Way, order_of
+from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, TREE, Choice, Way, order_of
 from cepheid.plan.cost import Estimate, choose, compare, preference
 from cepheid.plan.join import Join, NotJoined, make_join
 from cepheid.plan.statistics import Statistics, moved
@@ -174,8 +175,8 @@ class Planned:
     def remember(self, table: pa.Table) -> None:
         """Keep the last events for the next sample."""
         if table.num_rows > LOOK:  # a copy, lest all of a large batch is kept
-            last = pa.array(range(table.num_rows - LOOK, table.num_rows))
-            self.recent, self.rows = deque([table.take(last)]), LOOK
+            last = np.arange(table.num_rows - LOOK, table.num_rows)
+            self.recent, self.rows = deque([table.take(pa.array(last))]), LOOK
             return
         self.recent.append(table)
         self.rows += table.num_rows
@@ -192,6 +193,8 @@ class Planned:
     def reconsider(self, now: int, kept: pa.Table, base: int) -> None:
         """Whether the stream is still the one that the plan was chosen for."""
         planned = self.decision.statistics is not None
+        if self.plan == str(TREE) and self.events - self.sampled < AGAIN:
+            return  # it adapts by itself
         if self.events - self.looked < (LOOK if planned else ENOUGH) or self.rows < ENOUGH:
             return
         self.looked = self.events
@@ -214,7 +217,9 @@ class Planned:
         if decision.choice.told == self.plan or current is None or best is None:
             return
         if current.nanoseconds > GAIN * best.nanoseconds:
-            self.switch(decision.choice, now, kept, base)
+            # Rates that have moved before will move again: then the order is left to be chosen at each step.
+            restless = self.replans > 0 and decision.choice.joins and decision.choice.partition is None
+            self.switch(TREE if restless else decision.choice, now, kept, base)
 
     def switch(self, choice: Choice, now: int, kept: pa.Table, base: int) -> None:
         """Go on by another plan. Orders share their stacks; else the events that are kept are gone through again.

@@ -21,8 +21,8 @@ SCAN, STORE, GROUP = 1.5, 6.0, 4.0  # of a join: an event that is passed, stored
 LEAD, STEP, LEAF, CALL, PROBE, SORT = 12.0, 5.0, 1.3, 12.0, 4.0, 2.0
 WITNESS = 30.0  # to ask whether an event is absent
 LANES = 90.0  # to number the lanes of several attributes
-EVENT, VISIT, NODE = 5.0, 5.0, 60.0  # of the automaton: an event, a run that it meets, a run that it extends
-OUT, WALK = 1.5, 5.0  # one position of a match: written, or read from the graph
+EVENT, VISIT, NODE = 6.0, 5.0, 60.0  # of the automaton: an event, a run that it meets, a run that it extends
+OUT, WALK = 1.5, 8.0  # one position of a match: written, or read from the graph
 MOST_ORDERS = 5  # components of which all orders are compared
 MUCH = 2e7  # matches: beyond that they are better kept in a graph, which can be counted without them
 

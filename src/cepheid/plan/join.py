@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from cepheid.automaton.model import Config, Held, NotNative, Test
 from cepheid.automaton.resolve import Sight
@@ -53,17 +54,17 @@ class Join:
     joints: tuple[Joint, ...]
     lanes: Lanes
 
-    @property
+    @cached_property
     def positive(self) -> range:
         """The numbers of the stacks that a match binds."""
         return range(sum(not stack.negated for stack in self.stacks))
 
-    @property
+    @cached_property
     def negated(self) -> range:
         """The numbers of the stacks of absent events."""
         return range(len(self.positive), len(self.stacks))
 
-    @property
+    @cached_property
     def groups(self) -> int:
         """How many places the sequence has; in AND, several events share one."""
         return 1 + max(self.stacks[x].group for x in self.positive)
@@ -77,7 +78,7 @@ class Join:
         group = self.stacks[negated].group
         return self.members(group - 1), self.members(group)
 
-    @property
+    @cached_property
     def waits(self) -> bool:
         """Whether a match must wait for what is absent after it."""
         return any(not self.around(y)[1] for y in self.negated)

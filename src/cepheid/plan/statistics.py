@@ -24,5 +24,5 @@ class Statistics:
 
 def moved(then: tuple[float, ...], now: tuple[float, ...], factor: float) -> bool:
     """Whether shares are others by now."""
-    least = 1 / 4096  # what is rarer can't be told apart by the few events that are looked at
+    least = 1 / 256  # what is rarer can't be told apart by the few events that are looked at
     return any(max(a, b, least) > factor * max(min(a, b), least) for a, b in zip(then, now, strict=True))
