@@ -35,6 +35,7 @@ class Blueprint:
         self.why_not_joined = ""
         self.joins: dict[Any, JoinSource] = {}
         self.trials: dict[Any, Trial] = {}
+        self.splits: dict[tuple[str, ...], Join | None] = {}
         try:
             self.automaton = build(query)
             self.source(frozenset())
@@ -61,7 +62,22 @@ class Blueprint:
         """The query as a join whose lanes are those of a plan."""
         if choice.partition is None:
             return self.join
-        return make_join(self.query, choice.partition, late=choice.late)
+        if choice.late:
+            return make_join(self.query, choice.partition, late=True)
+        found = self.split(choice.partition)
+        assert found is not None  # else the plan would not have been made
+        return found
+
+    def split(self, partition: tuple[str, ...]) -> Join | None:
+        """The join whose stream some attributes split; None where no kernel can compare the others."""
+        if partition not in self.splits:
+            try:
+                join = make_join(self.query, partition)
+                self.join_source(frozenset(), None, join)
+                self.splits[partition] = join
+            except (NotJoined, NotNative):
+                self.splits[partition] = None
+        return self.splits[partition]
 
     def join_source(
         self, nullable: frozenset[str], order: tuple[int, ...] | None = None, join: Join | None = None

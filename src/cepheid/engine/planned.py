@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.automaton.model import NotNative
 from cepheid.engine.blueprint import Blueprint
 from cepheid.engine.found import Found, Many
 from cepheid.engine.generated import Generated
@@ -18,11 +17,10 @@ from cepheid.engine.joined import Joined
 from cepheid.engine.sample import sample, type_shares
 from cepheid.engine.stage import Machine
 from cepheid.engine.times import ticks
-from cepheid.pattern.expressions import SameValue
 from cepheid.pattern.tree import Output
 from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, TREE, Choice, Way, order_of
 from cepheid.plan.cost import Estimate, choose, compare, preference
-from cepheid.plan.join import Join, NotJoined, make_join
+from cepheid.plan.join import Join
 from cepheid.plan.statistics import Statistics, moved
 
 ENOUGH = 256
@@ -53,13 +51,19 @@ def decide(blueprint: Blueprint, table: pa.Table, times: Any, forced: Choice = A
         choice = AUTOMATON if blueprint.automaton is not None else STACKS
         return Decision(choice, f"with fewer than {ENOUGH} events there is nothing to gain")
     joins: list[tuple[tuple[str, ...] | None, Join]] = [(None, blueprint.join)]
+    widest = blueprint.join  # the one that has most conditions over several events
     if len(blueprint.query.same) > 1 and (blueprint.query.within is None or blueprint.query.within.events is None):
         # SASE 4.2.2: all attributes split the stream, or one does and the others are compared when events are joined.
-        joins += [((test.attribute,), join) for test in blueprint.query.same if (join := _split(blueprint, test))]
+        widest = blueprint.split(()) or widest
+        attributes = [(test.attribute,) for test in blueprint.query.same]
+        joins += [(attribute, join) for attribute in attributes if (join := blueprint.split(attribute)) is not None]
+    seen = sample(blueprint, widest, table, times)
+    shares = {(j.test.condition, j.stacks): s for j, s in zip(widest.joints, seen.selectivity, strict=True)}
     found: list[Estimate] = []
     known: dict[tuple[str, ...] | None, Statistics] = {}
     for partition, join in joins:
-        known[partition] = sample(blueprint, join, table, times)
+        selectivity = tuple(shares.get((j.test.condition, j.stacks), 0.5) for j in join.joints)
+        known[partition] = replace(seen, selectivity=selectivity)
         estimates = compare(join, blueprint.automaton, known[partition])
         if partition is not None:
             estimates = [e for e in estimates if e.choice.joins]
@@ -83,16 +87,6 @@ def decide(blueprint: Blueprint, table: pa.Table, times: Any, forced: Choice = A
         ]
         choice = alike[0] if alike else forced
     return Decision(choice, reason, tuple(found), known[choice.partition])
-
-
-def _split(blueprint: Blueprint, test: SameValue) -> Join | None:
-    """The join whose stream one attribute splits; None where no kernel can compare the others."""
-    try:
-        join = make_join(blueprint.query, (test.attribute,))
-        blueprint.join_source(frozenset(), None, join)
-    except (NotJoined, NotNative):
-        return None
-    return join
 
 
 class Planned:
