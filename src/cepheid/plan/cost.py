@@ -8,8 +8,9 @@ others fill a simplex. The constants were measured (bench, row `a`), and only th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import permutations
-from math import exp, factorial, log2
+from math import exp, factorial, log2, prod
 
 from cepheid.automaton.model import Automaton
 from cepheid.plan.choice import AUTOMATON, STACKS, TREE, Choice, Way, order_of
@@ -54,17 +55,25 @@ class Costs:
         counted = join.query.within is not None and join.query.within.events is not None
         window = statistics.window if counted else statistics.window / self.lanes
         self.near = [max(share * window, 1e-9) for share in statistics.shares]  # entries in a window, of one lane
+        self.conditions = list(zip((j.stacks for j in join.joints), statistics.selectivity, strict=True))
+        self.absences = [(self.around(n), self.spared(n)) for n in join.negated]
+        self.stored = [self._stored(x) for x in range(len(join.stacks))]
+        # What orders have in common is computed once.
+        self.selectivity = cache(self._selectivity)
+        self.ways = cache(self._ways)
+        self.asked = cache(self._asked)
 
-    def selectivity(self, bound: frozenset[int]) -> float:
+    def _selectivity(self, bound: frozenset[int]) -> float:
         """Of all conditions between some components."""
         found = 1.0
-        for joint, share in zip(self.join.joints, self.statistics.selectivity, strict=True):
-            if joint.stacks <= bound:
-                found *= share
-        for absent in self.join.negated:
-            if self.around(absent) <= bound:
-                found *= self.spared(absent)
+        for stacks, share in (*self.conditions, *self.absences):
+            found *= share if stacks <= bound else 1.0
         return found
+
+    def _asked(self, bound: frozenset[int], y: int) -> tuple[list[float], int]:
+        """What is asked when a component is the last of some: the selectivities of its conditions, and absences."""
+        shares = [share for stacks, share in self.conditions if y in stacks and stacks <= bound]
+        return shares, sum(y in stacks and stacks <= bound for stacks, _ in self.absences)
 
     def around(self, absent: int) -> frozenset[int]:
         """What must be bound before it is asked whether an event is absent."""
@@ -75,18 +84,20 @@ class Costs:
     def spared(self, absent: int) -> float:
         """How often an event is absent: it could come in one of the gaps between all that are bound."""
         met = self.near[absent] / len(self.join.positive)
-        for joint, share in zip(self.join.joints, self.statistics.selectivity, strict=True):
-            met *= share if absent in joint.stacks else 1.0
+        for stacks, share in self.conditions:
+            met *= share if absent in stacks else 1.0
         return max(0.02, exp(-met))
 
     def tuples(self, bound: tuple[int, ...]) -> float:
         """For each event of the first of some components: how many ways there are to bind the others, untested."""
+        return self.ways(frozenset(bound)) / self.near[bound[0]]
+
+    def _ways(self, bound: frozenset[int]) -> float:
         groups = [self.join.stacks[x].group for x in bound]
-        free = 1
+        found = 1.0 / factorial(len(bound) - 1)
         for group in set(groups):
-            free *= factorial(groups.count(group))
-        found = free / factorial(len(bound) - 1) if len(bound) > 1 else 1.0
-        for x in bound[1:]:
+            found *= factorial(groups.count(group))
+        for x in bound:
             found *= self.near[x]
         return found
 
@@ -96,7 +107,7 @@ class Costs:
         every = tuple(self.join.positive)
         return self.statistics.shares[0] * self.tuples(every) * self.selectivity(frozenset(every))
 
-    def stored(self, x: int) -> float:
+    def _stored(self, x: int) -> float:
         """Which part of the events is stored in a stack: those that come after what they must come after."""
         share = self.statistics.shares[x]
         group = self.join.stacks[x].group
@@ -109,14 +120,14 @@ class Costs:
         """A join in an order."""
         order = order_of(choice, self.join)
         work, tests = SCAN, 0.0
-        stored = sum(map(self.stored, range(len(self.join.stacks))))
+        stored = sum(self.stored)
         work += stored * STORE
         columns = self.join.lanes.columns + self.join.lanes.agreed
         if columns:
             work += stored * GROUP + (LANES if len(columns) > 1 else 0.0)
         lead = order[0]
         leads = self.statistics.shares[lead]
-        work += self.stored(lead) * LEAD
+        work += self.stored[lead] * LEAD
         alive = leads  # those for which there is something of every component
         for y in self.join.positive:
             alive *= 1.0 if y == lead else 1 - exp(-self.near[y])
@@ -124,20 +135,15 @@ class Costs:
             known, y = order[:k], order[k]
             before = leads * self.tuples(known) * self.selectivity(frozenset(known))
             candidates = leads * self.tuples(order[: k + 1]) * self.selectivity(frozenset(known))
-            asked = [j for j in self.join.joints if y in j.stacks and j.stacks <= frozenset(order[: k + 1])]
+            asked, closed = self.asked(frozenset(order[: k + 1]), y)
             step = LEAF if k == len(order) - 1 else STEP
-            closed = [n for n in self.join.negated if y in self.around(n) <= frozenset(order[: k + 1])]
-            passed = candidates
-            for joint, share in zip(self.join.joints, self.statistics.selectivity, strict=True):
-                passed *= share if y in joint.stacks and joint.stacks <= frozenset(order[: k + 1]) else 1.0
-            work += passed * WITNESS * len(closed)
+            work += candidates * prod(asked) * WITNESS * closed
             work += (alive if k == 1 else before) * CALL
-            bounded = [s for j, s in zip(self.join.joints, self.statistics.selectivity, strict=True) if j in asked]
             if asked and self.near[y] >= 32:
                 # Sorted: what is out of bounds is passed, what is out of place is not; each lead's part is sorted once.
                 entries = self.near[y]
                 probes = before * log2(entries)
-                within = before * entries * min(bounded)
+                within = before * entries * min(asked)
                 sorted_ = within * step + probes * PROBE + self.parts(alive, y) * log2(entries) * SORT
                 if sorted_ < candidates * step:
                     work += sorted_
@@ -177,9 +183,9 @@ class Costs:
             alike = self.alike(known)
             following = order[k]
             if alike == "slot":
-                work += min(made, self.stored(last)) * EVENT * ways
+                work += min(made, self.stored[last]) * EVENT * ways
                 continue
-            runs = self.stored(last) if alike == "event" else made
+            runs = self.stored[last] if alike == "event" else made
             alive = runs * self.near[last] / max(self.statistics.shares[last], 1e-12)
             met = self.statistics.shares[following] * alive
             # Each run that goes on is joined to others, or is a run of its own.
