@@ -25,8 +25,8 @@ from cepheid.plan.statistics import Statistics, moved
 
 ENOUGH = 256
 """Events from which on a sample tells something."""
-LOOK, AGAIN = 2_048, 131_072
-"""Events after which the rates are looked at, which are those that are sampled, and after which that is done anyway."""
+LOOK, EVERY, AGAIN = 2_048, 8_192, 131_072
+"""Events that are looked at, after how many it is looked again, and after how many all is sampled anew."""
 MOVED, GAIN = 2.0, 1.5
 """How far rates must have moved, and how much less work another plan must promise."""
 
@@ -158,7 +158,7 @@ class Planned:
             self.inner = self.make(self.decision.choice)
         self.machine.feed(table, times, base)
         self.events += table.num_rows
-        if self.considers:
+        if self.considers and not self.rests(2 * LOOK):
             self.remember(table)
 
     @property
@@ -166,9 +166,13 @@ class Planned:
         """Whether the plan may still change."""
         return not self.once and self.forced == AUTO and not self.blueprint.why_not_joined
 
+    def rests(self, before: int = 0) -> bool:
+        """Whether nothing is asked for some time: a tree adapts by itself."""
+        return self.plan == str(TREE) and self.events - self.sampled < AGAIN - before
+
     def remember(self, table: pa.Table) -> None:
         """Keep the last events for the next sample."""
-        if table.num_rows > LOOK:  # a copy, lest all of a large batch is kept
+        if table.num_rows > 64 * LOOK:  # a copy, lest all of a large batch is kept
             last = np.arange(table.num_rows - LOOK, table.num_rows)
             self.recent, self.rows = deque([table.take(pa.array(last))]), LOOK
             return
@@ -187,9 +191,9 @@ class Planned:
     def reconsider(self, now: int, kept: pa.Table, base: int) -> None:
         """Whether the stream is still the one that the plan was chosen for."""
         planned = self.decision.statistics is not None
-        if self.plan == str(TREE) and self.events - self.sampled < AGAIN:
-            return  # it adapts by itself
-        if self.events - self.looked < (LOOK if planned else ENOUGH) or self.rows < ENOUGH:
+        if self.rests():
+            return
+        if self.events - self.looked < (EVERY if planned else ENOUGH) or self.rows < ENOUGH:
             return
         self.looked = self.events
         table = pa.concat_tables(self.recent)
