@@ -20,8 +20,9 @@ from cepheid.engine.rows import Part, Rows
 from cepheid.errors import CepheidError, EvaluationError
 from cepheid.kernel.construct import JoinSource
 from cepheid.kernel.load import as_python, compiled, signature
+from cepheid.kernel.plain import TESTS
 from cepheid.kernel.source import Parameter
-from cepheid.kernel.stacks import COUNTS, ERROR, FOUND, RESUME, TESTS, Function
+from cepheid.kernel.stacks import COUNTS, ERROR, FOUND, RESUME, Function
 from cepheid.pattern.tree import Output
 from cepheid.plan.choice import Choice, Way, order_of
 
@@ -134,10 +135,10 @@ class Joined:
 
     def hand_back(self) -> None:
         """The run is over: another one of the query can have its arrays, since to touch fresh memory takes long."""
-        self.put_aside()
-        used = {**self.state, **self.work}
-        if sum(array.nbytes for array in used.values()) <= MOST_SPARE and not self.blueprint.spare_stacks:
-            self.blueprint.spare_stacks.append((self.source.select.parameters, dict(self.state), dict(self.work)))
+        state, self.state, work, self.work = self.state, {}, self.work, {}
+        used = sum(array.nbytes for array in (*state.values(), *work.values()))
+        if used <= MOST_SPARE and not self.blueprint.spare_stacks:
+            self.blueprint.spare_stacks.append((self.source.select.parameters, state, work))
 
     def take_over(self) -> None:
         """Begin with the arrays of an earlier run, as empty as new ones."""
@@ -348,11 +349,11 @@ class Joined:
         """The matches that became certain."""
         if self.join.waits:
             self.settle_waiting(now)
+        found = self.rows(base)
         if now is not None:
             self.clear(now)
         elif self.once and self.native:
-            self.hand_back()
-        found = self.rows(base)
+            self.hand_back()  # nothing of the state is read from here on
         if self.query.having is None and self.chosen is None:
             return found
         return finish(

@@ -4,89 +4,28 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.blueprint import Blueprint
+from cepheid.engine.decide import ENOUGH, Decision, decide
 from cepheid.engine.found import Found, Many
 from cepheid.engine.generated import Generated
 from cepheid.engine.joined import Joined
-from cepheid.engine.sample import sample, type_shares
+from cepheid.engine.sample import type_shares
 from cepheid.engine.stage import Machine
 from cepheid.engine.times import ticks
 from cepheid.pattern.tree import Output
-from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, TREE, Choice, Way, order_of
-from cepheid.plan.cost import Estimate, choose, compare, preference
-from cepheid.plan.join import Join
+from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, TREE, Choice, Way
 from cepheid.plan.statistics import Statistics, moved
 
-ENOUGH = 256
-"""Events from which on a sample tells something."""
 LOOK, EVERY, AGAIN = 2_048, 8_192, 131_072
 """Events that are looked at, after how many it is looked again, and after how many all is sampled anew."""
 MOVED, GAIN = 2.0, 1.5
 """How far rates must have moved, and how much less work another plan must promise."""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """A plan, and what it was chosen by."""
-
-    choice: Choice
-    reason: str
-    estimates: tuple[Estimate, ...] = ()
-    statistics: Statistics | None = None
-
-
-def decide(blueprint: Blueprint, table: pa.Table, times: Any, forced: Choice = AUTO) -> Decision:
-    """The plan for a stream of which a part is known; where it is forced, how its stream is split."""
-    if blueprint.why_not_joined:
-        return Decision(AUTOMATON, f"no other applies: {blueprint.why_not_joined}")
-    if table.num_rows < ENOUGH:
-        if forced != AUTO:
-            return Decision(forced, "as was asked for")
-        choice = AUTOMATON if blueprint.automaton is not None else STACKS
-        return Decision(choice, f"with fewer than {ENOUGH} events there is nothing to gain")
-    joins: list[tuple[tuple[str, ...] | None, Join]] = [(None, blueprint.join)]
-    widest = blueprint.join  # the one that has most conditions over several events
-    if len(blueprint.query.same) > 1 and (blueprint.query.within is None or blueprint.query.within.events is None):
-        # SASE 4.2.2: all attributes split the stream, or one does and the others are compared when events are joined.
-        widest = blueprint.split(()) or widest
-        attributes = [(test.attribute,) for test in blueprint.query.same]
-        joins += [(attribute, join) for attribute in attributes if (join := blueprint.split(attribute)) is not None]
-    seen = sample(blueprint, widest, table, times)
-    shares = {(j.test.condition, j.stacks): s for j, s in zip(widest.joints, seen.selectivity, strict=True)}
-    found: list[Estimate] = []
-    known: dict[tuple[str, ...] | None, Statistics] = {}
-    for partition, join in joins:
-        selectivity = tuple(shares.get((j.test.condition, j.stacks), 0.5) for j in join.joints)
-        known[partition] = replace(seen, selectivity=selectivity)
-        estimates = compare(join, blueprint.automaton, known[partition])
-        if partition is not None:
-            estimates = [e for e in estimates if e.choice.joins]
-        found += [replace(e, choice=replace(e.choice, partition=partition)) for e in estimates]
-    if len(joins) > 1:
-        found.sort(key=preference)
-    # How many matches an absent event prevents is not known.
-    counts = blueprint.automaton is not None and not blueprint.join.negated
-    choice, reason = choose(found, known[None], counts=counts)
-    if forced != AUTO:
-        reason = f"as was asked for; auto would take {choice.told}"
-    if not forced.joins:
-        choice = choice if forced == AUTO else forced
-    else:
-        wanted = order_of(forced, blueprint.join)
-        trees = forced.way is Way.TREE
-        alike = [
-            replace(forced, partition=e.choice.partition)
-            for e in found
-            if e.choice.joins and (e.choice.way is Way.TREE) == trees and order_of(e.choice, blueprint.join) == wanted
-        ]
-        choice = alike[0] if alike else forced
-    return Decision(choice, reason, tuple(found), known[choice.partition])
 
 
 class Planned:

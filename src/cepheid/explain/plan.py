@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from cepheid.engine.arrivals import arrange
 from cepheid.engine.blueprint import Blueprint
-from cepheid.engine.planned import Decision, decide
+from cepheid.engine.decide import Decision, decide
 from cepheid.engine.times import ticks
 from cepheid.language import print_expression
 from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, Way, order_of

@@ -21,9 +21,10 @@ from cepheid.automaton.model import Held
 from cepheid.kernel.bounds import Bound, find_sorted
 from cepheid.kernel.expressions import all_of, real
 from cepheid.kernel.lines import Lines
+from cepheid.kernel.plain import TESTS
 from cepheid.kernel.registers import DTYPES
 from cepheid.kernel.source import Mask, Parameter
-from cepheid.kernel.stacks import FOUND, RESUME, TESTS, Columns, Function, Group, Select
+from cepheid.kernel.stacks import FOUND, RESUME, Columns, Function, Group, Select
 from cepheid.pattern.walk import walk
 from cepheid.plan.join import Join, Joint
 
@@ -606,12 +607,10 @@ class Construct(Lines):
             with self.block(f"if {value.null}:"):
                 self.put(f"sb{y} = U8(0)")
         if bound.operator in (">", ">=", "="):
-            function = "seek_after" if bound.operator == ">" else "seek_from"
-            self.put(f"fl{y} = {function}(q{y}_key, sn{y}, fl{y}, {text}, meta)")
+            self.put(f"fl{y} = seek(q{y}_key, sn{y}, fl{y}, {text}, {bound.operator == '>'}, meta)")
             self.put(f"sa{y} = fl{y} if fl{y} > sa{y} else sa{y}")
         if bound.operator in ("<", "<=", "="):
-            function = "seek_from" if bound.operator == "<" else "seek_after"
-            self.put(f"fh{y} = {function}(q{y}_key, sn{y}, fh{y}, {text}, meta)")
+            self.put(f"fh{y} = seek(q{y}_key, sn{y}, fh{y}, {text}, {bound.operator != '<'}, meta)")
             self.put(f"sb{y} = fh{y} if fh{y} < sb{y} else sb{y}")
 
     def bounded(self, y: int) -> list[Joint]:

@@ -20,6 +20,7 @@ HALF = np.uint64(2**61)
 ONE = np.int64(1)
 ZERO = np.int64(0)
 ZERO_F = 0.0
+TESTS = 3
 U8 = np.uint64
 U4 = np.uint32
 U1 = np.uint8
@@ -217,17 +218,23 @@ def _merge_runs(keys: Any, index: Any, into: Any, moved: Any, count: Any, width:
     return 0
 
 
+@helper
+def _is_below(key: Any, value: Any, after: Any) -> Any:
+    """Whether a key comes before what is looked for."""
+    return not less(value, key) if after else less(key, value)
+
+
 @apart
-def seek_from(keys: Any, count: Any, start: Any, value: Any, meta: Any) -> Any:
-    """The first key that is not below a value; from where the last one was found, in steps that double."""
+def seek(keys: Any, count: Any, start: Any, value: Any, after: Any, meta: Any) -> Any:
+    """The first key that is not below a value, or `after` it; from where the last was found, in steps that double."""
     low, high, step, probes = U8(0), count, U8(1), 0
     if start < count:
         probes += 1
-        if less(keys[start], value):
+        if _is_below(keys[start], value, after):
             low = start + U8(1)
             while low + step < high:
                 probes += 1
-                if not less(keys[low + step], value):
+                if not _is_below(keys[low + step], value, after):
                     high = low + step
                     break
                 low += step + U8(1)
@@ -236,7 +243,7 @@ def seek_from(keys: Any, count: Any, start: Any, value: Any, meta: Any) -> Any:
             high = start
             while high > step:
                 probes += 1
-                if less(keys[high - step], value):
+                if _is_below(keys[high - step], value, after):
                     low = high - step + U8(1)
                     break
                 high -= step
@@ -244,46 +251,11 @@ def seek_from(keys: Any, count: Any, start: Any, value: Any, meta: Any) -> Any:
     while low < high:
         middle = (low + high) >> U8(1)
         probes += 1
-        if less(keys[middle], value):
+        if _is_below(keys[middle], value, after):
             low = middle + U8(1)
         else:
             high = middle
-    meta[3] += probes
-    return low
-
-
-@apart
-def seek_after(keys: Any, count: Any, start: Any, value: Any, meta: Any) -> Any:
-    """The first key that is above a value."""
-    low, high, step, probes = U8(0), count, U8(1), 0
-    if start < count:
-        probes += 1
-        if not less(value, keys[start]):
-            low = start + U8(1)
-            while low + step < high:
-                probes += 1
-                if less(value, keys[low + step]):
-                    high = low + step
-                    break
-                low += step + U8(1)
-                step *= U8(2)
-        else:
-            high = start
-            while high > step:
-                probes += 1
-                if not less(value, keys[high - step]):
-                    low = high - step + U8(1)
-                    break
-                high -= step
-                step *= U8(2)
-    while low < high:
-        middle = (low + high) >> U8(1)
-        probes += 1
-        if less(value, keys[middle]):
-            high = middle
-        else:
-            low = middle + U8(1)
-    meta[3] += probes
+    meta[TESTS] += probes
     return low
 
 

@@ -15,6 +15,7 @@ HALF = 2**61
 ONE = 1
 ZERO = 0
 ZERO_F = 0.0
+TESTS = 3  # where in `meta` evaluations are counted
 _WIDTH = 2**64
 
 
@@ -84,23 +85,14 @@ def sort_part(keys: Any, index: Any, spare_keys: Any, spare_index: Any, heads: A
     return 0
 
 
-def seek_from(keys: Any, count: int, start: int, value: float, meta: Any) -> int:
-    """The first key that is not below a value; what it takes to find it is counted."""
+def seek(keys: Any, count: int, start: int, value: float, after: bool, meta: Any) -> int:
+    """The first key that is not below a value, or `after` it; what it takes to find it is counted."""
     low, high = 0, count
     while low < high:
         middle = (low + high) >> 1
-        meta[3] += 1
-        low, high = (middle + 1, high) if less(keys[middle], value) else (low, middle)
-    return low
-
-
-def seek_after(keys: Any, count: int, start: int, value: float, meta: Any) -> int:
-    """The first key that is above a value."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) >> 1
-        meta[3] += 1
-        low, high = (low, middle) if less(value, keys[middle]) else (middle + 1, high)
+        meta[TESTS] += 1
+        below = not less(value, keys[middle]) if after else less(keys[middle], value)
+        low, high = (middle + 1, high) if below else (low, middle)
     return low
 
 

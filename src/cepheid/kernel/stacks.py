@@ -17,8 +17,8 @@ from cepheid.kernel.registers import DTYPES
 from cepheid.kernel.source import NEVER, NIL, Mask, Parameter, names_of
 from cepheid.plan.join import Join, Stack
 
-# Places in `meta`; `fail` writes the event of an error to the third.
-FOUND, ERROR, TESTS, RESUME, COUNTS = 0, 2, 3, 4, 8
+# Places in `meta`, beside TESTS; `fail` writes the event of an error to the third.
+FOUND, ERROR, RESUME, COUNTS = 0, 2, 4, 8
 
 
 @dataclass(frozen=True)

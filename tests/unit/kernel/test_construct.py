@@ -206,9 +206,9 @@ def test_that_a_part_is_sorted_and_searched_as_in_plain_python(numbers: list[flo
         assert list(map(repr, made[0].tolist())) == [repr(float(key)) for key in given[0]]
         assert made[1].tolist() == given[1]
         for value in numbers:
-            for function in ("seek_from", "seek_after"):
-                found = getattr(plain, function)(given[0], size, 0, value, [0] * 4)
+            for after in (False, True):
+                found = plain.seek(given[0], size, 0, value, after, [0] * 4)
                 for start in (0, size // 2, max(size - 1, 0), size):
                     counted = np.zeros(4, np.int64)
-                    arguments = np.uint64(size), np.uint64(start), float(value), counted
-                    assert getattr(native, function)(made[0], *arguments) == found
+                    arguments = np.uint64(size), np.uint64(start), float(value), after, counted
+                    assert native.seek(made[0], *arguments) == found
