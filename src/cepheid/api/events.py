@@ -50,7 +50,8 @@ def _read(events: object) -> pa.Table:
         remedy = "give each column values of one type"
         raise InputError("CEP403", f"the events can't be read as a table: {error}", remedy) from None
     if _package(events) == "pyspark":
-        raise UsageError("CEP601", "a Spark DataFrame can't be matched yet", "collect it: df.toArrow()")
+        remedy = "use q.match(df), for a stream too; for a session in memory collect it: df.toArrow()"
+        raise UsageError("CEP601", "a session does not take a Spark DataFrame", remedy)
     if isinstance(events, Mapping | str | bytes) or not isinstance(events, Iterable):
         shown = type(events).__name__
         raise InputError("CEP401", f"a {shown} is not a stream of events", _ACCEPTED)

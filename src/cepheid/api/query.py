@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import pyarrow as pa
 
+from cepheid.api.elsewhere import SparkFrame, is_spark, spark_room
 from cepheid.api.events import to_table
 from cepheid.api.options import read_functions, read_params, read_roles
 from cepheid.api.session import Session
@@ -84,6 +85,10 @@ class Query:
         for message in (message for analysed in self._analysed for message in analysed.surprises):
             warnings.warn(message, CepheidWarning, stacklevel=2)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was made for earlier runs: it is made anew where the query arrives."""
+        return {**vars(self), "_made": {}}
+
     @property
     def text(self) -> str:
         """The query in canonical spelling."""
@@ -92,13 +97,29 @@ class Query:
     def __repr__(self) -> str:
         return f"<Query\n{self.text}\n>"
 
-    def match(self, events: object, *, engine: str = "auto", plan: str = "auto", limit: int | None = None) -> Matches:
+    @overload
+    def match(self, events: SparkFrame, *, engine: str = ..., plan: str = ..., **options: Any) -> Any: ...
+
+    @overload
+    def match(self, events: object, *, engine: str = ..., plan: str = ..., limit: int | None = ...) -> Matches: ...
+
+    def match(
+        self, events: object, *, engine: str = "auto", plan: str = "auto", limit: int | None = None, **options: Any
+    ) -> Any:
         """All matches in a stream of events, in the order of their ends.
 
         plan: "automaton", "stacks", "lazy(c, b, a)", "tree", or "auto", which takes what it expects to be fastest.
 
         limit: at most so many, those that end first; a query with more matches than a machine can hold gives some.
+
+        A Spark DataFrame gives a Spark DataFrame; `cepheid.spark.match` says which options it has.
         """
+        if is_spark(events):
+            if limit is not None:
+                remedy = "limit what it gives: q.match(df).limit(n)"
+                raise UsageError("CEP603", "limit= is for events in memory", remedy)
+            return spark_room().match(events, self, engine=engine, plan=plan, **options)
+        _check_options(options)
         choice = _check_engine(engine, plan)
         _check_limit(limit)
         base = to_table(events)
@@ -175,18 +196,26 @@ class Query:
         fields = {name: pa.null() for name in names} | {self._roles.time: pa.int64()}
         return pa.schema(list(fields.items())).empty_table()
 
-    def schema(self, events: pa.Schema) -> pa.Schema:
-        """The columns of a match over events of a schema, known before running."""
+    def schema(self, events: Any) -> Any:
+        """The columns of a match over events of a schema, known before running: pyarrow's, or Spark's for Spark's."""
+        if is_spark(events):
+            return spark_room().schema(events, self)
         if not isinstance(events, pa.Schema):
-            raise UsageError("CEP603", f"{events!r} is not a schema", "pass a pyarrow Schema, such as table.schema")
+            remedy = "pass a schema of pyarrow or of Spark, such as table.schema"
+            raise UsageError("CEP603", f"{events!r} is not a schema", remedy)
         return self.match(events.empty_table()).schema
 
-    def explain(self, events: object = None, *, plan: str = "auto") -> Explanation:
+    def explain(self, events: object = None, *, plan: str = "auto", **options: Any) -> Explanation:
         """The query with every default written out, its components, and where each predicate sits.
 
         With the schema of the events also how it runs: `.sources` has the generated source of each query. With events,
-        in whatever form `match` takes them, also which plan it would take, and what it expects of each.
+        in whatever form `match` takes them, also which plan it would take, and what it expects of each. With a Spark
+        DataFrame, what Spark does around the engine; it takes the options that `match` takes.
         """
+        if is_spark(events):
+            told: Explanation = spark_room().explain(events, self, plan=plan, **options)
+            return told
+        _check_options(options)
         choice = _check_engine("auto", plan)
         if events is None:
             return explain_program(self._analysed, self._sources)
@@ -214,6 +243,11 @@ def _read(query: object) -> Program:
         return program
     shown = type(query).__name__
     raise UsageError("CEP601", f"a {shown} is no text of a query", "pass the text, or a pattern of the builder")
+
+
+def _check_options(options: Mapping[str, object]) -> None:
+    for name in options:
+        raise UsageError("CEP603", f"'{name}' is no option for events in memory", "it is one for Spark DataFrames only")
 
 
 def _check_limit(limit: object) -> None:

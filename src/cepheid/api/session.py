@@ -11,7 +11,7 @@ import pyarrow as pa
 from cepheid.api.events import to_table
 from cepheid.engine.matches import Matches
 from cepheid.engine.pipeline import Pipeline, Plan
-from cepheid.engine.snapshot import read_snapshot, write_snapshot
+from cepheid.engine.snapshot import FlatSink, Sink, Source, from_bytes, read_state, to_bytes, write_state
 from cepheid.engine.times import tick, ticks, to_ticks
 from cepheid.errors import InputError, UsageError, did_you_mean
 from cepheid.pattern.durations import NANOSECONDS
@@ -105,10 +105,14 @@ class Session:
             raise UsageError(
                 "CEP606", "advance before the first push", "push events, possibly none, to tell the columns"
             )
-        to = to_ticks(self._pipeline.schema, watermark)
+        return self.reach(to_ticks(self._pipeline.schema, watermark), shown=watermark)
+
+    def reach(self, to: int, *, shown: object = None) -> Matches:
+        """As `advance`, to a time in ticks of the time column."""
         if self._watermark is not None and to < self._watermark:
+            told = to if shown is None else shown
             remedy = "a watermark only moves forward"
-            raise UsageError("CEP606", f"the watermark {watermark!r} is before the last one", remedy)
+            raise UsageError("CEP606", f"the watermark {told!r} is before the last one", remedy)
         return self._move(to)
 
     def close(self) -> Matches:
@@ -144,6 +148,11 @@ class Session:
 
     def snapshot(self) -> bytes:
         """The state as bytes: `q.restore(blob)` goes on where this session is."""
+        flat = FlatSink()
+        return to_bytes(self._save(flat), flat)
+
+    def _save(self, sink: Sink) -> dict[str, Any]:
+        """The state: a header, and parts that go into a sink."""
         self._check_open()
         facts = {
             "fingerprint": self._fingerprint,
@@ -154,10 +163,13 @@ class Session:
             "events": self._events,
             "matches": self._matches,
         }
-        return write_snapshot(facts, self._pipeline, self.late_events if self._set_aside else None)
+        return write_state(facts, self._pipeline, self.late_events if self._set_aside else None, sink)
 
     def _restore(self, blob: bytes) -> None:
-        facts, schema, load, late = read_snapshot(blob, self._fingerprint)
+        self._load(*from_bytes(blob))
+
+    def _load(self, header: dict[str, Any], source: Source) -> None:
+        facts, schema, load, late = read_state(header, source, self._fingerprint)
         self._watermark, self._lateness = facts["watermark"], facts["lateness"]
         self._policy, self._late = facts["policy"], facts["late"]
         self._events, self._matches = facts["events"], facts["matches"]

@@ -149,6 +149,12 @@ class Matches:
         absent = np.append((counts == 0) & ~was_reached[self._found.reached], False)
         return pa.ListArray.from_arrays(pa.array(offsets, mask=absent), self._structs(rows))
 
+    def to_batches(self, size: int = 65_536) -> Iterator[pa.Table]:
+        """The matches as tables of at most so many, made as they are asked for."""
+        for part in self._source.batches(size):
+            if len(part):
+                yield Matches(self._query, self._table, part).to_arrow()
+
     def to_pylist(self) -> list[dict[str, Any]]:
         """A dict per match: `match_start`, `match_end`, and the variables or the RETURN columns."""
         try:

@@ -1,4 +1,6 @@
-"""A session's state as bytes: a header in JSON, then flat parts, each eight bytes aligned.
+"""A session's state: a header for JSON, and parts, which a `Sink` takes and a `Source` gives back.
+
+As bytes it is the header, then the parts one after the other, each eight bytes aligned:
 
     b"CEPHEID\\n" · format version (2 bytes) · 0 (2) · header length (4) · checksum (8) · header · parts
 
@@ -10,8 +12,9 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -24,14 +27,47 @@ VERSION = 1
 _START = struct.Struct("<8sHHIQ")
 
 
-class _Parts:
-    """Flat parts and where each begins."""
+class Sink(Protocol):
+    """What takes the parts of a state. Each is called by a name, and is found again by what JSON can carry."""
+
+    def add(self, name: str, part: Any) -> Any:
+        """Some bytes."""
+
+    def array(self, name: str, array: Any) -> Any:
+        """A flat array."""
+
+    def table(self, name: str, table: pa.Table) -> Any:
+        """A table."""
+
+    def rows(self, name: str, table: pa.Table, base: int) -> Any:
+        """A table whose first row is at a position of the stream: what is at a position never changes."""
+
+
+class Source(Protocol):
+    """What gives the parts back, by what the sink had returned."""
+
+    def part(self, found: Any) -> Any:
+        """Some bytes."""
+
+    def array(self, found: Any) -> Any:
+        """A flat array."""
+
+    def table(self, found: Any) -> pa.Table:
+        """A table."""
+
+    def rows(self, found: Any, base: int) -> pa.Table:
+        """A table of rows from a position on."""
+
+
+class FlatSink:
+    """Parts one after the other, and where each begins."""
 
     def __init__(self) -> None:
         self.parts: list[memoryview] = []
         self.length = 0
 
-    def add(self, part: Any) -> list[Any]:
+    def add(self, name: str, part: Any) -> list[Any]:
+        """Some bytes: their place and length."""
         view = memoryview(part).cast("B")
         found = [self.length, len(view)]
         self.parts.append(view)
@@ -41,44 +77,155 @@ class _Parts:
         self.length += len(view) + padding
         return found
 
-    def array(self, array: Any) -> list[Any]:
-        return [array.dtype.str, *self.add(np.ascontiguousarray(array))]
+    def array(self, name: str, array: Any) -> list[Any]:
+        """A flat array, as it lies in memory."""
+        return [array.dtype.str, *self.add(name, np.ascontiguousarray(array))]
 
-    def table(self, table: pa.Table) -> list[Any]:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table.combine_chunks() if table.num_rows else table)
-        return self.add(sink.getvalue())
+    def table(self, name: str, table: pa.Table) -> list[Any]:
+        """A table as Arrow IPC."""
+        return self.add(name, table_bytes(table))
+
+    def rows(self, name: str, table: pa.Table, base: int) -> list[Any]:
+        """All rows."""
+        return self.table(name, table)
 
 
-def write_snapshot(facts: dict[str, Any], pipeline: Pipeline | None, late: pa.Table | None) -> bytes:
-    """The bytes of a session."""
-    parts = _Parts()
-    header: dict[str, Any] = {"session": facts, "late": None if late is None else parts.table(late)}
+class FlatSource:
+    """Parts that lie one after the other."""
+
+    def __init__(self, body: memoryview) -> None:
+        self.body = body
+
+    def part(self, found: list[int]) -> memoryview:
+        """Some bytes by their place and length."""
+        begin, size = found
+        if begin + size > len(self.body):
+            raise ValueError("the end is missing")
+        return self.body[begin : begin + size]
+
+    def array(self, found: list[Any]) -> Any:
+        """A flat array."""
+        return np.frombuffer(self.part(found[1:]), dtype=found[0])
+
+    def table(self, found: list[int]) -> pa.Table:
+        """A table."""
+        return pa.ipc.open_stream(self.part(found)).read_all()
+
+    def rows(self, found: list[int], base: int) -> pa.Table:
+        """All rows."""
+        return self.table(found)
+
+
+def table_bytes(table: pa.Table) -> pa.Buffer:
+    """A table as Arrow IPC."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks() if table.num_rows else table)
+    return sink.getvalue()
+
+
+# The state of a session.
+
+
+def write_state(facts: dict[str, Any], pipeline: Pipeline | None, late: pa.Table | None, sink: Sink) -> dict[str, Any]:
+    """The header of a session's state; its parts go into the sink."""
+    header: dict[str, Any] = {"session": facts, "late": None if late is None else sink.table("late", late)}
     if pipeline is not None:
-        header["schema"] = parts.add(pipeline.schema.arrow.serialize())
+        header["schema"] = sink.add("schema", pipeline.schema.arrow.serialize())
         header["stages"] = []
-        for stage in pipeline.stages:
+        for number, stage in enumerate(pipeline.stages):
             machine, arrays = stage.machine.dump()
             header["stages"].append(
                 {
-                    "schema": parts.add(stage.schema.arrow.serialize()),
-                    "kept": parts.table(stage.kept),
-                    "waiting": parts.table(stage.arrivals.waiting),
+                    "schema": sink.add(f"{number}.schema", stage.schema.arrow.serialize()),
+                    "kept": sink.rows(f"{number}.kept", stage.kept, stage.base),
+                    "waiting": sink.table(f"{number}.waiting", stage.arrivals.waiting),
                     "base": stage.base,
                     "events": stage.events,
                     "kind": stage.machine.kind,
                     "machine": machine,
-                    "arrays": [parts.array(array) for array in arrays],
+                    "arrays": [sink.array(f"{number}.array.{k}", array) for k, array in enumerate(arrays)],
                 }
             )
+    return header
+
+
+Read = tuple[dict[str, Any], pa.Schema | None, Callable[[Pipeline], None], pa.Table | None]
+
+
+def read_state(header: dict[str, Any], source: Source, fingerprint: str) -> Read:
+    """The facts of a session, its schema, how to fill its pipeline, and its late events."""
+    with _told():
+        facts = header["session"]
+        if facts["fingerprint"] != fingerprint:
+            message = "the snapshot is of another query, other parameters or other roles of the columns"
+            raise UsageError("CEP607", message, "restore it with the query that it was taken from")
+
+        def schema(found: Any) -> pa.Schema:
+            return pa.ipc.read_schema(pa.py_buffer(source.part(found)))
+
+        def load(pipeline: Pipeline) -> None:
+            with _told():
+                for number, saved in enumerate(header["stages"]):
+                    own = schema(saved["schema"])
+                    composite = pipeline.plan.sources[number] is not None
+                    made = composite_schema(own.empty_table(), pipeline.schema.roles) if composite else pipeline.schema
+                    stage = pipeline.stage(pipeline.plan.queries[number], made, saved["kind"])
+                    pipeline.stages[number] = stage
+                    stage.kept = source.rows(saved["kept"], saved["base"])
+                    stage.arrivals.add(source.table(saved["waiting"]))
+                    stage.base, stage.events = saved["base"], saved["events"]
+                    if saved["machine"]:  # nothing before the first event
+                        arrays = [source.array(found) for found in saved["arrays"]]
+                        stage.machine.load(saved["machine"], arrays, stage.kept, stage.base)
+
+        found = schema(header["schema"]) if "schema" in header else None
+        late = source.table(header["late"]) if header["late"] is not None else None
+        return facts, found, load, late
+
+
+_REMEDY = "pass the bytes that snapshot() gave"
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Whatever is wrong with bytes that were damaged."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, IndexError, pa.ArrowInvalid, OSError) as error:
+        raise UsageError("CEP607", f"the snapshot is damaged: {error}", _REMEDY) from None
+
+
+# The same as bytes.
+
+
+def to_bytes(header: dict[str, Any], flat: FlatSink) -> bytes:
+    """A header and parts as bytes."""
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    checksum = _checksum([memoryview(text), *parts.parts])
-    return b"".join([_START.pack(MAGIC, VERSION, 0, len(text), checksum), text, *parts.parts])
+    total = checksum([memoryview(text), *flat.parts])
+    return b"".join([_START.pack(MAGIC, VERSION, 0, len(text), total), text, *flat.parts])
 
 
-def _checksum(body: Sequence[memoryview]) -> int:
+def from_bytes(blob: object) -> tuple[dict[str, Any], FlatSource]:
+    """The header and the parts."""
+    if not isinstance(blob, bytes | bytearray | memoryview):
+        raise UsageError("CEP607", f"a {type(blob).__name__} is no snapshot", _REMEDY)
+    view = memoryview(blob).cast("B")
+    if len(view) < _START.size or bytes(view[: len(MAGIC)]) != MAGIC:
+        raise UsageError("CEP607", "these bytes are no snapshot", _REMEDY)
+    _, version, reserved, length, total = _START.unpack(view[: _START.size])
+    if version != VERSION:
+        message = f"the snapshot has format {version}, this release reads {VERSION}"
+        raise UsageError("CEP607", message, "restore it with the release that wrote it, or run the stream anew")
+    if reserved or checksum([view[_START.size :]]) != total:
+        raise UsageError("CEP607", "the snapshot is damaged: its bytes are not those that were written", _REMEDY)
+    body = _START.size + length
+    with _told():
+        return json.loads(bytes(view[_START.size : body])), FlatSource(view[body:])
+
+
+def checksum(body: Sequence[memoryview]) -> int:
     """A sum over all words: as fast as memory, and enough to see that bytes were changed."""
     total = 0
     for part in body:
@@ -87,67 +234,3 @@ def _checksum(body: Sequence[memoryview]) -> int:
         # The last few bytes of a part are padded with zeros, which add nothing.
         total += int(np.add.reduce(words, dtype=np.uint64)) + int.from_bytes(part[whole:], "little") + len(part)
     return total % 2**64
-
-
-Read = tuple[dict[str, Any], pa.Schema | None, Callable[[Pipeline], None], pa.Table | None]
-
-
-def read_snapshot(blob: bytes, fingerprint: str) -> Read:
-    """The facts of a session, its schema, how to fill its pipeline, and its late events."""
-    remedy = "pass the bytes that snapshot() gave"
-    if not isinstance(blob, bytes | bytearray | memoryview):
-        raise UsageError("CEP607", f"a {type(blob).__name__} is no snapshot", remedy)
-    view = memoryview(blob).cast("B")
-    if len(view) < _START.size or bytes(view[: len(MAGIC)]) != MAGIC:
-        raise UsageError("CEP607", "these bytes are no snapshot", remedy)
-    _, version, reserved, length, checksum = _START.unpack(view[: _START.size])
-    if version != VERSION:
-        message = f"the snapshot has format {version}, this release reads {VERSION}"
-        raise UsageError("CEP607", message, "restore it with the release that wrote it, or run the stream anew")
-    if reserved or _checksum([view[_START.size :]]) != checksum:
-        raise UsageError("CEP607", "the snapshot is damaged: its bytes are not those that were written", remedy)
-    body = _START.size + length
-    try:
-        header = json.loads(bytes(view[_START.size : body]))
-        facts = header["session"]
-        if facts["fingerprint"] != fingerprint:
-            message = "the snapshot is of another query, other parameters or other roles of the columns"
-            raise UsageError("CEP607", message, "restore it with the query that it was taken from")
-
-        def part(place: list[int]) -> memoryview:
-            begin, size = place
-            if body + begin + size > len(view):
-                raise ValueError("the end is missing")
-            return view[body + begin : body + begin + size]
-
-        def table(place: list[int]) -> pa.Table:
-            return pa.ipc.open_stream(part(place)).read_all()
-
-        def schema(place: list[int]) -> pa.Schema:
-            return pa.ipc.read_schema(pa.py_buffer(part(place)))
-
-        def array(found: list[Any]) -> Any:
-            return np.frombuffer(part(found[1:]), dtype=found[0])
-
-        def load(pipeline: Pipeline) -> None:
-            try:
-                for number, saved in enumerate(header["stages"]):
-                    own = schema(saved["schema"])
-                    composite = pipeline.plan.sources[number] is not None
-                    made = composite_schema(own.empty_table(), pipeline.schema.roles) if composite else pipeline.schema
-                    stage = pipeline.stage(pipeline.plan.queries[number], made, saved["kind"])
-                    pipeline.stages[number] = stage
-                    stage.kept = table(saved["kept"])
-                    stage.arrivals.add(table(saved["waiting"]))
-                    stage.base, stage.events = saved["base"], saved["events"]
-                    if saved["machine"]:  # nothing before the first event
-                        arrays = [array(a) for a in saved["arrays"]]
-                        stage.machine.load(saved["machine"], arrays, stage.kept, stage.base)
-            except (ValueError, KeyError, TypeError, IndexError, pa.ArrowInvalid, OSError) as error:
-                raise UsageError("CEP607", f"the snapshot is damaged: {error}", remedy) from None
-
-        found = schema(header["schema"]) if "schema" in header else None
-        late = table(header["late"]) if header["late"] is not None else None
-        return facts, found, load, late
-    except (ValueError, KeyError, TypeError, IndexError, pa.ArrowInvalid, OSError) as error:
-        raise UsageError("CEP607", f"the snapshot is damaged: {error}", remedy) from None

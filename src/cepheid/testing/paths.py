@@ -11,7 +11,7 @@ from zlib import crc32
 
 import pyarrow as pa
 
-from cepheid.api import Query, Session
+from cepheid.api import Matches, Query, Session
 from cepheid.errors import UsageError
 from cepheid.testing.cases import Case
 from cepheid.testing.outcomes import Outcome
@@ -99,7 +99,8 @@ def applicable(query: Query, table: pa.Table, plan: str) -> str:
 
 def _planned(plan: str, seed: int, query: Query, table: pa.Table) -> Rows:
     plan = lazy_order(query, seed) if plan == "lazy" else plan
-    return query.match(table, engine="plain", plan=applicable(query, table, plan)).to_pylist()
+    found: Matches = query.match(table, engine="plain", plan=applicable(query, table, plan))
+    return found.to_pylist()
 
 
 def _reference(query: Query, table: pa.Table) -> Rows:
@@ -107,7 +108,8 @@ def _reference(query: Query, table: pa.Table) -> Rows:
 
 
 def _match(engine: str, query: Query, table: pa.Table) -> Rows:
-    return query.match(table, engine=engine).to_pylist()
+    found: Matches = query.match(table, engine=engine)
+    return found.to_pylist()
 
 
 def _shuffled(seed: int, query: Query, table: pa.Table) -> Rows:
