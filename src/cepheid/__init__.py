@@ -41,6 +41,16 @@ from cepheid.errors import (
 
 __version__ = "0.1.0"
 
+
+def __getattr__(name: str) -> object:
+    """`cepheid.spark` when it is asked for: it needs pyspark, which is an extra."""
+    if name == "spark":
+        from importlib import import_module
+
+        return import_module("cepheid.spark")
+    raise AttributeError(f"module 'cepheid' has no attribute {name!r}")
+
+
 __all__ = [
     "BindError",
     "CepheidError",

@@ -1,7 +1,8 @@
 """Source to functions: as plain Python, or by numba from a content-addressed file, which is its cache's key.
 
 The file's name is a hash of all that decides the machine code, so that no process can find code that is not its own,
-and many can write at once: each writes a file of its own and puts it in place in one step.
+and many can write at once: each writes a file of its own and puts it in place in one step. Where several want the same
+kernel, which none has compiled yet, one does and the others wait for it.
 """
 
 from __future__ import annotations
@@ -14,15 +15,20 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
+from importlib.resources import files
 from pathlib import Path
+from threading import RLock
 from types import ModuleType
 from typing import Any
 
-from cepheid.cache import cache_directory
+from cepheid.cache import alone, cache_directory
 from cepheid.kernel import counting, plain, store
 
 Function = Callable[..., Any]
+_LOADING = RLock()
+_PREFIX = "cepheid_kernel_"
 ARRAY = {"w": "types.{}[::1]", "r": "types.Array(types.{}, 1, 'C', readonly=True)"}
 
 
@@ -128,27 +134,88 @@ def counting_functions() -> Mapping[str, Function]:
     return compiled(text, tuple((name, signature(*types)) for name, types in wanted.items()))
 
 
+def warm(limit: int = 64) -> int:
+    """Load the newest kernels of the cache, so that processes that are forked have them. How many there were."""
+    from numba.core.registry import cpu_target
+
+    importlib.import_module("cepheid.kernel.native")
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
+    made: list[tuple[float, Path]] = []
+    for path in cache_directory().glob(f"{_PREFIX}*.py"):
+        with suppress(OSError):
+            made.append((path.stat().st_mtime, path))
+    loaded = 0
+    for _, path in sorted(made, reverse=True)[:limit]:
+        with suppress(Exception):  # of another release, or torn: who needs it will see to it
+            text = path.read_text(encoding="utf-8")
+            if _name(text) == path.stem and _is_complete(path, text):
+                _load(text)
+                loaded += 1
+    return loaded
+
+
+def _name(text: str) -> str:
+    """A name for all that decides the machine code."""
+    import numba
+    from numba.core.registry import cpu_target
+
+    native = files("cepheid.kernel").joinpath("native.py").read_text(encoding="utf-8")
+    machine = repr(cpu_target.target_context.codegen().magic_tuple())
+    facts = [text, native, numba.__version__, sys.version, machine]
+    return _PREFIX + hashlib.sha256("\n".join(facts).encode()).hexdigest()[:24]
+
+
 def _load(text: str) -> ModuleType:
+    """The module of a source, from the cache if it is there. Any trouble with the cache costs time and nothing else."""
     import numba
 
-    native = Path(__file__).with_name("native.py").read_text()
-    key = hashlib.sha256("\n".join([text, native, numba.__version__, sys.version]).encode()).hexdigest()[:24]
-    name = f"cepheid_kernel_{key}"
-    if name in sys.modules:
-        return sys.modules[name]
-    path = cache_directory() / f"{name}.py"
-    if not path.exists():
-        handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.replace(draft, path)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    name = _name(text)
+    with _LOADING:
+        if name in sys.modules:
+            return sys.modules[name]
+        for _ in range(2):
+            path = cache_directory() / f"{name}.py"
+            try:
+                if _is_complete(path, text):
+                    return _run(name, text, str(path))
+                with alone(path.with_name(f"{name[-2:]}.lock")):  # not one for each kernel: there are many
+                    _write(path, text)
+                    return _run(name, text, str(path))
+            except (numba.core.errors.NumbaError, MemoryError):
+                raise
+            except Exception:  # a full disk, or a file that a crash of the machine has torn: it fails in any way
+                _remove(path)
+        return _run(name, text.replace("cache=True, ", ""), f"<{name}>")
+
+
+def _is_complete(path: Path, text: str) -> bool:
+    """Whether all functions have been compiled, so that nobody need wait."""
+    found = list((path.parent / "__pycache__").glob(f"{path.stem}.*.nbc"))
+    return len(found) >= text.count("@njit(") and path.exists() and path.read_text(encoding="utf-8") == text
+
+
+def _write(path: Path, text: str) -> None:
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return
+    handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(draft, path)
+
+
+def _remove(path: Path) -> None:
+    for file in [path, *(path.parent / "__pycache__").glob(f"{path.stem}.*")]:
+        with suppress(OSError):
+            file.unlink()
+
+
+def _run(name: str, text: str, path: str) -> ModuleType:
+    module = ModuleType(name)
+    module.__file__ = path
+    sys.modules[name] = module  # numba looks for it there
     try:
-        spec.loader.exec_module(module)
+        exec(compile(text, path, "exec"), vars(module))
     except BaseException:
         del sys.modules[name]
         raise

@@ -1,0 +1,426 @@
+"""Direct Parquet: tasks read the files of a plain scan themselves, so that events never cross from the JVM to Python.
+
+They pack what they read into a blob for each bucket of keys; the blobs are shuffled, and one task matches each bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset
+import pyarrow.fs
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as st
+
+from cepheid.engine.times import ticks
+from cepheid.pattern.schema import make_schema
+from cepheid.pattern.types import Kind, from_arrow
+from cepheid.spark.packing import pack, unpack
+from cepheid.spark.prepare import Prepared, parallelism
+from cepheid.spark.schemas import spark_schema
+from cepheid.spark.work import Batches, Work
+
+MOST_FILES = 2_000  # whose footers are read here, before anything runs
+BUCKET_BYTES = 64 << 20
+TASKS_PER_CORE = 4
+READ_ROWS = 1 << 18  # at once
+PACK_ROWS = 1 << 20  # at once: the more, the fewer and larger the blobs
+PUSH_ROWS = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some row groups of a file."""
+
+    path: str
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """What the tasks read, and among how many buckets they divide it."""
+
+    tasks: tuple[tuple[Part, ...], ...]
+    files: int
+    groups: int
+    skipped: int
+    buckets: int
+
+    def __str__(self) -> str:
+        kept = (
+            f"{self.groups - self.skipped} of {self.groups} row groups" if self.skipped else f"{self.groups} row groups"
+        )
+        return f"{self.files} files, {kept}, read by {len(self.tasks)} tasks, matched in {self.buckets} buckets of keys"
+
+
+class _Unfit(Exception):  # noqa: N818  a signal, not an error
+    """Why tasks can't read the files themselves."""
+
+
+def find(prepared: Prepared) -> Direct | str:
+    """The files of a plain Parquet scan, or why Spark's own scan must read: any doubt is a reason."""
+    try:
+        relation = _relation(prepared)
+        _check_settings(prepared)
+        paths = _paths(relation)
+        footers = {path: _footer(path) for path in paths}
+        for path, footer in footers.items():
+            _check_columns(path, footer, prepared)
+        return _plan(prepared, footers)
+    except _Unfit as reason:
+        return str(reason)
+
+
+def _relation(prepared: Prepared) -> Any:
+    """The scan below a DataFrame, if nothing but a choice of columns is above it."""
+    df = prepared.df
+    if getattr(df, "_jdf", None) is None:
+        raise _Unfit("the session is Spark Connect's, and the plan is not to be seen")
+    if df.storageLevel.useMemory or df.storageLevel.useDisk:
+        raise _Unfit("the DataFrame is cached")
+    master = str(df.sparkSession.sparkContext.master)
+    if not master.startswith("local[") and master != "local" and not prepared.options.direct:
+        raise _Unfit(f"on {master} workers may not see the files of the driver; direct=True says that they do")
+    plan = df._jdf.queryExecution().analyzed()
+    given = plan
+    while (name := plan.getClass().getSimpleName()) in ("SubqueryAlias", "View", "Project"):
+        plan = plan.children().head()
+    if name != "LogicalRelation":
+        raise _Unfit(f"it is no plain Parquet scan: the plan has {name}")
+    _check_output(given, plan, prepared.pushed.columns)
+    relation = plan.relation()
+    if relation.getClass().getSimpleName() != "HadoopFsRelation":
+        raise _Unfit(f"it is no plain Parquet scan: it reads {relation.getClass().getSimpleName()}")
+    _check_relation(relation)
+    return relation
+
+
+def _check_output(given: Any, scan: Any, needed: Sequence[str]) -> None:
+    """A column is the file's own if it has kept its identity and its name."""
+
+    def attributes(plan: Any) -> Iterator[tuple[str, int]]:
+        output = plan.output()
+        for k in range(output.size()):
+            yield str(output.apply(k).name()), int(output.apply(k).exprId().id())
+
+    own = set(attributes(scan))
+    for name, number in attributes(given):
+        if name in needed and (name, number) not in own:
+            raise _Unfit(f"column {name} is computed or renamed above the scan")
+
+
+_PLAIN_OPTIONS = frozenset({"path", "paths"})
+
+
+def _check_relation(relation: Any) -> None:
+    form = str(relation.fileFormat().getClass().getName())
+    if form != "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat":
+        raise _Unfit(f"the files are read as {form.rsplit('.', 1)[-1]}")
+    index = str(relation.location().getClass().getSimpleName())
+    if index != "InMemoryFileIndex":
+        raise _Unfit(f"the files are listed by {index}")
+    if relation.partitionSchema().length():
+        raise _Unfit("the files are partitioned by directory")
+    if relation.bucketSpec().isDefined():
+        raise _Unfit("the table is bucketed")
+    keys = relation.options().keysIterator()
+    names = []
+    while keys.hasNext():
+        names.append(str(keys.next()))
+    odd = sorted(name for name in names if name not in _PLAIN_OPTIONS)
+    if odd:
+        raise _Unfit(f"the scan has the option {odd[0]}")
+
+
+_SETTINGS = {
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.parquet.fieldId.read.enabled": "false",
+}
+_REBASE = "spark.sql.parquet.datetimeRebaseModeInRead"
+
+
+def _check_settings(prepared: Prepared) -> None:
+    conf = prepared.df.sparkSession.conf
+    for name, plain in _SETTINGS.items():
+        found = str(conf.get(name, plain)).lower()
+        if found != plain:
+            raise _Unfit(f"{name} is {found}")
+    if str(conf.get(_REBASE, "CORRECTED")).upper() == "LEGACY" and _has_dates(prepared.work.events):
+        raise _Unfit(f"{_REBASE} is LEGACY")
+    for field in prepared.df.schema:
+        if field.name in prepared.pushed.columns:
+            if "__CHAR_VARCHAR_TYPE_STRING" in (field.metadata or {}):
+                raise _Unfit(f"column {field.name} is CHAR or VARCHAR")
+            if isinstance(field.dataType, st.StringType) and field.dataType != st.StringType():
+                raise _Unfit(f"column {field.name} has a collation")
+
+
+def _has_dates(schema: pa.Schema) -> bool:
+    return any(from_arrow(field.type).kind in (Kind.DATE, Kind.TIMESTAMP) for field in schema)
+
+
+def _paths(relation: Any) -> list[str]:
+    found = [urlsplit(str(uri)) for uri in relation.location().inputFiles()]
+    for uri in found:
+        if uri.scheme != "file":
+            raise _Unfit(f"the files are on {uri.scheme or 'an unknown file system'}, not on a local disk")
+    if len(found) > MOST_FILES:
+        raise _Unfit(f"there are {len(found):,} files, and the footers of more than {MOST_FILES:,} are not looked at")
+    return sorted(unquote(uri.path) for uri in found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Footer:
+    metadata: pq.FileMetaData
+    schema: pa.Schema
+
+
+def _footer(path: str) -> _Footer:
+    try:
+        with pq.ParquetFile(path) as file:
+            return _Footer(file.metadata, file.schema_arrow)
+    except (OSError, pa.ArrowException) as error:
+        raise _Unfit(f"pyarrow can't read the footer of {_name(path)}: {_first_line(error)}") from None
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _check_columns(path: str, footer: _Footer, prepared: Prepared) -> None:
+    names = [name.lower() for name in footer.schema.names]
+    for field in prepared.work.events:
+        if names.count(field.name.lower()) != 1 or field.name not in footer.schema.names:
+            raise _Unfit(f"{_name(path)} has no single column {field.name}")
+        found = footer.schema.field(field.name).type
+        if not _alike(found, field.type):
+            raise _Unfit(
+                f"column {field.name} is {found} in {_name(path)}, and not read as {field.type} without a doubt"
+            )
+    metadata: Mapping[bytes, bytes] = footer.metadata.metadata or {}
+    if _has_dates(prepared.work.events):
+        if any(key.startswith(b"org.apache.spark.legacy") for key in metadata):
+            raise _Unfit(f"{_name(path)} has dates of the old calendar")
+        if metadata.get(b"org.apache.spark.version", b"3") < b"3":
+            raise _Unfit(f"{_name(path)} is of a Spark before 3.0, which had another calendar")
+
+
+def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether pyarrow and Spark read the same values."""
+    if isinstance(found, pa.DictionaryType):
+        found = found.value_type
+    if pa.types.is_large_string(found):
+        found = pa.string()
+    if pa.types.is_timestamp(found) and pa.types.is_timestamp(wanted):
+        return bool(found.unit == wanted.unit and (found.tz is None) == (wanted.tz is None))
+    return found == wanted and not pa.types.is_nested(found) and not pa.types.is_null(found)
+
+
+def _plan(prepared: Prepared, footers: Mapping[str, _Footer]) -> Direct:
+    """Row groups that may have a row of interest, in tasks of about the same size, in the order of the files."""
+    where = prepared.pushed.arrow
+    names = set(prepared.pushed.columns)
+    found: list[tuple[str, int, int]] = []
+    groups = rows = 0
+    for path, footer in footers.items():
+        groups += footer.metadata.num_row_groups
+        for group in _possible(path, footer, where):
+            chunk = footer.metadata.row_group(group)
+            columns = [chunk.column(k) for k in range(chunk.num_columns)]
+            size = sum(c.total_compressed_size for c in columns if c.path_in_schema in names)
+            rows += chunk.num_rows
+            found.append((path, group, size))
+    cores = parallelism(prepared.df)
+    each = sum(size for _, _, size in found) / (TASKS_PER_CORE * cores)
+    tasks: list[list[tuple[str, int]]] = []
+    room = 0.0
+    for path, group, size in found:
+        if room <= 0 or not tasks:
+            tasks.append([])
+            room += each
+        tasks[-1].append((path, group))
+        room -= size
+    bytes_ = rows * sum(_width(field.type) for field in prepared.work.events)
+    buckets = prepared.options.partitions or max(2 * cores, -(-bytes_ // BUCKET_BYTES))
+    return Direct(tuple(map(_parts, tasks)), len(footers), groups, groups - len(found), buckets)
+
+
+def _possible(path: str, footer: _Footer, where: pc.Expression | None) -> Sequence[int]:
+    if where is None or not footer.metadata.num_row_groups:
+        return range(footer.metadata.num_row_groups)
+    form = pyarrow.dataset.ParquetFileFormat()
+    fragment = form.make_fragment(path, pyarrow.fs.LocalFileSystem())
+    return [group.id for group in fragment.subset(where, schema=footer.schema).row_groups]
+
+
+def _parts(groups: Sequence[tuple[str, int]]) -> tuple[Part, ...]:
+    by_path = groupby(groups, key=lambda found: found[0])
+    return tuple(Part(path, tuple(group for _, group in own)) for path, own in by_path)
+
+
+def _width(arrow: pa.DataType) -> int:
+    try:
+        return max(1, int(arrow.bit_width) // 8)
+    except ValueError:
+        return 16  # a string: a guess is enough
+
+
+def run(prepared: Prepared, direct: Direct) -> DataFrame:
+    """The matches of the events in the files."""
+    spark, count = prepared.df.sparkSession, max(1, len(direct.tasks))
+    work, buckets = prepared.work, direct.buckets
+    tasks = spark.range(0, count, 1, count)
+    blobs = tasks.mapInArrow(_reading(work, direct, prepared.split.key, prepared.pushed.arrow), BLOBS)
+    if hasattr(blobs, "repartitionById"):
+        placed = blobs.repartitionById(buckets, F.col("bucket"))
+    else:
+        placed = blobs.repartition(buckets, "bucket")
+    ordered = placed.sortWithinPartitions("bucket", "low")
+    return ordered.mapInArrow(_matching(work), spark_schema(work.given))
+
+
+BLOBS = "bucket int, low long, blob binary"
+_ARROW_BLOBS = pa.schema([("bucket", pa.int32()), ("low", pa.int64()), ("blob", pa.binary())])
+
+
+def _reading(
+    work: Work, direct: Direct, key: Sequence[str], where: pc.Expression | None
+) -> Callable[[Batches], Batches]:
+    """The function of the tasks that read: a blob for each bucket, with its least time."""
+
+    def cepheid_read_parquet(batches: Batches) -> Batches:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                parts = direct.tasks[number] if number < len(direct.tasks) else ()
+                for table in gathered(read(parts, work, key, where)):
+                    yield _packed(table, work, key, direct.buckets)
+
+    return cepheid_read_parquet
+
+
+def read(parts: Iterable[Part], work: Work, key: Sequence[str], where: pc.Expression | None) -> Iterator[pa.Table]:
+    """The rows of interest, with words that come again and again as codes."""
+    names = work.events.names
+    coded = [
+        name for name in (work.query._roles.type, *key) if name and pa.types.is_string(work.events.field(name).type)
+    ]
+    for part in parts:
+        with pq.ParquetFile(part.path, read_dictionary=coded) as file:
+            for batch in file.iter_batches(READ_ROWS, list(part.groups), columns=names, use_threads=False):
+                table = pa.Table.from_batches([batch]).select(names)
+                yield table if where is None else table.filter(where)
+
+
+def gathered(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Enough rows at once that blobs are not many and small."""
+    waiting: list[pa.Table] = []
+    for table in tables:
+        if table.num_rows:
+            waiting.append(table)
+        if sum(t.num_rows for t in waiting) >= PACK_ROWS:
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def _packed(table: pa.Table, work: Work, key: Sequence[str], count: int) -> pa.RecordBatch:
+    table = table.unify_dictionaries().combine_chunks()
+    buckets = bucket_numbers(table, key, count)
+    times = ticks(make_schema(work.events, work.query._roles), table)
+    order = np.argsort(buckets.astype(np.uint16) if count <= 2**16 else buckets, kind="stable")
+    begins = np.concatenate([[0], np.cumsum(np.bincount(buckets))[:-1]])
+    used = np.flatnonzero(np.bincount(buckets))
+    lows = np.minimum.reduceat(times[order], begins[used])
+    blobs = [blob for _, blob in pack(table, buckets)]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(used, pa.int32()), pa.array(lows), pa.array(blobs)], schema=_ARROW_BLOBS
+    )
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def bucket_numbers(table: pa.Table, key: Sequence[str], count: int) -> Any:
+    """The bucket of each row: the same in every process, and for all values that are equal to the engine."""
+    mixed = np.zeros(table.num_rows, np.uint64)
+    for name in key:
+        mixed = (mixed ^ _numbers(table.column(name))) * _ODD
+        mixed ^= mixed >> np.uint64(32)
+    return (mixed % np.uint64(count)).astype(np.int64)
+
+
+def _numbers(column: pa.ChunkedArray) -> Any:
+    """Each value as 64 bits. NULLs are alike; 0.0 and -0.0 are, and all NaN are."""
+    kind = from_arrow(column.type).kind
+    if kind is Kind.FLOAT:
+        found = column.cast(pa.float64()).fill_null(0.0).to_numpy() + 0.0
+        return np.where(np.isnan(found), np.nan, found).view(np.uint64)
+    if kind in (Kind.INT, Kind.BOOL, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION):
+        if kind is Kind.DATE:
+            column = column.cast(pa.int32())
+        return column.cast(pa.int64()).fill_null(0).to_numpy().view(np.uint64)
+    coded = column.combine_chunks() if isinstance(column.type, pa.DictionaryType) else column.dictionary_encode()
+    coded = pa.chunked_array([coded]) if isinstance(coded, pa.Array) else coded
+    parts = [_of_words(chunk) for chunk in coded.chunks]
+    return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
+
+
+def _of_words(codes: pa.DictionaryArray) -> Any:
+    words = codes.dictionary
+    if not pa.types.is_binary(words.type):
+        words = words.cast(pa.string()).cast(pa.binary())
+    numbers = np.array([0 if word is None else crc32(word) for word in words.to_pylist()] + [0], np.uint64)
+    return numbers[codes.indices.fill_null(len(words)).to_numpy()]
+
+
+def _matching(work: Work) -> Callable[[Batches], Batches]:
+    """The function of the tasks that match: blobs come by bucket, in the order of their least times."""
+
+    def cepheid_match_buckets(batches: Batches) -> Batches:
+        rows = (row for batch in batches for row in _rows(batch))
+        for _, own in groupby(rows, key=lambda row: row[0]):
+            for table in match_blobs(work, own):
+                yield from table.to_batches()
+
+    return cepheid_match_buckets
+
+
+Row = tuple[int, int, Any]
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[Row]:
+    blobs = batch.column("blob")
+    lows = batch.column("low").to_pylist()
+    for k, bucket in enumerate(batch.column("bucket").to_pylist()):
+        yield bucket, lows[k], blobs[k].as_buffer()
+
+
+def match_blobs(work: Work, rows: Iterable[Row]) -> Iterator[pa.Table]:
+    """The matches of a bucket. No blob to come has an event before its least time: so far is certain."""
+    session = work.session()
+    waiting: list[pa.Table] = []
+    for _, low, blob in rows:
+        if sum(table.num_rows for table in waiting) >= PUSH_ROWS:
+            session.push(pa.concat_tables(waiting))
+            waiting = []
+            yield from work.tables(session.reach(low))
+        waiting.append(work.conform(unpack(blob)))
+    if waiting:
+        session.push(pa.concat_tables(waiting))
+    yield from work.tables(session.close())

@@ -1,0 +1,107 @@
+"""Time in slices that overlap by the window, for queries without a key and for keys that have most of the events.
+
+A slice gives the matches that start in it, so it needs the events up to a window after its end, and, where something
+must be absent before the first event, those of a window before it. How long slices are is found while the query runs,
+from the first and last time of the events: nothing runs when it is defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql import types as st
+
+from cepheid.spark.split import Split
+from cepheid.spark.work import SLICE
+
+_LEAST = 4  # a slice is so many windows long at least: the overlap is read twice
+_SHORTEST = 64  # ticks: the number of a slice is kept with six more bits
+_SAMPLE = 0.01
+_BITS, _LOW, _HIGH, _COUNT, _TOTAL = (f"__cepheid_{name}" for name in ("bits", "low", "high", "count", "total"))
+
+
+def ticks_of(df: DataFrame, time: str) -> Column:
+    """A time column as the whole numbers that the engine counts in."""
+    kind = df.schema[time].dataType
+    column = F.col(_quoted(time))
+    if isinstance(kind, st.TimestampType):
+        return F.unix_micros(column)
+    if isinstance(kind, st.DateType):
+        return F.unix_date(column).cast("long")
+    if isinstance(kind, st.TimestampNTZType):
+        since = column - F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
+        parts = (("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000))
+        whole = sum((F.extract(F.lit(unit), since).cast("long") * F.lit(micros) for unit, micros in parts), F.lit(0))
+        return whole + (F.extract(F.lit("SECOND"), since) * F.lit(1_000_000)).cast("long")
+    return column.cast("long")
+
+
+def by_time(df: DataFrame, time: str, split: Split, parts: int) -> DataFrame:
+    """The rows of each slice of the whole stream, to be run side by side; a row near a border is there twice."""
+    assert split.window is not None
+    span = df.agg(F.min(ticks_of(df, time)).alias(_LOW), F.max(ticks_of(df, time)).alias(_HIGH))
+    bits = span.select(_bits((F.col(_HIGH) - F.col(_LOW)) / F.lit(parts), split.window).alias(_BITS))
+    sliced = _numbered(df.crossJoin(F.broadcast(bits)), ticks_of(df, time), split).drop(_BITS)
+    number = F.shiftright(SLICE, 6)
+    if hasattr(sliced, "repartitionById"):  # since Spark 4.1: neighbours never meet in one task by chance
+        return sliced.repartitionById(parts, F.pmod(number, F.lit(parts)).cast("int"))
+    return sliced.repartition(parts, number)
+
+
+def hot_by_time(df: DataFrame, time: str, split: Split, parts: int, partitions: int | None) -> DataFrame:
+    """Rows by key; of keys that have more events than a task should, also by slice. Such keys are found in a sample."""
+    assert split.window is not None
+    names = [_quoted(name) for name in split.key]
+    sample = df.select(*names, ticks_of(df, time).alias(_LOW)).sample(fraction=_SAMPLE, seed=7)
+    counts = sample.groupBy(*names).agg(
+        F.count(F.lit(1)).alias(_COUNT), F.min(_LOW).alias(_LOW), F.max(_LOW).alias(_HIGH)
+    )
+    total = counts.agg(F.sum(_COUNT).alias(_TOTAL))
+    # Twice what a task would have if all had the same, and enough in the sample to tell.
+    hot = counts.crossJoin(F.broadcast(total)).where(
+        (F.col(_COUNT) * F.lit(parts) > F.col(_TOTAL) * F.lit(2)) & (F.col(_COUNT) > F.lit(50))
+    )
+    share = (F.col(_HIGH) - F.col(_LOW)) * F.col(_TOTAL) / (F.col(_COUNT) * F.lit(2 * parts))
+    renamed = [F.col(name).alias(f"__cepheid_key{k}") for k, name in enumerate(names)]
+    hot = hot.select(*renamed, _bits(share, split.window).alias(_BITS))
+    agree = [F.col(name).eqNullSafe(F.col(f"__cepheid_key{k}")) for k, name in enumerate(names)]
+    # Slices of all hot keys are of one length: they may meet in a task, whose slices are told apart by number only.
+    hot = hot.withColumn(_BITS, F.max(_BITS).over(Window.partitionBy(F.lit(1))))
+    joined = df.join(F.broadcast(hot), agree, "left").drop(*(f"__cepheid_key{k}" for k in range(len(names))))
+    sliced = _numbered(joined, ticks_of(df, time), split).drop(_BITS)
+    return placed_by(sliced, partitions, [*map(F.col, names), F.col(SLICE)])
+
+
+def placed_by(df: DataFrame, partitions: int | None, columns: Sequence[Column]) -> DataFrame:
+    """Rows that agree on some columns in one task; without a number Spark joins small tasks by itself."""
+    return df.repartition(*columns) if partitions is None else df.repartition(partitions, *columns)
+
+
+def _bits(length: Column, window: int) -> Column:
+    """Slices are a power of two long: one number then says which slice it is and how long."""
+    least = max(_LEAST * window, _SHORTEST)
+    return F.least(F.ceil(F.log2(F.greatest(length, F.lit(float(least))))), F.lit(62)).cast("int")
+
+
+def _numbered(df: DataFrame, at: Column, split: Split) -> DataFrame:
+    """A row for each slice that needs the event; where there are no slices, one without a number."""
+    assert split.window is not None
+    # A time near the ends of what a number holds can't be moved by a window: it stays where it is.
+    first = F.coalesce(F.try_subtract(at, F.lit(split.window)), at)
+    last = F.coalesce(F.try_add(at, F.lit(split.back)), at)
+    bits = F.col(_BITS)
+    numbers = F.sequence(_shifted(first, bits), _shifted(last, bits))
+    codes = F.transform(numbers, lambda number: F.shiftleft(number, 6).bitwiseOR(bits.cast("long")))
+    none = F.array(F.lit(None).cast("long"))  # also for a time that is NULL: the engine tells of it
+    return df.withColumn(SLICE, F.explode(F.when(bits.isNull() | at.isNull(), none).otherwise(codes)))
+
+
+def _shifted(number: Column, bits: Column) -> Column:
+    """Which slice a time is in; the Python function takes constant distances only."""
+    return F.call_function("shiftright", number, bits)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

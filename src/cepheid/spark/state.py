@@ -1,0 +1,558 @@
+"""The state of one bucket of keys: rows that wait for the watermark, and a session, in parts of which few change.
+
+In the store there is a header, and parts by name. Rows never change once they are there: they are written as segments,
+and small segments become larger ones now and then. Arrays are cut into chunks, and only those are written whose bytes
+have changed. What is small is in the header itself, so that a small state is one read and one write.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import blake2b, sha256
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.api import Matches, Session
+from cepheid.engine.snapshot import FlatSink, FlatSource, checksum, from_bytes, table_bytes, to_bytes
+from cepheid.engine.times import tick, ticks
+from cepheid.errors import CepheidError, InputError, UsageError
+from cepheid.pattern.schema import Schema, make_schema
+from cepheid.spark.packing import unpack
+from cepheid.spark.work import Work, known
+
+FORMAT = 1
+"""Of the state in a checkpoint; another one is refused."""
+SMALL, CHUNK, SEGMENT = 4_096, 65_536, 1 << 20
+"""Bytes of a part that goes into the header, of a chunk of an array, and of a segment that grows no more."""
+FAN = 8
+"""So many segments of a size become one."""
+NATIVE = 5_000
+"""Events from which on a bucket's session is compiled at once when it is restored."""
+
+_NONCE = 16
+_ANEW = "start the stream anew with another checkpoint location, or go back to what the checkpoint was made with"
+
+
+class Store(Protocol):
+    """Where a bucket's state is: a header, and parts by their names."""
+
+    def header(self) -> bytes | None:
+        """The header, if there is one."""
+
+    def put_header(self, header: bytes) -> None:
+        """Another header."""
+
+    def part(self, name: str) -> bytes | None:
+        """A part."""
+
+    def put(self, name: str, part: bytes) -> None:
+        """A part, in place of the one of that name."""
+
+    def drop(self, name: str) -> None:
+        """Remove a part."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a checkpoint must agree with."""
+
+    query: str
+    columns: str
+    buckets: int
+    format: int = FORMAT
+
+    def check(self, found: dict[str, Any]) -> None:
+        """Refuse the state of another stream."""
+        if found["format"] != self.format:
+            message = f"the checkpoint's state has format {found['format']}, this release reads {self.format}"
+            raise UsageError("CEP905", message, "go on with the release that wrote it, or start the stream anew")
+        told = {
+            "query": "the checkpoint is of another query, other parameters or other roles of the columns",
+            "columns": "the checkpoint is of other columns, other types or another time zone of the session",
+            "buckets": f"the checkpoint has {found['buckets']} buckets, the stream has {self.buckets}",
+        }
+        for name, message in told.items():
+            if found[name] != getattr(self, name):
+                raise UsageError("CEP905", message, _ANEW)
+
+
+def identity(work: Work, buckets: int) -> Identity:
+    """Of a stream."""
+    columns = sha256(work.events.remove_metadata().serialize().to_pybytes()).hexdigest()
+    return Identity(work.query._fingerprint(), columns, buckets)
+
+
+def introduced(blob: bytes) -> tuple[Identity, pa.Schema]:
+    """What the stream of a control bucket's header is of, and its columns."""
+    with _damage_told():
+        header, flat = from_bytes(blob[_NONCE:])
+    return Identity(**header["stream"]), pa.ipc.read_schema(pa.py_buffer(flat.part(header["columns"])))
+
+
+# Parts in a store.
+
+
+@contextmanager
+def _damage_told() -> Iterator[None]:
+    try:
+        yield
+    except CepheidError as error:
+        if error.code != "CEP607":
+            raise
+        raise damaged(error.message.removeprefix("the snapshot is damaged: ")) from None
+
+
+def damaged(what: str) -> UsageError:
+    """The error of a state that is not as it was written."""
+    remedy = "restore the checkpoint's files from a copy, or start the stream anew with another checkpoint location"
+    return UsageError("CEP906", f"the state in the checkpoint is damaged: {what}", remedy)
+
+
+def _digest(part: Any) -> str:
+    """Of a chunk of an array: it tells whether the chunk must be written."""
+    return blake2b(part, digest_size=16).hexdigest()
+
+
+def _sum(part: Any) -> str:
+    """Of rows, which never change: as fast as memory, and enough to see damage."""
+    return f"{checksum([memoryview(part).cast('B')]):x}"
+
+
+class Parts:
+    """What a store has: the digests of the parts by their names, and the positions of rows in segments."""
+
+    def __init__(self, digests: dict[str, str] | None = None, rows: dict[str, list[list[int]]] | None = None) -> None:
+        self.digests = digests or {}
+        self.rows = rows or {}
+
+
+class PartsSink:
+    """Takes the parts of a state; writes those that the store does not have."""
+
+    def __init__(self, store: Store, known: Parts) -> None:
+        self.store = store
+        self.known = known
+        self.now = Parts()
+        self.flat = FlatSink()
+
+    def chunk(self, name: str, part: Any) -> str:
+        """A part on its own, which may be as it was."""
+        digest = _digest(part)
+        if self.known.digests.get(name) != digest:
+            self.store.put(name, bytes(part))
+        self.now.digests[name] = digest
+        return name
+
+    def put(self, name: str, part: Any) -> None:
+        """Rows that are new."""
+        self.store.put(name, bytes(part))
+        self.now.digests[name] = _sum(part)
+
+    def keep(self, name: str) -> None:
+        """Rows that the store has."""
+        self.now.digests[name] = self.known.digests[name]
+
+    def add(self, name: str, part: Any) -> Any:
+        """Bytes: in the header if they are few, else in chunks."""
+        view = memoryview(part).cast("B")
+        if len(view) <= SMALL:
+            return self.flat.add(name, view)
+        return {"in": [self.chunk(f"{name}/{at}", view[at : at + CHUNK]) for at in range(0, len(view), CHUNK)]}
+
+    def array(self, name: str, array: Any) -> Any:
+        """A flat array."""
+        return [array.dtype.str, self.add(name, np.ascontiguousarray(array))]
+
+    def table(self, name: str, table: pa.Table) -> Any:
+        """A table."""
+        return self.add(name, table_bytes(table))
+
+    def rows(self, name: str, table: pa.Table, base: int) -> Any:
+        """Rows by their positions: those that the store has are not written again."""
+        if table.nbytes <= SMALL:
+            return {"base": base, "rows": self.table(name, table)}
+        end = base + table.num_rows
+        segments = [segment for segment in self.known.rows.get(name, []) if segment[1] > base]
+        if not segments or segments[0][0] > base or segments[-1][1] > end:
+            segments = []
+        at = segments[-1][1] if segments else base
+        if at < end:
+            segments = [*segments, [at, end, 0]]
+        size = table.nbytes // max(table.num_rows, 1)
+        while _crowded([segment[2] for segment in segments]):
+            begin, end = max(segments[-FAN][0], base), segments[-1][1]
+            if (end - begin) * size > SEGMENT:
+                break
+            segments = [*segments[:-FAN], [begin, end, segments[-1][2] + 1]]
+        for begin, end, _ in segments:
+            part = f"{name}@{begin}-{end}"
+            if part in self.known.digests and begin < at:
+                self.keep(part)
+            else:
+                self.put(part, table_bytes(table.slice(max(begin, base) - base, end - max(begin, base))))
+        self.now.rows[name] = segments
+        return {"segments": name}
+
+    def close(self, header: dict[str, Any]) -> bytes:
+        """Write the header; parts that are in it no more go. Gives the nonce by which this state is known."""
+        whole = {**header, "parts": self.now.digests, "rows": self.now.rows}
+        nonce = os.urandom(_NONCE)
+        self.store.put_header(nonce + to_bytes(whole, self.flat))
+        for name in self.known.digests.keys() - self.now.digests.keys():
+            self.store.drop(name)
+        return nonce
+
+
+def _crowded(levels: Sequence[int]) -> bool:
+    """Whether enough segments of a size are at the end."""
+    return len(levels) >= FAN and len(set(levels[-FAN:])) == 1
+
+
+class PartsSource:
+    """Gives the parts of a state back."""
+
+    def __init__(self, store: Store, known: Parts, flat: FlatSource) -> None:
+        self.store = store
+        self.known = known
+        self.flat = flat
+
+    def fetch(self, name: str) -> bytes:
+        """A part on its own, which is as it was written."""
+        part = self.store.part(name)
+        if part is None:
+            raise damaged(f"{name} is missing")
+        digest = self.known.digests[name]
+        if (_digest(part) if len(digest) == 32 else _sum(part)) != digest:
+            raise damaged(f"{name} is not as it was written")
+        return part
+
+    def part(self, found: Any) -> Any:
+        """Bytes."""
+        if isinstance(found, dict):
+            names = found["in"]
+            return self.fetch(names[0]) if len(names) == 1 else b"".join(map(self.fetch, names))
+        return self.flat.part(found)
+
+    def array(self, found: Any) -> Any:
+        """A flat array."""
+        return np.frombuffer(self.part(found[1]), dtype=found[0])
+
+    def table(self, found: Any) -> pa.Table:
+        """A table."""
+        return pa.ipc.open_stream(self.part(found)).read_all()
+
+    def rows(self, found: Any, base: int) -> pa.Table:
+        """Rows from a position on."""
+        if "rows" in found:
+            return self.table(found["rows"])
+        name = found["segments"]
+        tables = []
+        for begin, end, _ in self.known.rows[name]:
+            table = pa.ipc.open_stream(self.fetch(f"{name}@{begin}-{end}")).read_all()
+            tables.append(table.slice(table.num_rows - (end - max(begin, base))))
+        return pa.concat_tables(tables)
+
+
+# A bucket.
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Rows that came together and are not all before the watermark yet."""
+
+    name: str
+    low: int  # the first time that is not before the watermark
+    high: int
+    size: int  # in bytes
+    level: int = 0
+    table: pa.Table | None = field(default=None, compare=False)
+    blob: Any = field(default=None, compare=False)
+
+    def facts(self) -> list[Any]:
+        """For the header."""
+        return [self.name, self.low, self.high, self.size, self.level]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a call gave."""
+
+    matches: Matches | None
+    events: int
+    late: int
+
+
+class Bucket:
+    """Events of some keys: what waits, and the session of what does not."""
+
+    def __init__(self, work: Work, own: Identity) -> None:
+        self.work = work
+        self.own = own
+        self.schema: Schema = make_schema(work.events, work.query._roles)
+        self.milliseconds = 1_000_000 // tick(self.schema)  # in ticks
+        self.session: Session | None = None
+        self.watermark: int | None = None  # in ticks, of the last call
+        self.waiting: list[Waiting] = []
+        self.last: int | None = None  # the last event that the session has
+        self.count = 0  # of segments that ever waited
+        self.timer: int | None = None  # in milliseconds
+        self.parts = Parts()
+        self.source: PartsSource | None = None
+        self.nonce = b""
+
+    # Events.
+
+    def take(self, blobs: Iterable[Any], watermark: int | None, late: str) -> Given:
+        """New events, and the watermark of the micro-batch in milliseconds."""
+        now = None if watermark is None else watermark * self.milliseconds
+        matches = self.release(now) if now is not None and now != self.watermark else None
+        self.watermark = now if now is not None else self.watermark
+        self.forget()
+        events = dropped = 0
+        for blob in blobs:
+            table = unpack(blob).cast(self.work.events)
+            times = ticks(self.schema, table)
+            if self.watermark is not None and len(times) and int(times.min()) < self.watermark:
+                on_time = times >= self.watermark
+                if late == "error":
+                    raise self.too_late(table, ~on_time)
+                dropped += int((~on_time).sum())
+                table, times = table.filter(pa.array(on_time)), times[on_time]
+                blob = None
+            if len(times):
+                events += len(times)
+                self.wait(table, int(times.min()), int(times.max()), blob)
+        return Given(matches, events, dropped)
+
+    def wait(self, table: pa.Table, low: int, high: int, blob: Any, level: int = 0) -> None:
+        """Some rows wait."""
+        self.count += 1
+        blob = table_bytes(table) if blob is None else blob
+        self.waiting.append(Waiting(f"w{self.count}", low, high, len(memoryview(blob)), level, table, blob))
+
+    def release(self, now: int) -> Matches | None:
+        """Hand the events before a time to the session."""
+        ready: list[pa.Table] = []
+        kept: list[Waiting] = []
+        for segment in self.waiting:
+            if segment.low >= now:
+                kept.append(segment)
+                continue
+            table = self.rows(segment)
+            times = ticks(self.schema, table)
+            chosen = times < now
+            if self.watermark is not None:
+                chosen &= times >= self.watermark
+            ready.append(table if chosen.all() else table.filter(pa.array(chosen)))
+            self.last = max([int(times[chosen].max()), *([] if self.last is None else [self.last])])
+            if segment.high >= now:
+                kept.append(replace(segment, low=int(times[times >= now].min()), table=table))
+        self.waiting = kept
+        if self.session is None and not ready:
+            return None
+        if self.session is None:
+            self.session = self.work.session()
+        for table in ready:
+            self.session.push(table)
+        _tidy(self.session)
+        return self.session.reach(now)
+
+    def rows(self, segment: Waiting) -> pa.Table:
+        """Rows that wait, as they came."""
+        if segment.table is not None:
+            return segment.table
+        assert self.source is not None
+        return unpack(self.source.fetch(segment.name)).cast(self.work.events)
+
+    def too_late(self, table: pa.Table, late: Any) -> InputError:
+        """The error under late="error"."""
+        row = int(np.flatnonzero(late)[0])
+        value = table.column(self.schema.roles.time)[row].as_py()
+        message = f"{int(late.sum())} of {table.num_rows} events are before the watermark, the first at {value}"
+        return InputError("CEP408", message, 'give withWatermark a longer delay, or use late="drop"')
+
+    def close(self) -> Matches:
+        """What there would be if the stream ended here."""
+        session = self.session or self.work.session()
+        for segment in self.waiting:
+            table = self.rows(segment)
+            if self.watermark is not None:
+                table = table.filter(pa.array(ticks(self.schema, table) >= self.watermark))
+            session.push(table)
+        return session.close()
+
+    @property
+    def nbytes(self) -> int:
+        """Of the rows that wait."""
+        return sum(segment.size for segment in self.waiting)
+
+    # Time.
+
+    def due(self) -> int | None:
+        """The first millisecond of the watermark at which this bucket has something to do, if no event comes."""
+        moments = [segment.low + 1 for segment in self.waiting]
+        if self.session is not None:
+            moments += _moments(self.session)
+        over = self.over()
+        if over is not None:
+            moments.append(over)
+        if not moments:
+            return None
+        due = -(-min(moments) // self.milliseconds)
+        now = 0 if self.watermark is None else self.watermark // self.milliseconds
+        return max(due, now + 1)
+
+    def over(self) -> int | None:
+        """The time from which on no event so far can be in a match: then it is as if there had been none."""
+        windows = None if self.session is None or self.last is None else _windows(self.session)
+        return None if windows is None or self.last is None else self.last + max(windows)
+
+    def forget(self) -> None:
+        """Give up a session that has nothing left."""
+        over = self.over()
+        if self.session is None or over is None or self.watermark is None:
+            return
+        if over <= self.watermark and not _is_open(self.session):
+            self.session = None
+            self.parts.rows = {}
+
+    # The store.
+
+    def save(self, store: Store) -> None:
+        """Write what has changed."""
+        sink = PartsSink(store, self.parts)
+        self.merge()
+        for segment in self.waiting:
+            if segment.name in self.parts.digests:
+                sink.keep(segment.name)
+            else:
+                sink.put(segment.name, segment.blob)
+        header = {
+            "stream": asdict(self.own),
+            "watermark": self.watermark,
+            "timer": self.timer,
+            "last": self.last,
+            "count": self.count,
+            "waiting": [segment.facts() for segment in self.waiting],
+            "state": None if self.session is None else self.session._save(sink),
+        }
+        self.nonce = sink.close(header)
+        self.parts = sink.now
+        self.waiting = [replace(segment, blob=None) for segment in self.waiting]
+
+    def merge(self) -> None:
+        """Small segments become larger ones, so that there are never many."""
+        while _crowded([segment.level for segment in self.waiting]):
+            last = self.waiting[-FAN:]
+            if sum(segment.size for segment in last) > SEGMENT:
+                return
+            tables = [self.rows(segment) for segment in last]
+            del self.waiting[-FAN:]
+            low, high = min(segment.low for segment in last), max(segment.high for segment in last)
+            self.wait(pa.concat_tables(tables), low, high, None, last[0].level + 1)
+
+    def introduce(self, store: Store) -> None:
+        """Tell a store of a stream without events what it is of."""
+        flat = FlatSink()
+        columns = flat.add("columns", self.work.events.serialize())
+        store.put_header(bytes(_NONCE) + to_bytes({"stream": asdict(self.own), "columns": columns}, flat))
+
+    def load(self, store: Store, blob: bytes | None = None) -> bool:
+        """Take up the state that a store has, if it has one; its header may have been read already."""
+        blob = store.header() if blob is None else blob
+        if blob is None:
+            return False
+        with _damage_told():
+            header, flat = from_bytes(blob[_NONCE:])
+            self.own.check(header["stream"])
+            if "columns" in header:
+                return True
+            self.parts = Parts(header["parts"], header["rows"])
+            self.source = PartsSource(store, self.parts, flat)
+            self.watermark, self.timer, self.count = header["watermark"], header["timer"], header["count"]
+            self.last = header["last"]
+            self.waiting = [Waiting(*facts) for facts in header["waiting"]]
+            if header["state"] is not None:
+                work = self.work
+                if work.engine == "auto" and header["state"]["session"]["events"] >= NATIVE:
+                    work = replace(work, engine="compiled")
+                self.session = known(work.query).session(engine=work.engine, plan=work.plan)
+                self.session._load(header["state"], self.source)
+        return True
+
+
+class Recent:
+    """Buckets as a worker left them, which it need not read again if nobody has written them since.
+
+    The store decides: it has the nonce of the state that was committed last. A task that failed, or ran elsewhere too,
+    has left another one here, and then all is read from the store.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.buckets: dict[tuple[Identity, int], tuple[Bucket, int]] = {}
+
+    def take(self, work: Work, own: Identity, number: int, store: Store) -> Bucket:
+        """The bucket at hand. It is put back when all has gone well."""
+        header = store.header()
+        found = self.buckets.pop((own, number), None)
+        if found is not None and header is not None and header[:_NONCE] == found[0].nonce:
+            bucket = found[0]
+            if bucket.source is not None:
+                bucket.source.store = store  # the one that it was read from was another task's
+            return bucket
+        bucket = Bucket(work, own)
+        if header is not None:
+            bucket.load(store, header)
+        return bucket
+
+    def put(self, bucket: Bucket, number: int, size: int) -> None:
+        """Keep a bucket; those that were used longest ago go."""
+        self.buckets[bucket.own, number] = bucket, size
+        used = sum(size for _, size in self.buckets.values())
+        for key in list(self.buckets):
+            if used <= self.room:
+                break
+            used -= self.buckets.pop(key)[1]
+
+
+def _windows(session: Session) -> list[int] | None:
+    """The windows of a program's queries in ticks; None where one has no end in time."""
+    found = []
+    for stage in session._opened.stages:
+        within = stage.query.within
+        if within is None or within.nanoseconds is None:
+            return None
+        found.append(-(-within.nanoseconds // tick(stage.schema)))
+    return found
+
+
+def _moments(session: Session) -> Iterator[int]:
+    """When an absence may become certain though no event comes."""
+    for stage in session._opened.stages:
+        within = stage.query.within
+        if not stage.kept.num_rows or within is None or within.nanoseconds is None:
+            continue
+        end = stage.machine.unsettled()
+        if end is not None:
+            first, last = (int(ticks(stage.schema, stage.kept.slice(at, 1))[0]) for at in (0, end - stage.base))
+            yield max(first - (-within.nanoseconds // tick(stage.schema)), last + 1)
+
+
+def _tidy(session: Session) -> None:
+    """Have all that can go be cleared at the next step, not only once it is much: the state is written each time."""
+    for stage in session._opened.stages:
+        stage.enough = 0
+        machine: Any = getattr(stage.machine, "inner", None) or stage.machine
+        if hasattr(machine, "enough"):
+            machine.enough = 0
+
+
+def _is_open(session: Session) -> bool:
+    """Whether something is not decided that has ended already."""
+    return any(stage.arrivals.tables or stage.machine.unsettled() is not None for stage in session._opened.stages)

@@ -1,0 +1,294 @@
+"""Streams: events packed by bucket of their keys, a stateful operator over the buckets, matches unpacked.
+
+Rows cross into the stateful operator as a handful of blobs, since it would loop over rows in Python. Which operator
+that is, is known in this file alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as st
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from cepheid.api import Query
+from cepheid.errors import UsageError
+from cepheid.spark.checks import check_stream
+from cepheid.spark.metrics import COUNTERS, NAME
+from cepheid.spark.packing import pack, unpack, write
+from cepheid.spark.prepare import Prepared, quoted
+from cepheid.spark.schemas import given_schema, output_number, spark_schema
+from cepheid.spark.state import Bucket, Given, Identity, Recent, identity, introduced
+from cepheid.spark.work import Batches, Work
+
+BUCKETS = 64
+"""Parts of the keys, unless the user says otherwise: some for each task of a small cluster."""
+CONTROL = -1
+"""The bucket without events, which every micro-batch has: it tells a foreign checkpoint at once."""
+
+_BUCKET = "__cepheid_bucket"
+_ENOUGH = 262_144  # rows that are packed at once: the more, the fewer and larger the blobs
+_PACKED = pa.schema([("bucket", pa.int32()), ("blob", pa.binary())])
+_HEADER = st.StructType([st.StructField("header", st.BinaryType())])
+_NAME = st.StructType([st.StructField("name", st.StringType())])
+_PART = st.StructType([st.StructField("part", st.BinaryType())])
+
+
+def match(prepared: Prepared) -> DataFrame:
+    """The matches as a streaming DataFrame."""
+    check_stream(prepared.df, prepared.time)
+    key, work = prepared.split.key, prepared.work
+    buckets = (prepared.options.buckets or BUCKETS) if key else 1
+    rows = prepared.events.select("*", bucket_of(work.events, key, buckets).alias(_BUCKET))
+    packed = rows.mapInArrow(packer(work), spark_schema(_PACKED))
+    processor = cepheid_match(work, identity(work, buckets), prepared.options.late)
+    given = packed.groupBy("bucket").transformWithStateInPandas(
+        processor, spark_schema(_GIVEN), outputMode="Append", timeMode="EventTime"
+    )
+    told = given.observe(NAME, *(F.sum(name).alias(name) for name in COUNTERS))
+    return told.select("blob").mapInArrow(unpacker(work), spark_schema(work.given))
+
+
+def bucket_of(events: pa.Schema, key: tuple[str, ...], buckets: int) -> Column:
+    """The bucket of an event: events whose keys are equal by our rules have the same."""
+    if not key:
+        return F.lit(0)
+    columns = []
+    for name in key:
+        column = F.col(quoted(name))
+        if pa.types.is_floating(events.field(name).type):
+            column = F.when(F.isnan(column), F.lit(float("nan"))).otherwise(column + F.lit(0.0))  # -0.0 is 0.0
+        columns.append(column)
+    return F.pmod(F.xxhash64(*columns), F.lit(buckets)).cast("int")
+
+
+def packer(work: Work) -> Callable[[Batches], Batches]:
+    """The function that makes blobs of rows."""
+
+    def packed(waiting: list[pa.RecordBatch]) -> pa.RecordBatch:
+        table = pa.Table.from_batches(waiting)
+        buckets = table.column(_BUCKET).to_numpy()
+        blobs = dict(pack(work.conform(table), buckets))
+        return pa.record_batch([pa.array(blobs, pa.int32()), pa.array(blobs.values(), pa.binary())], _PACKED)
+
+    def cepheid_pack(batches: Batches) -> Batches:
+        yield pa.record_batch([pa.array([CONTROL], pa.int32()), pa.array([None], pa.binary())], _PACKED)
+        waiting: list[pa.RecordBatch] = []
+        rows = 0
+        for batch in batches:
+            if batch.num_rows:
+                waiting.append(batch)
+                rows += batch.num_rows
+            if rows >= _ENOUGH:
+                yield packed(waiting)
+                waiting, rows = [], 0
+        if waiting:
+            yield packed(waiting)
+
+    return cepheid_pack
+
+
+_GIVEN = pa.schema([("blob", pa.binary()), *((name, pa.int64()) for name in COUNTERS)])
+
+
+class HandleStore:
+    """Spark's state of the bucket at hand."""
+
+    def __init__(self, handle: Any) -> None:
+        self.value = handle.getValueState("header", _HEADER)
+        self.map = handle.getMapState("parts", _NAME, _PART)
+
+    def header(self) -> bytes | None:
+        """The header, if there is one."""
+        found = self.value.get()
+        return None if found is None else bytes(found[0])
+
+    def put_header(self, header: bytes) -> None:
+        """Another header."""
+        self.value.update((header,))
+
+    def part(self, name: str) -> bytes | None:
+        """A part."""
+        found = self.map.getValue((name,))
+        return None if found is None else bytes(found[0])
+
+    def put(self, name: str, part: bytes) -> None:
+        """A part, in place of the one of that name."""
+        self.map.updateValue((name,), (part,))
+
+    def drop(self, name: str) -> None:
+        """Remove a part."""
+        self.map.removeKey((name,))
+
+
+_RECENT = Recent(room=256 << 20)
+"""What this worker remembers of the buckets that it had."""
+
+
+class cepheid_match(StatefulProcessor):  # noqa: N801 - the Spark UI shows the name
+    """Events of buckets in, matches out."""
+
+    def __init__(self, work: Work, own: Identity, late: str) -> None:
+        self.work = work
+        self.own = own
+        self.late = late
+
+    def init(self, handle: Any) -> None:
+        """Before the first bucket of a task."""
+        self.handle = handle
+        self.store = HandleStore(handle)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+        """The blobs of a bucket."""
+        if key[0] == CONTROL:
+            control(self.store, self.work, self.own)
+            return
+        blobs = [blob for frame in rows for blob in frame["blob"]]
+        yield from self.run(key[0], blobs, timerValues)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
+        """The watermark has passed what a bucket waits for."""
+        yield from self.run(key[0], [], timerValues)
+
+    def close(self) -> None:
+        """After the last bucket of a task."""
+
+    def run(self, number: int, blobs: list[Any], times: Any) -> Iterator[Any]:
+        """Take events in up to the watermark."""
+        # Before the first watermark Spark says 0, so that events of before 1970 wait until others come.
+        watermark = times.getCurrentWatermarkInMs()
+        bucket = _RECENT.take(self.work, self.own, number, self.store)
+        given = bucket.take(blobs, watermark if watermark > 0 else None, self.late)
+        due = bucket.due()
+        if due != bucket.timer:
+            if bucket.timer is not None and (blobs or bucket.timer > watermark):
+                self.handle.deleteTimer(bucket.timer)
+            if due is not None:
+                self.handle.registerTimer(due)
+            bucket.timer = due
+        bucket.save(self.store)
+        stats = None if bucket.session is None else bucket.session.stats
+        size = bucket.nbytes + (0 if stats is None else stats.state_bytes)
+        counters = {
+            "events": given.events,
+            "runs": 0 if stats is None else stats.runs,
+            "state_bytes": size,
+            "matches": 0,
+            "late": given.late,
+        }
+        yield from frames(self.work, given, counters)
+        _RECENT.put(bucket, number, size)
+
+
+def frames(work: Work, given: Given, counters: dict[str, int]) -> Iterator[Any]:
+    """What a call gave, as Spark takes it: matches in blobs, since pandas has no nested columns."""
+    import pandas as pd
+
+    for table in work.tables(given.matches) if given.matches is not None else ():
+        yield pd.DataFrame([{"blob": write(table), **counters, "matches": table.num_rows}])
+        counters = dict.fromkeys(counters, 0)
+    if any(counters.values()):
+        yield pd.DataFrame([{"blob": None, **counters}])
+
+
+def control(store: HandleStore, work: Work, own: Identity) -> None:
+    """Refuse a foreign checkpoint; a new one is told what it is of."""
+    bucket = Bucket(work, own)
+    if not bucket.load(store):
+        bucket.introduce(store)
+
+
+def unpacker(work: Work) -> Callable[[Batches], Batches]:
+    """The function that makes rows of blobs."""
+
+    def cepheid_unpack(batches: Batches) -> Batches:
+        for batch in batches:
+            for blob in batch.column(0):
+                if blob.is_valid:
+                    yield from unpack(blob.as_buffer()).cast(work.given).to_batches()
+
+    return cepheid_unpack
+
+
+# What is still to come when a stream has ended.
+
+
+class RowsStore:
+    """The state of a bucket in rows that Spark has read from a checkpoint."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        names = rows.column("name").to_pylist()
+        self.found = dict(zip(names, rows.column("value").to_pylist(), strict=True))
+
+    def header(self) -> bytes | None:
+        """The header."""
+        return self.found.get("")
+
+    def part(self, name: str) -> bytes | None:
+        """A part."""
+        return self.found.get(f"/{name}")
+
+    def put_header(self, header: bytes) -> None:
+        """A checkpoint is only read here."""
+        raise NotImplementedError
+
+    def put(self, name: str, part: bytes) -> None:
+        """A checkpoint is only read here."""
+        raise NotImplementedError
+
+    def drop(self, name: str) -> None:
+        """A checkpoint is only read here."""
+        raise NotImplementedError
+
+
+def pending(spark: SparkSession, query: Query, checkpoint: str) -> DataFrame:
+    """What would match if a stream ended where its checkpoint is: absences, and events not before the watermark.
+
+    The stream goes on as if it had not been asked.
+    """
+    for number in _operators(spark, checkpoint):
+        header = _read(spark, checkpoint, number, "header")
+        control = header.where(F.col("key.bucket") == CONTROL).select("value.header").collect()
+        found = introduced(bytes(control[0][0])) if control else None
+        if found is None or (found[0].query != query._fingerprint() and number != _operators(spark, checkpoint)[-1]):
+            continue
+        own, events = found
+        work = Work(query, events, given_schema(query, events), output_number(query, None))
+        own.check(asdict(identity(work, own.buckets)))
+        parts = _read(spark, checkpoint, number, "parts")
+        rows = header.select("key.bucket", F.lit("").alias("name"), F.col("value.header").alias("value")).union(
+            parts.select("key.bucket", F.concat(F.lit("/"), "user_map_key.name"), "user_map_value.part")
+        )
+        return rows.groupBy("bucket").applyInArrow(closer(work, own), spark_schema(work.given))
+    raise UsageError(
+        "CEP905",
+        f"'{checkpoint}' has no state of the query",
+        "pass the checkpoint location of a stream of this query that has run",
+    )
+
+
+def _operators(spark: SparkSession, checkpoint: str) -> list[int]:
+    """The numbers of the operators that can be ours."""
+    rows = spark.read.format("state-metadata").load(checkpoint).select("operatorId", "operatorName").distinct()
+    return sorted(row[0] for row in rows.collect() if "transformWithState" in row[1])
+
+
+def _read(spark: SparkSession, checkpoint: str, operator: int, variable: str) -> DataFrame:
+    reader = spark.read.format("statestore").option("operatorId", operator).option("stateVarName", variable)
+    return reader.load(checkpoint)
+
+
+def closer(work: Work, own: Identity) -> Callable[[pa.Table], pa.Table]:
+    """The function that ends the stream of one bucket."""
+
+    def cepheid_pending(rows: pa.Table) -> pa.Table:
+        bucket = Bucket(work, own)
+        bucket.load(RowsStore(rows))
+        return pa.concat_tables([work.given.empty_table(), *work.tables(bucket.close())])
+
+    return cepheid_pending

@@ -1,0 +1,308 @@
+"""What stays in the JVM: the matches are the same, and what crosses is what the words say."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from math import inf, nan
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import cepheid as cep
+from cepheid.errors import InputError
+from cepheid.pattern.tree import Strategy
+from cepheid.spark.pushdown import Null, Pushed, push
+from cepheid.testing.outcomes import to_json
+from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, programs, scenarios, streams
+
+pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
+
+EVENTS = pa.schema(
+    [
+        ("ts", pa.int64()),
+        ("type", pa.string()),
+        ("id", pa.int64()),
+        ("price", pa.float64()),
+        ("name", pa.string()),
+        ("n", pa.int32()),
+        ("ok", pa.bool_()),
+        ("last", pa.int64()),
+    ]
+)
+
+
+def pushed(text: str, schema: pa.Schema = EVENTS, **options: Any) -> Pushed:
+    return push(cep.Query(text, **options), schema)
+
+
+def conditions(found: Pushed) -> list[str]:
+    return [text for text in found.pushed if not text.startswith("column")]
+
+
+def reasons(found: Pushed) -> list[str]:
+    return [text for text in found.refused if not text.startswith(("column", "all columns"))]
+
+
+def test_that_types_and_conditions_of_one_event_are_pushed() -> None:
+    found = pushed(
+        "PATTERN SEQ(A a, !(B b), ANY(C, D) c) WHERE [id] AND a.price > 5 AND b.name = 'x' AND c.n + 1 > a.n WITHIN 10"
+    )
+    assert found.pushed == (
+        "type IN ('A', 'C', 'D', 'B')",
+        "id IS NOT NULL, by [id]",
+        "a.price > 5",
+        "b.name = 'x'",
+    )
+    assert reasons(found) == ["c.n + 1 > a.n: it compares c and a"]
+
+
+def test_that_only_columns_after_all_that_is_read_stay_behind() -> None:
+    found = pushed("PATTERN SEQ(A a, B b) WHERE a.price > 5 WITHIN 10 RETURN a.id, b.name")
+    assert found.columns == ("ts", "type", "id", "price", "name")
+    assert found.pushed[:3] == tuple(f"column {name} stays behind: nothing reads it" for name in ("n", "ok", "last"))
+    assert found.refused == ()
+    found = pushed("PATTERN SEQ(A a, B b) WITHIN 10 RETURN a.id, b.n")
+    assert found.columns == ("ts", "type", "id", "price", "name", "n")
+    assert found.refused == tuple(
+        f"column {name} crosses: it stands before n, and ties of time are broken by it" for name in ("price", "name")
+    )
+
+
+def test_that_all_columns_cross_where_a_match_holds_events() -> None:
+    found = pushed("PATTERN SEQ(A a, B b) WHERE a.id = b.id WITHIN 10")
+    assert found.columns == tuple(EVENTS.names)
+    assert found.refused[0] == "all columns cross: without RETURN a match holds whole events"
+
+
+def test_that_pushdown_can_be_turned_off() -> None:
+    found = push(cep.Query("PATTERN SEQ(A a, B b) RETURN a.id"), EVENTS, enabled=False)
+    assert (found.columns, found.where, found.pushed) == (tuple(EVENTS.names), None, ())
+    assert found.refused == ("all rows and columns cross: pushdown is off",)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "kept", "reason"),
+    [
+        (
+            "WHERE strict_contiguity { [id] AND a.n > 1 } WITHIN 9",
+            [],
+            "no row stays behind: strict_contiguity of a sees every event between",
+        ),
+        (
+            "WHERE partition_contiguity { [id] AND a.n > 1 } WITHIN 9",
+            ["id IS NOT NULL, by [id]"],
+            "types and conditions: partition_contiguity of a sees every event of its partition",
+        ),
+        (
+            "WHERE partition_contiguity(b), skip_till_any_match(a) { [id = 3] AND a.n > 1 } WITHIN 9",
+            ["[id = 3]"],
+            "types and conditions: partition_contiguity of b sees every event of its partition",
+        ),
+        (
+            "WHERE skip_till_any_match { [id] AND a.n > 1 } WITHIN 9 events",
+            ["id IS NOT NULL, by [id]"],
+            "types and conditions: WITHIN 9 events counts all events of a partition",
+        ),
+    ],
+)
+def test_that_contiguity_and_windows_of_events_see_every_event(clauses: str, kept: list[str], reason: str) -> None:
+    found = pushed(f"PATTERN SEQ(A a, B b) {clauses}")
+    assert conditions(found) == kept
+    assert reasons(found) == [reason]
+    assert (found.where is None) is not bool(kept)
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        ("a.n + 1 > 2", "it computes, and what a computation gives depends on spark.sql.ansi.enabled"),
+        ("a.name LIKE 'x%'", "it has LIKE"),
+        ("CASE WHEN a.ok THEN a.ok ELSE a.n > 3 END", "it has CASE"),
+        ("lower(a.name) = 'x'", "it calls lower"),
+        ("a.price > a.n", "it compares double with int32"),
+        ("a.n > 0.5", "the constant is no exact value of int32"),
+        ("a.ok > FALSE", "it orders truth values"),
+        ("twice(a.n) = 4", "it calls twice"),
+        ("a.n < b.n", "it compares a and b"),
+        ("a.n = 1 OR a.n % 2 = 0", "it computes, and what a computation gives depends on spark.sql.ansi.enabled"),
+    ],
+)
+def test_that_a_refused_condition_tells_why(condition: str, reason: str) -> None:
+    functions = {"twice": lambda n: 2 * n}
+    found = pushed(f"PATTERN SEQ(A a, B b) WHERE {condition} WITHIN 9", functions=functions)
+    assert conditions(found) == ["type IN ('A', 'B')"]
+    (refused,) = reasons(found)
+    assert refused.endswith(f": {reason}")
+
+
+def test_that_conditions_of_some_events_of_a_closure_are_not_those_of_all() -> None:
+    kleene = "PATTERN SEQ(A+ a[], B b) WHERE skip_till_next_match {{ {} }} WITHIN 9"
+    assert conditions(pushed(kleene.format("a[].n > 3")))[1:] == ["a[].n > 3"]
+    found = pushed(kleene.format("a[1].n > 3"))
+    assert conditions(found)[1:] == []
+    assert reasons(found) == ["a[1].n > 3: it is asked of the first event of a only"]
+    found = pushed(kleene.format("a[i].n > 3"))
+    assert reasons(found) == ["a[i].n > 3: it is asked of the second and later events of a only"]
+    assert conditions(pushed(kleene.format("a[1].n > 3 AND a[i].n > 1")))[1:] == ["a[1].n > 3", "a[i].n > 1"]
+    for several in ("a[i].n > a[i-1].n", "a[i].n > avg(a[..i-1].n)", "a.LEN > 3", "max(a[].n) > 3", "a[a.LEN].n > 3"):
+        (reason,) = reasons(pushed(kleene.format(several)))
+        assert reason.endswith(": it looks at several events of a")
+
+
+def test_that_declared_types_leave_only_the_type() -> None:
+    options = {"types": {"A": ["id", "n"], "B": ["id"]}}
+    found = pushed("PATTERN SEQ(A a, B b) WHERE [id] AND a.n > 3 WITHIN 9", **options)
+    assert found.pushed == ("type IN ('A', 'B')",)
+    why = "types are declared, and an attribute that is missing is not NULL"
+    assert reasons(found) == [f"[id]: {why}", f"a.n > 3: {why}"]
+
+
+def test_that_a_component_that_takes_any_event_is_told() -> None:
+    found = pushed("PATTERN SEQ(A a, A b) WHERE a.n > 3 WITHIN 9", type=None)
+    assert found.where is None
+    assert found.pushed == ()
+    assert found.refused[-1] == "no row stays behind: some component takes any event"
+
+
+def test_that_each_query_of_a_program_that_reads_the_events_has_a_say() -> None:
+    text = """
+        PATTERN SEQ(A a, B b) WHERE a.n > 3 WITHIN 9 RETURN a.id AS id INTO Made;
+        PATTERN SEQ(C c, D d) WHERE [id] WITHIN 9 RETURN c.id AS id INTO Other;
+        FROM Made PATTERN SEQ(Made m, Made o) WHERE m.id > 3 RETURN m.id
+    """
+    found = pushed(text)
+    assert found.columns == ("ts", "type", "id", "price", "name", "n")
+    assert conditions(found) == [
+        "type IN ('A', 'B')",
+        "a.n > 3",
+        "type IN ('C', 'D')",
+        "id IS NOT NULL, by [id]",
+    ]
+
+
+def test_that_a_row_without_a_time_crosses_and_stays_an_error() -> None:
+    query = cep.Query("PATTERN SEQ(A a, B b) WHERE a.n > 3 WITHIN 9")
+    events = pa.Table.from_pylist([{"ts": 1, "type": "A"}, {"ts": None, "type": "X"}], schema=EVENTS)
+    kept = events.filter(push(query, EVENTS).arrow)
+    assert kept.to_pylist() == events.to_pylist()[1:]
+    with pytest.raises(InputError, match="is NULL"):
+        query.match(kept)
+
+
+SKIPPING = Features(strategies=(None, Strategy.ANY, Strategy.NEXT), windows=(None, "time"))
+Scenario = tuple[GeneratedQuery, pa.Table]
+ANYTHING = (
+    scenarios(SKIPPING)
+    | scenarios(SKIPPING, schema=PLAIN)
+    | scenarios(replace(SKIPPING, parameters=False, composition=False), typed=False)
+    | scenarios()
+    | st.tuples(programs(PLAIN, SKIPPING), streams(PLAIN, max_size=6))
+)
+
+
+def rows(query: cep.Query, events: pa.Table) -> list[str]:
+    return sorted(map(to_json, query.match(events, engine="plain").to_pylist()))
+
+
+@settings(
+    max_examples=120, deadline=None, derandomize=True, database=None, suppress_health_check=(HealthCheck.too_slow,)
+)
+@given(ANYTHING)
+def test_that_what_stays_behind_makes_no_difference(scenario: Scenario) -> None:
+    made, events = scenario
+    query = made.make()
+    found = push(query, events.schema)
+    kept = events if found.arrow is None else events.filter(found.arrow)
+    assert rows(query, kept.select(found.columns)) == rows(query, events)
+
+
+COLUMNS: Mapping[str, tuple[pa.DataType, list[Any]]] = {
+    "i": (pa.int64(), [-(2**63), -1, 0, 1, 2**53 + 1, 2**63 - 1, None]),
+    "n": (pa.int32(), [-(2**31), -1, 0, 1, 2, 2**31 - 1, None]),
+    "m": (pa.int16(), [3, 2, 1, 0, None, -1, -2]),
+    "f": (pa.float64(), [nan, inf, -inf, 0.0, -0.0, None, 0.1]),
+    "g": (pa.float32(), [nan, inf, 0.1, 0.5, -0.0, None, 3.0]),
+    "s": (pa.string(), ["", "a", "b", "é", "\U0001f600", "￿", None]),
+    "t": (pa.string(), ["a", "a", None, "f", "￿", "\U0001f600", "x"]),
+    "b": (pa.bool_(), [True, False, None, True, False, None, True]),
+    "c": (pa.decimal128(7, 2), [*map(Decimal, ("0", "-1.50", "1.50", "99999.99", "-99999.99", "2")), None]),
+    "day": (pa.date32(), [date(1, 1, 1), date(1582, 10, 10), date(1970, 1, 1), date(9999, 12, 31), None] + [None] * 2),
+    "at": (pa.timestamp("us", "UTC"), [*(datetime(y, 3, 31, 1, 30, tzinfo=UTC) for y in (1, 1900, 2024, 9999))]),
+    "wall": (pa.timestamp("us"), [*(datetime(y, 3, 31, 2, 30, 0, 1) for y in (1, 1900, 2024, 9999))]),
+}
+SINGLE = {
+    "i": ["0", "-1", "9223372036854775807", "9007199254740993", "1.0"],
+    "n": ["0", "1", "3000000000", "-2147483648"],
+    "m": ["1", "-2", "40000"],
+    "f": ["0", "0.1", "-5", "1e308", "-0.0"],
+    "g": ["0.1", "0.5", "0"],
+    "s": ["''", "'a'", "'￿'", "'é'"],
+    "c": ["1.5", "-1.50", "2", "0"],
+    "day": ["'1582-10-10'", "DATE '1970-01-01'"],
+    "at": ["'2024-03-31 01:30:00'", "'1900-03-31 03:30:00+02:00'"],
+    "wall": ["'2024-03-31 02:30:00.000001'", "'0001-03-31 02:30:00.000001'"],
+}
+
+
+def single_value_conditions() -> list[str]:
+    found = [f"a.{c} {op} {v}" for c, vs in SINGLE.items() for v in vs for op in ("=", "!=", "<", "<=", ">", ">=")]
+    found += [f"a.{c} {no} IN ({', '.join(vs[:2])})" for c, vs in SINGLE.items() for no in ("", "NOT")]
+    found += [f"a.{c} {no} BETWEEN {vs[0]} AND {vs[1]}" for c, vs in SINGLE.items() for no in ("", "NOT")]
+    found += [f"a.{c} IS {no} NULL" for c in COLUMNS for no in ("", "NOT")]
+    found += [f"a.{x} {op} a.{y}" for x, y in ("in", "nm", "st") for op in ("=", "!=", "<", "<=", ">", ">=")]
+    found += ["a.b", "NOT a.b", "a.b = FALSE", "a.b != TRUE", "a.n = NULL", "NOT (a.n = NULL)", "a.n IN (1, NULL)"]
+    found += ["NOT (a.n > 0 AND a.f > 0)", "NOT (a.n > 0 OR NOT a.f <= 0)", "a.b OR a.n = 1 AND NOT a.s < 'b'"]
+    return [*found, "a.n NOT IN (1, NULL) OR a.b", "NOT (a.g IN (0.5, 0) OR a.b)"]
+
+
+def table_of_values() -> pa.Table:
+    count = max(len(values) for _, values in COLUMNS.values())
+    columns = {name: pa.array((v + [None] * count)[:count], kind) for name, (kind, v) in COLUMNS.items()}
+    numbers = {"ts": pa.array(range(count), pa.int64()), "type": pa.array(["A"] * count)}
+    return pa.table({**numbers, **columns})
+
+
+def test_that_spark_pyarrow_and_the_reference_keep_the_same_rows(spark: Any, tmp_path: Any) -> None:
+    """In ANSI mode and without, in another zone, and where Parquet's readers may skip row groups."""
+    import pyarrow.parquet as pq
+    from pyspark.sql import functions as F
+
+    table = table_of_values()
+    texts = single_value_conditions()
+    queries = {text: cep.Query(f"PATTERN A a WHERE {text} RETURN a.ts AS row") for text in texts}
+    found = {text: push(query, table.schema) for text, query in queries.items()}
+    assert [text for text, each in found.items() if reasons(each)] == []
+    expected = {}
+    for text, each in found.items():
+        kept = set(table.filter(each.arrow)["ts"].to_pylist())
+        assert kept == {match["row"] for match in queries[text].match(table, engine="reference")}, text
+        expected[text] = kept
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=1)
+    kept_settings = {name: spark.conf.get(name) for name in ("spark.sql.ansi.enabled", "spark.sql.session.timeZone")}
+    try:
+        for ansi, zone in (("true", "UTC"), ("false", "America/New_York")):
+            spark.conf.set("spark.sql.ansi.enabled", ansi)
+            spark.conf.set("spark.sql.session.timeZone", zone)
+            df = spark.read.parquet(str(tmp_path / "rows.parquet"))
+            marks = [F.coalesce(each.condition, F.lit(False)).alias(str(k)) for k, each in enumerate(found.values())]
+            for row in df.select("ts", *marks).collect():
+                for k, text in enumerate(texts):
+                    assert row[str(k)] is (row["ts"] in expected[text]), (text, row["ts"], ansi)
+        for text in ("a.f > 0", "a.f >= 0", "a.f != 0.1", "a.f = 0", "a.g <= 0", "a.s > 'a'", "NOT (a.f < 3)"):
+            each = push(cep.Query(f"PATTERN A a WHERE {text}"), table.schema)
+            wanted = table.filter(each.arrow)["ts"].to_pylist()
+            assert sorted(row["ts"] for row in df.filter(each.condition).select("ts").collect()) == wanted, text
+            assert pq.read_table(tmp_path / "rows.parquet", filters=each.arrow)["ts"].to_pylist() == wanted, text
+    finally:
+        for name, value in kept_settings.items():
+            spark.conf.set(name, value)
+
+
+def test_that_columns_with_odd_names_are_quoted(spark: Any) -> None:
+    df = spark.sql("SELECT 1 AS ts, CAST(NULL AS INT) AS `a.b``c` UNION ALL SELECT 2, 3")
+    found = Pushed((), Null("a.b`c"), (), ())
+    assert [row.ts for row in df.filter(found.condition).collect()] == [1]

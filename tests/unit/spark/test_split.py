@@ -1,0 +1,75 @@
+"""How a program's events may be split, without Spark."""
+
+import pyarrow as pa
+import pytest
+
+import cepheid as cep
+from cepheid.spark.schemas import bound_queries
+from cepheid.spark.split import Split, split
+
+EVENTS = pa.schema([("ts", pa.int64()), ("type", pa.string()), ("id", pa.int64()), ("shop", pa.string())])
+
+
+def of(text, **options):
+    query = cep.Query(text, **options)
+    return split(bound_queries(query, EVENTS), query._sources)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5", ("id",)),
+        ("PATTERN SEQ(A a, B b) PARTITION BY shop, id WITHIN 5", ("shop", "id")),
+        ("PATTERN SEQ(A a, B b) WHERE [id] PARTITION BY shop WITHIN 5", ("shop", "id")),
+        ("PATTERN SEQ(A a, B b, C c) WHERE a.id = b.id AND b.id = c.id WITHIN 5", ("id",)),
+        ("PATTERN SEQ(A a, B b, C c) WHERE a.id = b.id WITHIN 5", ()),
+        ("PATTERN SEQ(A a, B b) WHERE strict_contiguity(a, b) { [id] } WITHIN 5", ()),
+        ("PATTERN SEQ(A a, B b) WHERE strict_contiguity(a, b) { [id] } PARTITION BY shop WITHIN 5", ("shop",)),
+        ("PATTERN SEQ(A a, B b) WITHIN 5", ()),
+    ],
+)
+def test_what_all_events_of_a_match_agree_on_is_the_key(text, key):
+    assert of(text).key == key
+
+
+def test_attributes_that_a_declared_type_may_lack_are_no_key():
+    types = {"A": ["id"], "B": []}
+    assert of("PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5", types=types).key == ()
+
+
+FIRST = "PATTERN SEQ(A a, B b) WHERE [id, shop] WITHIN 5 RETURN {} INTO P; "
+
+
+@pytest.mark.parametrize(
+    ("returned", "second", "key"),
+    [
+        ("a.id AS id, b.shop AS shop", "WHERE [id, shop]", ("id", "shop")),
+        ("a.id AS id, b.shop AS shop", "WHERE [id]", ("id",)),
+        ("a.id AS who", "WHERE [who]", ("id",)),
+        ("a.id + 1 AS id", "WHERE [id]", ()),
+        ("a.id AS id", "", ()),
+        ("a.id AS shop, a.shop AS id", "PARTITION BY id", ("shop",)),
+    ],
+)
+def test_a_program_is_split_by_what_its_stages_hand_on(returned, second, key):
+    assert of(FIRST.format(returned) + f"FROM P PATTERN SEQ(P p, P q) {second} WITHIN 9").key == key
+
+
+@pytest.mark.parametrize(
+    ("text", "window", "back", "reason"),
+    [
+        ("PATTERN SEQ(A a, B b) WITHIN 5 seconds", 5000, 0, ""),
+        ("PATTERN SEQ(A a, B b, !(C c)) WITHIN 5", 5, 0, ""),
+        ("PATTERN SEQ(!(C c), A a, B b) WITHIN 5", 5, 5, ""),
+        ("PATTERN SEQ(A a, B b)", None, 0, "without WITHIN"),
+        ("PATTERN SEQ(A a, B b) WITHIN 5 events", None, 0, "counts events"),
+        ("PATTERN SEQ(A a, B b) WITHIN 5 OUTPUT NON_OVERLAP", None, 0, "NON_OVERLAP"),
+        (FIRST.format("a.id AS id") + "FROM P PATTERN SEQ(P p, P q) WITHIN 9", None, 0, "several queries"),
+    ],
+)
+def test_a_window_of_time_can_be_searched_in_slices(text, window, back, reason):
+    found = of(text)
+    assert (found.window, found.back) == (window, back)
+    assert reason in found.unsliced
+    assert isinstance(found, Split)
+    assert bool(found.unsliced) is (window is None)
