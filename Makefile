@@ -8,10 +8,10 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-long bench lint format lock clean help java
+.PHONY: demo test test-long bench bench-spark lint format lock clean help java
 
-demo: $(STAMP) java ## Set up, then find the shoplifters in a day of a store's readings
-	$(BIN)/cepheid match src/cepheid/demo/shoplifting.sase src/cepheid/demo/readings.csv --format table
+demo: $(STAMP) java ## Set up, then find the shoplifters in a store's readings: embedded, on Spark, and on a stream
+	@$(BIN)/cepheid demo
 
 test: $(STAMP) java lint ## Set up, then lint, check types and import contracts, and run the tests
 	$(BIN)/pytest
@@ -21,6 +21,9 @@ test-long: $(STAMP) java lint ## As test, with thousands of examples a property;
 
 bench: $(STAMP) ## Time the engine against hand-written C++ and the papers; needs g++, takes some minutes
 	$(BIN)/python -m bench $(BENCH)
+
+bench-spark: $(STAMP) java ## Time queries on Spark against the identity and what one writes today; BENCH="keyed --quick" for less
+	$(BIN)/python -m bench.spark $(BENCH)
 
 lint: $(STAMP) ## Lint, check formatting, types and import contracts
 	$(BIN)/ruff check

@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self, TextIO
+from typing import NoReturn, Self, TextIO
 
 import click
 from rich.console import Console
@@ -52,6 +52,16 @@ class FileError(CepheidError):
         }
         remedy = remedies.get(type(error), "choose another file, or mend the device it is on")
         return cls("CEP801", f"can't {action} {what}: {reason}", remedy)
+
+
+def refuse_to_write(path: str, checkpoint: str | None = None) -> NoReturn:
+    """Say that there is something where matches should go. checkpoint: the one that has no stream to go on with."""
+    if checkpoint is None:
+        message, remedy = f"can't write '{path}': there is something in it", "choose another path, or pass --overwrite"
+    else:
+        message = f"can't write '{path}': there is something in it, and no stream to go on with in '{checkpoint}'"
+        remedy = "choose another path, or the checkpoint that those matches are from"
+    raise FileError("CEP801", message, remedy)
 
 
 def exit_code(error: CepheidError) -> int:

@@ -9,10 +9,12 @@ import click
 
 import cepheid
 from cepheid.cli.check import check
+from cepheid.cli.demo import demo
 from cepheid.cli.errors import EXIT_CODES, EXIT_FILE, EXIT_INTERRUPTED, FileError, exit_code, report, warnings_as_lines
 from cepheid.cli.explain import explain
 from cepheid.cli.fmt import fmt
 from cepheid.cli.match import match
+from cepheid.cli.run import run
 from cepheid.cli.streams import silence_stdout, tolerate_narrow_encoding
 from cepheid.errors import CepheidError
 
@@ -45,7 +47,7 @@ class Commands(click.Group):
 
 @click.group(
     cls=Commands,
-    commands=[match, check, explain, fmt],
+    commands=[match, check, explain, fmt, run, demo],
     epilog=EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

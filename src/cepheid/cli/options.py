@@ -55,7 +55,7 @@ def _no_constant(text: str) -> object:
     raise ValueError(f"{text} is not JSON")
 
 
-def _pairs(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+def read_pairs(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for text in given:
         try:
@@ -85,14 +85,14 @@ _OPTIONS = (
         "--param",
         multiple=True,
         metavar="NAME=VALUE",
-        callback=_pairs,
+        callback=read_pairs,
         help="A parameter of the query: a number, true, null or a list in JSON, else a string. Can be repeated.",
     ),
     click.option(
         "--declare",
         multiple=True,
         metavar="TYPE=COLUMN,…",
-        callback=_pairs,
+        callback=read_pairs,
         help="The attributes of a type; without any, every type has every column. Can be repeated.",
     ),
 )

@@ -1,13 +1,16 @@
-"""A spinner with the time that has passed, for people only."""
+"""A spinner or a bar with the time that has passed, for people only."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+_SECONDS_BETWEEN_LOOKS = 0.25
 
 
 @contextmanager
@@ -21,3 +24,46 @@ def working(what: str) -> Iterator[None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         progress.add_task(what, total=None)
         yield
+
+
+class Bar:
+    """A bar on stderr that can be told how far the work is; nothing where stderr is no terminal."""
+
+    def __init__(self, progress: Progress | None, task: TaskID) -> None:
+        self._progress = progress
+        self._task = task
+
+    def tell(self, what: str, done: int = 0, total: int | None = None) -> None:
+        """Show what is going on and how much of it is done; without a total only that it goes on."""
+        if self._progress is not None:
+            self._progress.update(self._task, description=what, completed=done, total=total)
+
+
+@contextmanager
+def bar(what: str) -> Iterator[Bar]:
+    """A bar for work whose parts are counted."""
+    if not sys.stderr.isatty():
+        yield Bar(None, TaskID(0))
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield Bar(progress, progress.add_task(what, total=None))
+
+
+@contextmanager
+def looking(look: Callable[[], None]) -> Iterator[None]:
+    """Call a function several times a second while something else is done."""
+    over = Event()
+
+    def run() -> None:
+        while not over.wait(_SECONDS_BETWEEN_LOOKS):
+            with suppress(Exception):  # it is for show: what went wrong, the work itself tells
+                look()
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(timeout=2)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from cepheid.errors import UsageError
 
 if TYPE_CHECKING:
-    from cepheid.spark.configure import configure
     from cepheid.spark.frames import explain, match, schema, sql
-    from cepheid.spark.metrics import metrics
+    from cepheid.spark.progress import metrics
+    from cepheid.spark.settings import configure
     from cepheid.spark.stream import pending
 
 __all__ = ["configure", "explain", "match", "metrics", "pending", "schema", "sql"]
@@ -20,7 +20,7 @@ if find_spec("pyspark") is None:
     raise UsageError("CEP602", "pyspark is not installed", "pip install 'cepheid[spark]'")
 
 # Looked up when they are asked for: a Python worker needs none of them, and importing them takes it half a second.
-_ROOMS = {"configure": "configure", "metrics": "metrics", "pending": "stream"}
+_ROOMS = {"configure": "settings", "metrics": "progress", "pending": "stream"}
 
 
 def __getattr__(name: str) -> object:

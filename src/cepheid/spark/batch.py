@@ -9,11 +9,14 @@ from pyspark.sql import functions as F
 
 from cepheid.errors import CepheidWarning, UsageError
 from cepheid.spark import parquet
-from cepheid.spark.logical import is_plain_read
-from cepheid.spark.prepare import Prepared, parallelism, quoted
+from cepheid.spark.logical import is_plain_read, size
+from cepheid.spark.prepare import Prepared, crossing, parallelism, quoted
 from cepheid.spark.schemas import spark_schema
 from cepheid.spark.slices import by_time, hot_by_time, placed_by
 from cepheid.spark.work import SLICE, in_order, in_slices
+
+WORTH_A_SAMPLE = 1 << 30
+"""Bytes of input from which on hot keys are looked for: it takes one more scan, and each row is looked up."""
 
 
 def match(prepared: Prepared) -> DataFrame:
@@ -35,7 +38,7 @@ def match(prepared: Prepared) -> DataFrame:
     sliced = SLICE in placed.columns
     order = [F.col(SLICE), F.col(quoted(prepared.time))] if sliced else [F.col(quoted(prepared.time))]
     function = in_slices(prepared.work) if sliced else in_order(prepared.work)
-    return placed.sortWithinPartitions(*order).mapInArrow(function, spark_schema(prepared.work.given))
+    return crossing(placed.sortWithinPartitions(*order)).mapInArrow(function, spark_schema(prepared.work.given))
 
 
 def why_keys_are_whole(prepared: Prepared) -> str:
@@ -46,6 +49,10 @@ def why_keys_are_whole(prepared: Prepared) -> str:
         return "switched off by skew=False"
     if prepared.options.skew is None and not is_plain_read(prepared.df):
         return "the DataFrame is computed, and a sample would compute it twice (skew=True: do so)"
+    if prepared.options.skew is None and size(prepared.df) < WORTH_A_SAMPLE:
+        return (
+            f"less than {WORTH_A_SAMPLE >> 30} GB, so that a task can have all of a key (skew=True: look for hot ones)"
+        )
     return ""
 
 

@@ -83,7 +83,8 @@ def _cannot_import(python: str, modules: tuple[str, ...], path: str) -> str:
         return ""
     command = [found, "-c", f"import {', '.join(modules)}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    return done.stderr.strip().rsplit("\n", 1)[-1] if done.returncode else ""
+    said = done.stderr.strip().rsplit("\n", 1)[-1]
+    return (said or f"it ends with {done.returncode}") if done.returncode else ""
 
 
 def _is_there(module: str) -> bool:

@@ -26,7 +26,7 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
     partitions: how many tasks the events are split among; Spark's own number otherwise.
     pushdown: whether filters on single events stay in the JVM.
     direct: whether tasks read Parquet files by themselves; None: where that is safe.
-    skew: whether keys with very many events are split by time; None: where looking for them is one more scan.
+    skew: whether keys with very many events are split by time; None: where there is much to read, by one more scan.
     late: what becomes of events of a stream that come after the watermark: "drop" (they are counted) or "error".
     buckets: among how many parts the keys of a stream are divided; it can't be changed once a checkpoint has it.
     """

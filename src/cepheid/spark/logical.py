@@ -42,3 +42,9 @@ def is_plain_read(df: DataFrame) -> bool:
     """Whether to read the DataFrame twice costs a second scan and no more: nothing is joined or aggregated below."""
     names = {node.nodeName().split(" ")[0] for node in nodes(df)}
     return bool(names) and names <= _READS
+
+
+def size(df: DataFrame) -> int:
+    """The bytes that Spark expects a DataFrame to have; 0 where it does not tell."""
+    frame = getattr(df, "_jdf", None)
+    return 0 if frame is None else int(str(frame.queryExecution().optimizedPlan().stats().sizeInBytes()))

@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+CODEC = pa.Codec("zstd", compression_level=1)
+_DENSE = pa.ipc.IpcWriteOptions(compression=CODEC)
 _SAMPLE = 4096  # rows that tell whether the words of a column come again and again
 
 
-def pack(table: pa.Table, buckets: Any) -> Iterator[tuple[int, bytes]]:
-    """The rows of each bucket that has any, in their order; `buckets` has the bucket of each row, from 0 on."""
+def pack(table: pa.Table, buckets: Any, *, dense: bool = False) -> Iterator[tuple[int, bytes]]:
+    """The rows of each bucket that has any, in their order; `buckets` has the bucket of each row, from 0 on.
+
+    dense: compressed, where each byte costs more than to make it less.
+    """
     if not table.num_rows:
         return
     counts = np.bincount(buckets)
@@ -23,14 +28,14 @@ def pack(table: pa.Table, buckets: Any) -> Iterator[tuple[int, bytes]]:
     begin = 0
     for bucket in used.tolist():
         count = int(counts[bucket])
-        yield bucket, write(coded.slice(begin, count))
+        yield bucket, write(coded.slice(begin, count), dense=dense)
         begin += count
 
 
-def write(table: pa.Table) -> bytes:
+def write(table: pa.Table, *, dense: bool = False) -> bytes:
     """A table as bytes."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
+    with pa.ipc.new_stream(sink, table.schema, options=_DENSE if dense else None) as writer:
         writer.write_table(table)
     found: bytes = sink.getvalue().to_pybytes()
     return found

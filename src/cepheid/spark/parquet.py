@@ -5,8 +5,9 @@ They pack what they read into a blob for each bucket of keys; the blobs are shuf
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -23,18 +24,21 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
 from cepheid.engine.times import ticks
+from cepheid.errors import CepheidWarning
 from cepheid.pattern.schema import make_schema
 from cepheid.pattern.types import Kind, from_arrow
-from cepheid.spark.packing import pack, unpack
+from cepheid.spark.packing import pack
 from cepheid.spark.prepare import Prepared, parallelism
+from cepheid.spark.pushdown import Pushed
 from cepheid.spark.schemas import spark_schema
-from cepheid.spark.work import Batches, Work
+from cepheid.spark.work import Batches, Work, known
 
 MOST_FILES = 2_000  # whose footers are read here, before anything runs
 BUCKET_BYTES = 64 << 20
-TASKS_PER_CORE = 4
+TASKS_PER_CORE = 2  # a task has costs of its own, and they are all alike
 READ_ROWS = 1 << 18  # at once
 PACK_ROWS = 1 << 20  # at once: the more, the fewer and larger the blobs
+AT_ONCE_ROWS = 1 << 22  # a bucket with more is matched in parts, in the order of time
 PUSH_ROWS = 1 << 18
 
 
@@ -233,7 +237,7 @@ def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 def _plan(prepared: Prepared, footers: Mapping[str, _Footer]) -> Direct:
     """Row groups that may have a row of interest, in tasks of about the same size, in the order of the files."""
-    where = prepared.pushed.arrow
+    where = prepared.pushed.groups
     names = set(prepared.pushed.columns)
     found: list[tuple[str, int, int]] = []
     groups = rows = 0
@@ -285,45 +289,46 @@ def run(prepared: Prepared, direct: Direct) -> DataFrame:
     spark, count = prepared.df.sparkSession, max(1, len(direct.tasks))
     work, buckets = prepared.work, direct.buckets
     tasks = spark.range(0, count, 1, count)
-    blobs = tasks.mapInArrow(_reading(work, direct, prepared.split.key, prepared.pushed.arrow), BLOBS)
+    blobs = tasks.mapInArrow(_reading(work, direct, prepared.split.key, prepared.pushed), BLOBS)
     if hasattr(blobs, "repartitionById"):
         placed = blobs.repartitionById(buckets, F.col("bucket"))
     else:
         placed = blobs.repartition(buckets, "bucket")
     ordered = placed.sortWithinPartitions("bucket", "low")
-    return ordered.mapInArrow(_matching(work), spark_schema(work.given))
+    return ordered.mapInArrow(_matching(work, prepared.split.key), spark_schema(work.given))
 
 
 BLOBS = "bucket int, low long, blob binary"
 _ARROW_BLOBS = pa.schema([("bucket", pa.int32()), ("low", pa.int64()), ("blob", pa.binary())])
 
 
-def _reading(
-    work: Work, direct: Direct, key: Sequence[str], where: pc.Expression | None
-) -> Callable[[Batches], Batches]:
+def _reading(work: Work, direct: Direct, key: Sequence[str], pushed: Pushed) -> Callable[[Batches], Batches]:
     """The function of the tasks that read: a blob for each bucket, with its least time."""
 
     def cepheid_read_parquet(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 parts = direct.tasks[number] if number < len(direct.tasks) else ()
-                for table in gathered(read(parts, work, key, where)):
+                for table in gathered(read(parts, work, key, pushed)):
                     yield _packed(table, work, key, direct.buckets)
 
     return cepheid_read_parquet
 
 
-def read(parts: Iterable[Part], work: Work, key: Sequence[str], where: pc.Expression | None) -> Iterator[pa.Table]:
+def read(parts: Iterable[Part], work: Work, key: Sequence[str], pushed: Pushed) -> Iterator[pa.Table]:
     """The rows of interest, with words that come again and again as codes."""
     names = work.events.names
-    coded = [
-        name for name in (work.query._roles.type, *key) if name and pa.types.is_string(work.events.field(name).type)
-    ]
+    coded = _coded(work, key)
     for part in parts:
         with pq.ParquetFile(part.path, read_dictionary=coded) as file:
             for batch in file.iter_batches(READ_ROWS, list(part.groups), columns=names, use_threads=False):
-                table = pa.Table.from_batches([batch]).select(names)
-                yield table if where is None else table.filter(where)
+                yield pa.Table.from_batches([pushed.kept(batch)]).select(names)
+
+
+def _coded(work: Work, key: Sequence[str]) -> list[str]:
+    """Columns of few words that come again and again, which are left as codes all the way."""
+    names = dict.fromkeys([work.query._roles.type, *key])
+    return [name for name in names if name and pa.types.is_string(work.events.field(name).type)]
 
 
 def gathered(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -347,10 +352,38 @@ def _packed(table: pa.Table, work: Work, key: Sequence[str], count: int) -> pa.R
     begins = np.concatenate([[0], np.cumsum(np.bincount(buckets))[:-1]])
     used = np.flatnonzero(np.bincount(buckets))
     lows = np.minimum.reduceat(times[order], begins[used])
-    blobs = [blob for _, blob in pack(table, buckets)]
+    blobs = [blob for _, blob in pack(narrowed(table), buckets)]
     return pa.RecordBatch.from_arrays(
         [pa.array(used, pa.int32()), pa.array(lows), pa.array(blobs)], schema=_ARROW_BLOBS
     )
+
+
+_OFFSET = b"offset"
+_NARROW = ((2**8, pa.uint8()), (2**16, pa.uint16()), (2**32, pa.uint32()))
+
+
+def narrowed(table: pa.Table) -> pa.Table:
+    """Whole numbers and times in as few bytes as hold their distance from the least: each byte is moved six times."""
+    for k, field in enumerate(table.schema):
+        column = table.column(k)
+        if isinstance(field.type, pa.DictionaryType):
+            chunks = [_narrow_codes(chunk) for chunk in column.chunks]
+            table = table.set_column(k, field.with_type(chunks[0].type), pa.chunked_array(chunks))
+        elif from_arrow(field.type).kind in (Kind.INT, Kind.TIMESTAMP) and field.type.bit_width == 64:
+            numbers = column.cast(pa.int64())
+            ends = pc.min_max(numbers).as_py()
+            if ends["min"] is None:
+                continue
+            wanted = next((arrow for size, arrow in _NARROW if ends["max"] - ends["min"] < size), None)
+            if wanted is not None:
+                told = field.with_type(wanted).with_metadata({_OFFSET: str(ends["min"]).encode()})
+                table = table.set_column(k, told, pc.subtract(numbers, ends["min"]).cast(wanted))
+    return table
+
+
+def _narrow_codes(codes: pa.DictionaryArray) -> pa.DictionaryArray:
+    words = len(codes.dictionary)
+    return _codes_as(codes, pa.int8() if words < 2**7 else pa.int16() if words < 2**15 else pa.int32())
 
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -389,16 +422,26 @@ def _of_words(codes: pa.DictionaryArray) -> Any:
     return numbers[codes.indices.fill_null(len(words)).to_numpy()]
 
 
-def _matching(work: Work) -> Callable[[Batches], Batches]:
+def _matching(work: Work, key: Sequence[str]) -> Callable[[Batches], Batches]:
     """The function of the tasks that match: blobs come by bucket, in the order of their least times."""
 
     def cepheid_match_buckets(batches: Batches) -> Batches:
+        coded = coded_work(work, key)
         rows = (row for batch in batches for row in _rows(batch))
         for _, own in groupby(rows, key=lambda row: row[0]):
-            for table in match_blobs(work, own):
+            for table in match_blobs(coded, own):
                 yield from table.to_batches()
 
     return cepheid_match_buckets
+
+
+def coded_work(work: Work, key: Sequence[str]) -> Work:
+    """The same with words as codes."""
+    events = work.events
+    for name in _coded(work, key):
+        k = events.get_field_index(name)
+        events = events.set(k, events.field(k).with_type(pa.dictionary(pa.int32(), pa.string())))
+    return replace(work, events=events)
 
 
 Row = tuple[int, int, Any]
@@ -412,15 +455,55 @@ def _rows(batch: pa.RecordBatch) -> Iterator[Row]:
 
 
 def match_blobs(work: Work, rows: Iterable[Row]) -> Iterator[pa.Table]:
-    """The matches of a bucket. No blob to come has an event before its least time: so far is certain."""
-    session = work.session()
+    """The matches of a bucket: at once if its events are not too many, which is faster than a session."""
     waiting: list[pa.Table] = []
+    count = 0
+    rows = iter(rows)
+    for _, _, blob in rows:
+        waiting.append(unpacked(blob, work.events))
+        count += waiting[-1].num_rows
+        if count > AT_ONCE_ROWS:
+            yield from _match_in_parts(work, waiting, rows)
+            return
+    if waiting:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CepheidWarning)  # of types that a bucket does not have
+            found = known(work.query).match(joined(waiting), engine=work.engine, plan=work.plan)
+        yield from work.tables(found)
+
+
+def _match_in_parts(work: Work, waiting: list[pa.Table], rows: Iterator[Row]) -> Iterator[pa.Table]:
+    """No blob to come has an event before its least time: so far is certain, and can be let go of."""
+    session = work.session()
     for _, low, blob in rows:
         if sum(table.num_rows for table in waiting) >= PUSH_ROWS:
-            session.push(pa.concat_tables(waiting))
+            session.push(joined(waiting))
             waiting = []
             yield from work.tables(session.reach(low))
-        waiting.append(work.conform(unpack(blob)))
-    if waiting:
-        session.push(pa.concat_tables(waiting))
+        waiting.append(unpacked(blob, work.events))
+    session.push(joined(waiting))
     yield from work.tables(session.close())
+
+
+def joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """One table with one dictionary for each column of words."""
+    return pa.concat_tables(tables).unify_dictionaries()
+
+
+def unpacked(blob: Any, events: pa.Schema) -> pa.Table:
+    """The events of a blob."""
+    table = pa.ipc.open_stream(pa.py_buffer(blob)).read_all()
+    columns = []
+    for field, wanted in zip(table.schema, events, strict=True):
+        column = table.column(field.name)
+        if _OFFSET in (field.metadata or {}):
+            column = pc.add(column.cast(pa.int64()), pa.scalar(int(field.metadata[_OFFSET]), pa.int64()))
+        if isinstance(wanted.type, pa.DictionaryType):
+            chunks = [_codes_as(chunk, wanted.type.index_type) for chunk in column.chunks]
+            column = pa.chunked_array(chunks, wanted.type)
+        columns.append(column.cast(wanted.type))
+    return pa.table(columns, schema=events)
+
+
+def _codes_as(codes: pa.DictionaryArray, index: pa.DataType) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(codes.indices.cast(index), codes.dictionary)

@@ -74,3 +74,10 @@ def zone_of(df: DataFrame) -> str:
 def quoted(name: str) -> str:
     """A column name that may have dots or spaces."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def crossing(df: DataFrame) -> DataFrame:
+    """A DataFrame whose columns can cross into Python: there Spark itself can't find names with dots or backticks."""
+    if not any(set(name) & {".", "`"} for name in df.columns):
+        return df
+    return df.toDF(*(f"c{k}" if set(name) & {".", "`"} else name for k, name in enumerate(df.columns)))

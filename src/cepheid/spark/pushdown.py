@@ -7,7 +7,7 @@ same rows. A row that is dropped is in no match, no witness of an absence, and e
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
@@ -134,8 +134,27 @@ class Pushed:
 
     @property
     def arrow(self) -> pc.Expression | None:
-        """The same for pyarrow."""
+        """The same for rows in memory; for what can be skipped of a Parquet file, see `groups`."""
         return None if self.where is None else to_arrow(self.where)
+
+    @property
+    def groups(self) -> pc.Expression | None:
+        """What a Parquet row group must allow, by its statistics, to have a row that crosses.
+
+        They tell nothing of NaN, and pyarrow believes a group whose least and greatest value are one to have no other:
+        so tests of floats are left out.
+        """
+        where = TRUE if self.where is None else _without_floats(self.where)
+        return None if where == TRUE else to_arrow(where)
+
+    def kept(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of a batch that cross."""
+        if self.where is None:
+            return batch
+        found = to_arrow(self.where, batch.column)
+        if isinstance(found, pc.Expression):  # it asks for nothing of the row
+            return batch if self.where == TRUE else batch.slice(0, 0)
+        return batch if found.true_count == len(found) else batch.filter(found)
 
 
 def push(query: Query, schema: pa.Schema, *, enabled: bool = True) -> Pushed:
@@ -463,12 +482,12 @@ def to_spark(where: Predicate) -> Column:
         case Null(column=name, negated=negated):
             return _col(name).isNotNull() if negated else _col(name).isNull()
         case Pair(left=left, operator=operator, right=right):
-            paired: Column = _OPERATORS[operator](_col(left), _col(right))
+            paired: Column = _SPARK[operator](_col(left), _col(right))
             return paired
         case Among(column=name, values=values):
             return _col(name).isin(list(values))
         case Test(column=name, operator=operator, value=value, type=type_):
-            found: Column = _OPERATORS[operator](_col(name), _spark_constant(value, type_))
+            found: Column = _SPARK[operator](_col(name), _spark_constant(value, type_))
             # NaN is greater than all, but the least and greatest of a row group leave it out, and readers that skip
             # groups by them would lose it: they can't skip by a condition that has isnan in it.
             return found | F.isnan(_col(name)) if _admits_nan(where) else found
@@ -495,24 +514,39 @@ def _spark_constant(value: Constant, type_: Type) -> Column:
     return F.lit(value)
 
 
-def to_arrow(where: Predicate) -> pc.Expression:
-    """A predicate as an expression of pyarrow."""
+def _without_floats(where: Predicate) -> Predicate:
+    match where:
+        case All(parts=parts):
+            return all_of([_without_floats(part) for part in parts])
+        case Any_(parts=parts):
+            return any_of([_without_floats(part) for part in parts])
+        case Test(type=type_) if type_.kind is Kind.FLOAT:
+            return TRUE
+    return where
+
+
+def to_arrow(where: Predicate, column: Callable[[str], Any] = pc.field) -> Any:
+    """A predicate as an expression of pyarrow; or, where `column` gives a column's values, as its truth values."""
     match where:
         case All(parts=parts) | Any_(parts=parts):
+            join = pc.and_kleene if isinstance(where, All) else pc.or_kleene
             empty = pc.scalar(isinstance(where, All))
-            return reduce(and_ if isinstance(where, All) else or_, map(to_arrow, parts)) if parts else empty
+            return reduce(join, (to_arrow(part, column) for part in parts)) if parts else empty
         case Null(column=name, negated=negated):
-            return ~pc.field(name).is_null() if negated else pc.field(name).is_null()
+            return pc.is_valid(column(name)) if negated else pc.is_null(column(name))
         case Pair(left=left, operator=operator, right=right):
-            return _OPERATORS[operator](pc.field(left), pc.field(right))
+            return _ARROW[operator](column(left), column(right))
         case Among(column=name, values=values, type=type_):
-            return pc.field(name).isin(pa.array(values, _arrow_type(type_)))
+            found, choices = column(name), pa.array(values, _arrow_type(type_))
+            if isinstance(found, pa.DictionaryArray):
+                return pc.is_in(found.dictionary, value_set=choices).take(found.indices)
+            return pc.is_in(found, value_set=choices)
         case Test(column=name, operator=operator, value=value, type=type_):
-            field = pc.field(name)
+            found = column(name)
             if pa.types.is_floating(plain(type_)) and plain(type_) != pa.float64():
-                field = field.cast(pa.float64())  # as a double, or 0.1 would equal a float
-            found = _OPERATORS[operator](field, pa.scalar(value, _arrow_type(type_)))
-            return found | pc.is_nan(pc.field(name)) if _admits_nan(where) else found
+                found = pc.cast(found, pa.float64())  # as a double, or 0.1 would equal a float
+            test = _ARROW[operator](found, pa.scalar(value, _arrow_type(type_)))
+            return pc.or_kleene(test, pc.is_nan(column(name))) if _admits_nan(where) else test
     raise TypeError(f"no expression for {type(where).__name__}")
 
 
@@ -522,11 +556,20 @@ def _arrow_type(type_: Type) -> pa.DataType:
     return wide.get(type_.kind, plain(type_))
 
 
-_OPERATORS: dict[str, Any] = {
+_SPARK: dict[str, Any] = {
     "=": lambda x, y: x == y,
     "!=": lambda x, y: x != y,
     "<": lambda x, y: x < y,
     "<=": lambda x, y: x <= y,
     ">": lambda x, y: x > y,
     ">=": lambda x, y: x >= y,
+}
+
+_ARROW: dict[str, Any] = {
+    "=": pc.equal,
+    "!=": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
 }

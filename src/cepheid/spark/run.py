@@ -21,7 +21,7 @@ from pyspark.sql import types as T
 
 from cepheid.errors import UsageError
 from cepheid.spark.checks import check_time
-from cepheid.spark.configure import configure
+from cepheid.spark.settings import configure
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -102,8 +102,6 @@ def session(master: str, settings: Mapping[str, str], scratch: Path) -> Iterator
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
     }
-    if master.startswith("local"):  # Spark's 200 are for clusters: each has a store of its own in a stream
-        defaults["spark.sql.shuffle.partitions"] = "8"
     for name, value in defaults.items():
         builder = builder.config(name, value)
     builder = configure(builder)

@@ -92,15 +92,17 @@ def _numbered(df: DataFrame, at: Column, split: Split) -> DataFrame:
     first = F.coalesce(F.try_subtract(at, F.lit(split.window)), at)
     last = F.coalesce(F.try_add(at, F.lit(split.back)), at)
     bits = F.col(_BITS)
-    numbers = F.sequence(_shifted(first, bits), _shifted(last, bits))
-    codes = F.transform(numbers, lambda number: F.shiftleft(number, 6).bitwiseOR(bits.cast("long")))
+    own, other = (_code(time, bits) for time in (first, last))
+    # A slice is longer than twice the window, so that an event is needed by two of them at most. A function over an
+    # array would say this shorter, and would keep Spark from compiling the whole stage.
+    codes = F.when(own == other, F.array(own)).otherwise(F.array(own, other))
     none = F.array(F.lit(None).cast("long"))  # also for a time that is NULL: the engine tells of it
     return df.withColumn(SLICE, F.explode(F.when(bits.isNull() | at.isNull(), none).otherwise(codes)))
 
 
-def _shifted(number: Column, bits: Column) -> Column:
-    """Which slice a time is in; the Python function takes constant distances only."""
-    return F.call_function("shiftright", number, bits)
+def _code(time: Column, bits: Column) -> Column:
+    """The slice that a time is in. Python's function shifts by constant distances only."""
+    return F.shiftleft(F.call_function("shiftright", time, bits), 6).bitwiseOR(bits.cast("long"))
 
 
 def _quoted(name: str) -> str:

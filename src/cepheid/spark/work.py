@@ -54,8 +54,9 @@ class Work:
             yield table.cast(self.given)
 
     def conform(self, table: pa.Table) -> pa.Table:
-        """Events in the types that the query is bound to."""
-        return table.select(self.events.names).cast(self.events)
+        """Events in the names and types that the query is bound to; more columns may come after theirs."""
+        names = self.events.names
+        return table.select(list(range(len(names)))).rename_columns(names).cast(self.events)
 
 
 _KNOWN: dict[str, Query] = {}
@@ -143,5 +144,3 @@ def gathered(work: Work, batches: Batches) -> Iterator[pa.Table]:
             waiting = []
     if waiting:
         yield work.conform(pa.Table.from_batches(waiting))
-
-

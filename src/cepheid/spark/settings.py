@@ -56,7 +56,10 @@ def configure(builder: _Target, *, preload: bool = False) -> _Target:
         message = "what workers are forked from is decided where the Spark Connect server is started"
         remedy = "start the server with the settings of cepheid.spark.configure({}, preload=True)"
         raise UsageError("CEP907", message, remedy)
-    for name, value in settings(preload=preload).items():
+    wanted = settings(preload=preload)
+    if _is_local(known):  # Spark's 200 are for clusters, and each has a store of its own in a stream
+        wanted["spark.sql.shuffle.partitions"] = "8"
+    for name, value in wanted.items():
         if name in known or (far and not name.startswith("spark.sql.")):
             continue
         if isinstance(builder, SparkConf):

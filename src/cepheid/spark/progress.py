@@ -21,4 +21,6 @@ def metrics(progress: Any) -> dict[str, int]:
     if row is None:
         return dict.fromkeys(COUNTERS, 0)
     values = row if isinstance(row, Mapping) else row.asDict()
+    if "schema" in values and "values" in values:  # as Spark Connect's own progress has it
+        values = dict(zip((field["name"] for field in values["schema"]["fields"]), values["values"], strict=True))
     return {name: int(values[name] or 0) for name in COUNTERS}

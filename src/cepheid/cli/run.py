@@ -1,0 +1,148 @@
+"""`cepheid run`: a query on Spark, over files or a table, now or as a stream."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cepheid.api.query import ENGINES
+from cepheid.cli.errors import EXIT_CODES, refuse_to_write
+from cepheid.cli.formats import FORMATS, Format
+from cepheid.cli.options import Settings, query_options, read_pairs
+from cepheid.cli.query import read_query
+from cepheid.cli.sources import address, find_source, local
+from cepheid.language import parse
+
+_FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json", Format.JSON: "json"}
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("query")
+@click.option("--from", "source", required=True, metavar="PATH_OR_TABLE", help="The events.")
+@click.option("--to", required=True, metavar="PATH", help="The directory for the matches.")
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["parquet", "json", "csv"]),
+    help="What is written.  [default: by the ending of PATH, else parquet]",
+)
+@click.option("--from-format", metavar="FORMAT", help="What is read, where names don't tell: parquet, orc, delta, …")
+@click.option("--overwrite", is_flag=True, help="Replace what is in PATH, once all matches are written.")
+@click.option("--stream", is_flag=True, help="Read the directory as a stream, and go on from the checkpoint.")
+@click.option("--checkpoint", metavar="DIR", help="Where a stream keeps how far it is, and what it holds.")
+@click.option(
+    "--watermark", default="0 seconds", metavar="DELAY", show_default=True, help="How late events of a stream may be."
+)
+@click.option("--files", type=click.IntRange(min=1), metavar="N", help="At most N files in a micro-batch of a stream.")
+@click.option("--watch", is_flag=True, help="Go on until Ctrl-C, rather than end with the files that are there.")
+@click.option("--flush", is_flag=True, help="In the end also write what would match if the stream ended here.")
+@click.option("--late", type=click.Choice(["drop", "error"]), default="drop", show_default=True, help="Late events.")
+@click.option("--buckets", type=click.IntRange(min=1), metavar="N", help="Parts of a stream's state.  [default: 64]")
+@click.option("--partitions", type=click.IntRange(min=1), metavar="N", help="Tasks of a batch.  [default: Spark's]")
+@click.option("--master", default="local[*]", metavar="URL", show_default=True, help="Where Spark runs.")
+@click.option(
+    "--conf",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=read_pairs,
+    help="A setting of Spark, such as spark.driver.memory=4g. Can be repeated.",
+)
+@click.option(
+    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="What runs the query."
+)
+@click.option("--plan", default="auto", show_default=True, help="How it is evaluated, as for match.")
+@query_options
+def run(
+    settings: Settings,
+    query: str,
+    source: str,
+    to: str,
+    form: str | None,
+    from_format: str | None,
+    overwrite: bool,
+    stream: bool,
+    checkpoint: str | None,
+    watermark: str,
+    files: int | None,
+    watch: bool,
+    flush: bool,
+    late: str,
+    buckets: int | None,
+    partitions: int | None,
+    master: str,
+    conf: dict[str, str],
+    engine: str,
+    plan: str,
+) -> None:
+    """Run QUERY on Spark and write its matches to a directory.
+
+    QUERY is a file or the text itself. Events are a file or a directory of Parquet, JSON lines or CSV with a header,
+    or a table: table:NAME, or a NAME that is no file. A path without a scheme such as s3a: is one of this machine.
+    Spark runs on this machine unless --master says otherwise.
+
+    With --stream the directory is read as a stream: the files that are there, and, with --watch, those that are added
+    until Ctrl-C. The time must be a timestamp. The matches of micro-batch N are in PATH/batch=N, each exactly once,
+    whatever happened on the way: the same command goes on where the last one stopped. With --flush, PATH/batch=end
+    has what would match if no more events came; it is removed when the stream goes on.
+
+    \b
+    Examples:
+      cepheid run thefts.sase --from readings/ --to thefts/
+      cepheid run thefts.sase --from day.csv --to thefts.csv --overwrite
+      cepheid run thefts.sase --from readings/ --to thefts/ --stream --checkpoint state/ --flush
+      cepheid run thefts.sase --from table:readings --to s3a://bucket/thefts --master spark://host:7077
+    """
+    for_streams = {"checkpoint": checkpoint, "watch": watch, "flush": flush, "files": files, "buckets": buckets}
+    for_batches = {"overwrite": overwrite, "partitions": partitions}
+    _check_options(stream, for_streams, for_batches)
+    _check_places(source, to, checkpoint if stream else None, overwrite=overwrite)
+    prepared = settings.query(parse(read_query(query).text))
+    found = find_source(source, from_format, stream=stream)
+    form = form or _FORMS[FORMATS.get(Path(to.rstrip("/")).suffix.lower(), Format.PARQUET)]
+    options: dict[str, Any] = {"engine": engine, "plan": plan}
+    options |= {"late": late, "buckets": buckets} if stream else {"partitions": partitions}
+    from cepheid.cli.spark import Flow, Job, run_batch, run_stream, started  # only here: it needs pyspark
+
+    job = Job(prepared, found, to, form, options, settings, overwrite)
+    with started(master, conf) as spark:
+        if checkpoint is not None:
+            run_stream(spark, job, Flow(address(checkpoint), watermark, files, watch, flush))
+        else:
+            run_batch(spark, job)
+
+
+def _check_options(stream: bool, for_streams: dict[str, Any], for_batches: dict[str, Any]) -> None:
+    for name, value in (for_batches if stream else for_streams).items():
+        if value:
+            what = "not for a stream: leave it out" if stream else "for a stream: add --stream"
+            raise click.UsageError(f"--{name} is {what}")
+    if stream and for_streams["checkpoint"] is None:
+        raise click.UsageError("a stream needs a directory of its own to go on from: add --checkpoint DIR")
+    if for_streams["watch"] and for_streams["flush"]:
+        raise click.UsageError("--watch and --flush exclude each other: what is watched has no end")
+
+
+def _check_places(source: str, to: str, checkpoint: str | None, *, overwrite: bool) -> None:
+    """Before the work, not after it. What is elsewhere Spark looks at."""
+    path, events = local(to), local(source)
+    state = local(checkpoint) if checkpoint is not None else None
+    for name, one, other in (("--from", events, path), ("--checkpoint", state, path), ("--from", events, state)):
+        if one is not None and other is not None and _nested(one, other):
+            raise click.UsageError(f"'{other}' and {name} '{one}' are in each other: choose another directory")
+    if path is None or not _holds_something(path) or overwrite:
+        return
+    if checkpoint is None or (state is not None and not _holds_something(state)):
+        refuse_to_write(to, checkpoint)
+
+
+def _nested(one: Path, other: Path) -> bool:
+    first, second = Path(os.path.realpath(one)), Path(os.path.realpath(other))
+    return first.is_relative_to(second) or second.is_relative_to(first)
+
+
+def _holds_something(path: Path) -> bool:
+    return os.path.isfile(path) or (os.path.isdir(path) and any(path.iterdir()))

@@ -1,0 +1,204 @@
+"""What `cepheid run` does once Spark is needed: imported only then."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cepheid.api import Query
+from cepheid.cli.errors import FileError, note, refuse_to_write
+from cepheid.cli.options import Settings
+from cepheid.cli.progress import bar, looking, working
+from cepheid.cli.sources import Place, Table, address, local
+from cepheid.spark import run as running
+from cepheid.spark.failures import explain_failure
+from cepheid.spark.progress import metrics
+from cepheid.spark.run import DataFrame, SparkSession
+from cepheid.spark.stream import pending
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be run: the query, where its events are, and where its matches go."""
+
+    query: Query
+    source: Table | Place
+    to: str
+    form: str
+    options: dict[str, Any]
+    settings: Settings
+    overwrite: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """How a stream runs."""
+
+    checkpoint: str
+    watermark: str
+    at_once: int | None
+    watch: bool
+    flush: bool
+
+
+@contextmanager
+def started(master: str, conf: dict[str, str]) -> Iterator[SparkSession]:
+    """A session; whatever Spark raises in it becomes an error with a remedy."""
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support", FutureWarning)
+    scratch = Path(tempfile.mkdtemp(prefix="cepheid-run-"))
+    log = scratch / "spark.log"
+    kept = False
+    try:
+        with working(f"starting Spark on {master}"):
+            session = running.session(master, conf, scratch)
+            spark = session.__enter__()
+        try:
+            yield spark
+        finally:
+            with working("stopping Spark"):
+                session.__exit__(None, None, None)
+    except running.FAILURES as error:
+        explained = explain_failure(error, f"look at Spark's log: {log}")
+        kept = str(log) in explained.remedy
+        raise explained from None
+    finally:
+        if not kept:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _read(spark: SparkSession, job: Job) -> DataFrame:
+    if isinstance(job.source, Table):
+        return spark.table(job.source.name)
+    return running.read_files(spark, _files(job))
+
+
+def _files(job: Job) -> running.Files:
+    source = job.source
+    assert isinstance(source, Place)
+    return running.Files(source.address, source.form, source.options, source.first, job.settings.type)
+
+
+def run_batch(spark: SparkSession, job: Job) -> None:
+    """Write the matches in all events that there are."""
+    if local(job.to) is None and not job.overwrite and running.holds_something(spark, job.to):
+        refuse_to_write(job.to)
+    with bar("planning") as shown:
+        matches = job.query.match(_read(spark, job), **job.options)
+
+        def look() -> None:
+            done, known = running.tasks(spark)
+            shown.tell(f"matching: {done:,} of {known:,} tasks" if known else "matching", done, known or None)
+
+        with looking(look), _replacing(job.to) as place:
+            count = running.write_files(matches, place, job.form)
+    note(f"{_matches(count)} written to '{job.to}'")
+
+
+@contextmanager
+def _replacing(to: str) -> Iterator[str]:
+    """Where to write: beside the path, put in place when all is written, so that a failure leaves what was there."""
+    path = local(to)
+    if path is None or not os.path.exists(path):
+        yield address(to)
+        return
+    path = Path(os.path.abspath(path))
+    beside = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        yield address(str(beside / "new"))
+        path.rename(beside / "old")
+        (beside / "new").rename(path)
+    except OSError as error:
+        raise FileError.of("write", f"'{to}'", error) from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
+    """Write the matches of a stream, micro-batch by micro-batch."""
+    if running.holds_something(spark, address(job.to)) and not running.holds_something(spark, flow.checkpoint):
+        refuse_to_write(job.to, flow.checkpoint)
+    place, end = address(job.to), f"{address(job.to)}/{running.END}"
+    if isinstance(job.source, Table):
+        events = spark.readStream.table(job.source.name)
+    else:
+        events = running.stream_files(spark, _files(job), flow.at_once)
+    events = running.with_watermark(events, job.settings.time, flow.watermark)
+    matches = job.query.match(events, **job.options)
+    running.remove(spark, end)  # if the stream goes on, it gives these itself
+    count = _Count()
+    with bar("the first micro-batch") as shown:
+        streaming = running.start_stream(matches, place, job.form, flow.checkpoint, watch=flow.watch)
+
+        def look() -> None:
+            count.add(streaming.recentProgress)
+            shown.tell(count.text)
+
+        try:
+            with looking(look):
+                while not streaming.awaitTermination(1):
+                    pass
+        except KeyboardInterrupt:
+            if not flow.watch:
+                raise
+        finally:
+            streaming.stop()
+        look()
+    note(f"{count.text}; matches written to '{job.to}'")
+    if flow.flush:
+        with working("flushing"):
+            rest = running.write_files(pending(spark, job.query, flow.checkpoint), end, job.form)
+        note(f"{_matches(rest)} if the stream ended here written to '{job.to}/{running.END}'")
+
+
+class _Count:
+    """What the micro-batches of this run did together."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+        self._events = self._matches = self._late = 0
+
+    def add(self, progress: Any) -> None:
+        for batch in progress:
+            if batch.batchId in self._seen:
+                continue
+            self._seen.add(batch.batchId)
+            found = metrics(batch)
+            self._events += found["events"]
+            self._matches += found["matches"]
+            self._late += found["late"]
+
+    @property
+    def text(self) -> str:
+        batches = f"{len(self._seen):,} micro-batch{'' if len(self._seen) == 1 else 'es'}"
+        late = f", {self._late:,} late" if self._late else ""
+        return f"{batches}: {self._events:,} events{late}, {_matches(self._matches)}"
+
+
+def _matches(count: int) -> str:
+    return f"{count:,} {'match' if count == 1 else 'matches'}" if count else "no matches"
+
+
+def count_batch(spark: SparkSession, query: Query, scratch: Path, settings: Settings) -> int:
+    """How many matches there are in the readings of the demo, in batch."""
+    return int(query.match(running.read_files(spark, _demo_files(scratch, settings))).count())
+
+
+def count_stream(spark: SparkSession, query: Query, scratch: Path, settings: Settings) -> int:
+    """How many there are in the same readings as a stream, a file at a time."""
+    events = running.stream_files(spark, _demo_files(scratch, settings), at_once=1)
+    matches = query.match(running.with_watermark(events, settings.time, "1 minute"))
+    place, checkpoint = address(str(scratch / "matches")), address(str(scratch / "checkpoint"))
+    running.start_stream(matches, place, "parquet", checkpoint, watch=False).awaitTermination()
+    rest = pending(spark, query, checkpoint).count()
+    return spark.read.parquet(place).count() + rest
+
+
+def _demo_files(scratch: Path, settings: Settings) -> running.Files:
+    return running.Files(address(str(scratch / "readings")), "csv", {}, (), settings.type)
