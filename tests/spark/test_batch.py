@@ -49,7 +49,7 @@ def wanted(query, table=TABLE):
     return sorted(map(repr, query.match(table).to_pylist()))
 
 
-@pytest.mark.parametrize("options", [{}, {"partitions": 1}, {"skew": False, "partitions": 5}, {"pushdown": False}])
+@pytest.mark.parametrize("options", [{}, {"partitions": 1}, {"skew": True, "partitions": 5}, {"pushdown": False}])
 @pytest.mark.parametrize("text", [KEYED, ALONE, ABSENT, PROGRAM])
 def test_the_same_rows_as_in_memory(df, text, options):
     query = cep.Query(text)
@@ -61,7 +61,7 @@ def test_the_same_rows_as_in_memory(df, text, options):
 def test_a_key_with_most_of_the_events_is_split_by_time(spark):
     table = events(40_000, seed=2, hot=0.95)
     query = cep.Query("PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.95 AND b.x < 0.05 WITHIN 20")
-    found = query.match(spark.createDataFrame(table).repartition(2), partitions=4)
+    found = query.match(spark.createDataFrame(table).repartition(2), partitions=4, skew=True)
     assert rows(found) == wanted(query, table)
     told = found.mapInArrow(lambda batches: (b for b in batches), found.schema)  # still one plan, nothing collected
     assert "__cepheid_slice" in told._jdf.queryExecution().toString()
@@ -140,6 +140,8 @@ def test_the_explanation_tells_what_spark_does(df):
     assert "split by key: id" in told
     assert "columns that cross into Python: ts, type, id, x" in told
     assert "read by Spark's own scan" in told
+    assert "all of a key (skew=True" in told
+    assert "also split by time" in str(cep.Query(KEYED).explain(df, skew=True))
     assert "about 3 slices" in str(cep.Query(ALONE).explain(df, partitions=3))
 
 

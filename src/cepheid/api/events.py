@@ -37,6 +37,9 @@ def _read(events: object) -> pa.Table:
         return _decoded(events)
     if isinstance(events, pa.RecordBatch):
         return _decoded(pa.Table.from_batches([events]))
+    if _package(events) == "pyspark":
+        remedy = "use q.match(df), for a stream too; for a session in memory collect it: df.toArrow()"
+        raise UsageError("CEP601", "a session does not take a Spark DataFrame", remedy)
     try:
         if isinstance(events, pa.RecordBatchReader):
             return _decoded(events.read_all())
@@ -49,9 +52,6 @@ def _read(events: object) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         remedy = "give each column values of one type"
         raise InputError("CEP403", f"the events can't be read as a table: {error}", remedy) from None
-    if _package(events) == "pyspark":
-        remedy = "use q.match(df), for a stream too; for a session in memory collect it: df.toArrow()"
-        raise UsageError("CEP601", "a session does not take a Spark DataFrame", remedy)
     if isinstance(events, Mapping | str | bytes) or not isinstance(events, Iterable):
         shown = type(events).__name__
         raise InputError("CEP401", f"a {shown} is not a stream of events", _ACCEPTED)

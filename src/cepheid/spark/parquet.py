@@ -245,6 +245,8 @@ def _plan(prepared: Prepared, footers: Mapping[str, _Footer]) -> Direct:
         groups += footer.metadata.num_row_groups
         for group in _possible(path, footer, where):
             chunk = footer.metadata.row_group(group)
+            if not chunk.num_rows:
+                continue
             columns = [chunk.column(k) for k in range(chunk.num_columns)]
             size = sum(c.total_compressed_size for c in columns if c.path_in_schema in names)
             rows += chunk.num_rows

@@ -544,7 +544,7 @@ def to_arrow(where: Predicate, column: Callable[[str], Any] = pc.field) -> Any:
         case Test(column=name, operator=operator, value=value, type=type_):
             found = column(name)
             if pa.types.is_floating(plain(type_)) and plain(type_) != pa.float64():
-                found = pc.cast(found, pa.float64())  # as a double, or 0.1 would equal a float
+                found = found.cast(pa.float64())  # as a double, or 0.1 would equal a float
             test = _ARROW[operator](found, pa.scalar(value, _arrow_type(type_)))
             return pc.or_kleene(test, pc.is_nan(column(name))) if _admits_nan(where) else test
     raise TypeError(f"no expression for {type(where).__name__}")

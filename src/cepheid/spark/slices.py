@@ -19,6 +19,7 @@ from cepheid.spark.work import SLICE
 _LEAST = 4  # a slice is so many windows long at least: the overlap is read twice
 _SHORTEST = 64  # ticks: the number of a slice is kept with six more bits
 _SAMPLE = 0.01
+_ENOUGH = 50  # events of a key in the sample, below which chance decides
 _BITS, _LOW, _HIGH, _COUNT, _TOTAL = (f"__cepheid_{name}" for name in ("bits", "low", "high", "count", "total"))
 
 
@@ -61,7 +62,7 @@ def hot_by_time(df: DataFrame, time: str, split: Split, parts: int, partitions: 
     total = counts.agg(F.sum(_COUNT).alias(_TOTAL))
     # Twice what a task would have if all had the same, and enough in the sample to tell.
     hot = counts.crossJoin(F.broadcast(total)).where(
-        (F.col(_COUNT) * F.lit(parts) > F.col(_TOTAL) * F.lit(2)) & (F.col(_COUNT) > F.lit(50))
+        (F.col(_COUNT) * F.lit(parts) > F.col(_TOTAL) * F.lit(2)) & (F.col(_COUNT) > F.lit(_ENOUGH))
     )
     share = (F.col(_HIGH) - F.col(_LOW)) * F.col(_TOTAL) / (F.col(_COUNT) * F.lit(2 * parts))
     renamed = [F.col(name).alias(f"__cepheid_key{k}") for k, name in enumerate(names)]

@@ -1,8 +1,9 @@
 """The state of one bucket of keys: rows that wait for the watermark, and a session, in parts of which few change.
 
 In the store there is a header, and parts by name. Rows never change once they are there: they are written as segments,
-and small segments become larger ones now and then. Arrays are cut into chunks, and only those are written whose bytes
-have changed. What is small is in the header itself, so that a small state is one read and one write.
+and small segments become larger ones now and then. All else is one body, cut into chunks where its content says, and
+only those chunks are written that are new. What is small is in the header itself: a small state is one read and one
+write. Parts are compressed, since each byte costs more on its way through Spark than that.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.api import Matches, Session
-from cepheid.engine.snapshot import FlatSink, FlatSource, checksum, from_bytes, table_bytes, to_bytes
+from cepheid.engine.snapshot import FlatSink, FlatSource, from_bytes, to_bytes
 from cepheid.engine.times import tick, ticks
 from cepheid.errors import CepheidError, InputError, UsageError
 from cepheid.pattern.schema import Schema, make_schema
-from cepheid.spark.packing import unpack
+from cepheid.spark.packing import CODEC, unpack, write
 from cepheid.spark.work import Work, known
 
 FORMAT = 1
 """Of the state in a checkpoint; another one is refused."""
-SMALL, CHUNK, SEGMENT = 4_096, 65_536, 1 << 20
-"""Bytes of a part that goes into the header, of a chunk of an array, and of a segment that grows no more."""
+SMALL, CHUNK, SEGMENT = 16_384, 65_536, 1 << 20
+"""Bytes of what goes into the header, of a chunk in the middle, and of a segment that grows no more."""
 FAN = 8
 """So many segments of a size become one."""
 NATIVE = 5_000
@@ -47,13 +48,13 @@ class Store(Protocol):
     def put_header(self, header: bytes) -> None:
         """Another header."""
 
-    def part(self, name: str) -> bytes | None:
-        """A part."""
+    def part(self, name: str, digest: str) -> bytes | None:
+        """A part; the digest is that of what was put."""
 
-    def put(self, name: str, part: bytes) -> None:
+    def put(self, name: str, part: bytes, digest: str) -> None:
         """A part, in place of the one of that name."""
 
-    def drop(self, name: str) -> None:
+    def drop(self, name: str, digest: str) -> None:
         """Remove a part."""
 
 
@@ -114,13 +115,7 @@ def damaged(what: str) -> UsageError:
 
 
 def _digest(part: Any) -> str:
-    """Of a chunk of an array: it tells whether the chunk must be written."""
     return blake2b(part, digest_size=16).hexdigest()
-
-
-def _sum(part: Any) -> str:
-    """Of rows, which never change: as fast as memory, and enough to see damage."""
-    return f"{checksum([memoryview(part).cast('B')]):x}"
 
 
 class Parts:
@@ -131,51 +126,29 @@ class Parts:
         self.rows = rows or {}
 
 
-class PartsSink:
-    """Takes the parts of a state; writes those that the store does not have."""
+class PartsSink(FlatSink):
+    """Takes the parts of a state; writes what the store does not have."""
 
     def __init__(self, store: Store, known: Parts) -> None:
+        super().__init__()
         self.store = store
         self.known = known
         self.now = Parts()
-        self.flat = FlatSink()
 
-    def chunk(self, name: str, part: Any) -> str:
-        """A part on its own, which may be as it was."""
-        digest = _digest(part)
-        if self.known.digests.get(name) != digest:
-            self.store.put(name, bytes(part))
-        self.now.digests[name] = digest
-        return name
-
-    def put(self, name: str, part: Any) -> None:
+    def put(self, name: str, part: bytes) -> None:
         """Rows that are new."""
-        self.store.put(name, bytes(part))
-        self.now.digests[name] = _sum(part)
+        digest = _digest(part)
+        self.store.put(name, part, digest)
+        self.now.digests[name] = digest
 
     def keep(self, name: str) -> None:
         """Rows that the store has."""
         self.now.digests[name] = self.known.digests[name]
 
-    def add(self, name: str, part: Any) -> Any:
-        """Bytes: in the header if they are few, else in chunks."""
-        view = memoryview(part).cast("B")
-        if len(view) <= SMALL:
-            return self.flat.add(name, view)
-        return {"in": [self.chunk(f"{name}/{at}", view[at : at + CHUNK]) for at in range(0, len(view), CHUNK)]}
-
-    def array(self, name: str, array: Any) -> Any:
-        """A flat array."""
-        return [array.dtype.str, self.add(name, np.ascontiguousarray(array))]
-
-    def table(self, name: str, table: pa.Table) -> Any:
-        """A table."""
-        return self.add(name, table_bytes(table))
-
     def rows(self, name: str, table: pa.Table, base: int) -> Any:
         """Rows by their positions: those that the store has are not written again."""
         if table.nbytes <= SMALL:
-            return {"base": base, "rows": self.table(name, table)}
+            return {"rows": self.table(name, table)}
         end = base + table.num_rows
         segments = [segment for segment in self.known.rows.get(name, []) if segment[1] > base]
         if not segments or segments[0][0] > base or segments[-1][1] > end:
@@ -194,17 +167,30 @@ class PartsSink:
             if part in self.known.digests and begin < at:
                 self.keep(part)
             else:
-                self.put(part, table_bytes(table.slice(max(begin, base) - base, end - max(begin, base))))
+                first = max(begin, base)
+                self.put(part, write(table.slice(first - base, end - first).combine_chunks(), dense=True))
         self.now.rows[name] = segments
         return {"segments": name}
 
     def close(self, header: dict[str, Any]) -> bytes:
         """Write the header; parts that are in it no more go. Gives the nonce by which this state is known."""
-        whole = {**header, "parts": self.now.digests, "rows": self.now.rows}
+        chunks = []
+        body, inner = self.parts, FlatSink()
+        if self.length > SMALL:
+            for chunk in cut(b"".join(body)):
+                digest = _digest(chunk)
+                if digest not in self.known.digests and digest not in self.now.digests:
+                    self.store.put(digest, CODEC.compress(chunk, asbytes=True), digest)
+                self.now.digests[digest] = digest
+                chunks.append([digest, len(chunk)])
+        else:
+            inner = self
+        whole = {**header, "chunks": chunks, "parts": self.now.digests, "rows": self.now.rows}
         nonce = os.urandom(_NONCE)
-        self.store.put_header(nonce + to_bytes(whole, self.flat))
-        for name in self.known.digests.keys() - self.now.digests.keys():
-            self.store.drop(name)
+        self.store.put_header(nonce + to_bytes(whole, inner))
+        for name, digest in self.known.digests.items():
+            if name not in self.now.digests:
+                self.store.drop(name, digest)
         return nonce
 
 
@@ -213,38 +199,53 @@ def _crowded(levels: Sequence[int]) -> bool:
     return len(levels) >= FAN and len(set(levels[-FAN:])) == 1
 
 
-class PartsSource:
+def cut(body: bytes) -> Iterator[memoryview]:
+    """A body in chunks whose ends are where its content says: what has only moved is cut as it was before.
+
+    Arrays lose entries at their beginning and get others at their end, so that most of them has moved.
+    """
+    view = memoryview(body)
+    words = np.frombuffer(body, np.uint32, len(body) // 4)
+    mixed = words[3:] * np.uint32(0x9E3779B1)
+    for back, factor in enumerate((0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F)):
+        mixed += words[back : len(words) - 3 + back] * np.uint32(factor)
+    begin = 0
+    for end in (4 * (np.flatnonzero(mixed < np.uint32(2**32 // (CHUNK // 4))) + 4)).tolist():
+        while end - begin > 4 * CHUNK:
+            yield view[begin : begin + 4 * CHUNK]
+            begin += 4 * CHUNK
+        if end - begin >= CHUNK // 4:
+            yield view[begin:end]
+            begin = end
+    for at in range(begin, len(body), 4 * CHUNK):
+        yield view[at : at + 4 * CHUNK]
+
+
+class PartsSource(FlatSource):
     """Gives the parts of a state back."""
 
-    def __init__(self, store: Store, known: Parts, flat: FlatSource) -> None:
+    def __init__(self, store: Store, known: Parts, chunks: list[list[Any]], flat: FlatSource) -> None:
         self.store = store
         self.known = known
-        self.flat = flat
+        super().__init__(memoryview(b"".join(self.chunk(*chunk) for chunk in chunks)) if chunks else flat.body)
 
-    def fetch(self, name: str) -> bytes:
+    def chunk(self, digest: str, size: int) -> bytes:
+        """A chunk of the body."""
+        with _damage_told():
+            part = CODEC.decompress(self.fetch(digest, digested=False), size, asbytes=True)
+        if _digest(part) != digest:
+            raise damaged(f"{digest} is not as it was written")
+        return bytes(part)
+
+    def fetch(self, name: str, *, digested: bool = True) -> bytes:
         """A part on its own, which is as it was written."""
-        part = self.store.part(name)
+        digest = self.known.digests[name]
+        part = self.store.part(name, digest)
         if part is None:
             raise damaged(f"{name} is missing")
-        digest = self.known.digests[name]
-        if (_digest(part) if len(digest) == 32 else _sum(part)) != digest:
+        if digested and _digest(part) != digest:
             raise damaged(f"{name} is not as it was written")
         return part
-
-    def part(self, found: Any) -> Any:
-        """Bytes."""
-        if isinstance(found, dict):
-            names = found["in"]
-            return self.fetch(names[0]) if len(names) == 1 else b"".join(map(self.fetch, names))
-        return self.flat.part(found)
-
-    def array(self, found: Any) -> Any:
-        """A flat array."""
-        return np.frombuffer(self.part(found[1]), dtype=found[0])
-
-    def table(self, found: Any) -> pa.Table:
-        """A table."""
-        return pa.ipc.open_stream(self.part(found)).read_all()
 
     def rows(self, found: Any, base: int) -> pa.Table:
         """Rows from a position on."""
@@ -253,7 +254,7 @@ class PartsSource:
         name = found["segments"]
         tables = []
         for begin, end, _ in self.known.rows[name]:
-            table = pa.ipc.open_stream(self.fetch(f"{name}@{begin}-{end}")).read_all()
+            table = unpack(self.fetch(f"{name}@{begin}-{end}"))
             tables.append(table.slice(table.num_rows - (end - max(begin, base))))
         return pa.concat_tables(tables)
 
@@ -332,7 +333,7 @@ class Bucket:
     def wait(self, table: pa.Table, low: int, high: int, blob: Any, level: int = 0) -> None:
         """Some rows wait."""
         self.count += 1
-        blob = table_bytes(table) if blob is None else blob
+        blob = write(table, dense=True) if blob is None else blob
         self.waiting.append(Waiting(f"w{self.count}", low, high, len(memoryview(blob)), level, table, blob))
 
     def release(self, now: int) -> Matches | None:
@@ -431,7 +432,7 @@ class Bucket:
             if segment.name in self.parts.digests:
                 sink.keep(segment.name)
             else:
-                sink.put(segment.name, segment.blob)
+                sink.put(segment.name, bytes(segment.blob))
         header = {
             "stream": asdict(self.own),
             "watermark": self.watermark,
@@ -473,7 +474,7 @@ class Bucket:
             if "columns" in header:
                 return True
             self.parts = Parts(header["parts"], header["rows"])
-            self.source = PartsSource(store, self.parts, flat)
+            self.source = PartsSource(store, self.parts, header["chunks"], flat)
             self.watermark, self.timer, self.count = header["watermark"], header["timer"], header["count"]
             self.last = header["last"]
             self.waiting = [Waiting(*facts) for facts in header["waiting"]]

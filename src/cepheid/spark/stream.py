@@ -6,11 +6,15 @@ that is, is known in this file alone.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
+from hashlib import blake2b
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as st
@@ -19,9 +23,9 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from cepheid.api import Query
 from cepheid.errors import UsageError
 from cepheid.spark.checks import check_stream
-from cepheid.spark.metrics import COUNTERS, NAME
 from cepheid.spark.packing import pack, unpack, write
-from cepheid.spark.prepare import Prepared, quoted
+from cepheid.spark.prepare import Prepared, crossing, quoted
+from cepheid.spark.progress import COUNTERS, NAME
 from cepheid.spark.schemas import given_schema, output_number, spark_schema
 from cepheid.spark.state import Bucket, Given, Identity, Recent, identity, introduced
 from cepheid.spark.work import Batches, Work
@@ -45,7 +49,7 @@ def match(prepared: Prepared) -> DataFrame:
     key, work = prepared.split.key, prepared.work
     buckets = (prepared.options.buckets or BUCKETS) if key else 1
     rows = prepared.events.select("*", bucket_of(work.events, key, buckets).alias(_BUCKET))
-    packed = rows.mapInArrow(packer(work), spark_schema(_PACKED))
+    packed = crossing(rows).mapInArrow(packer(work), spark_schema(_PACKED))
     processor = cepheid_match(work, identity(work, buckets), prepared.options.late)
     given = packed.groupBy("bucket").transformWithStateInPandas(
         processor, spark_schema(_GIVEN), outputMode="Append", timeMode="EventTime"
@@ -73,7 +77,7 @@ def packer(work: Work) -> Callable[[Batches], Batches]:
     def packed(waiting: list[pa.RecordBatch]) -> pa.RecordBatch:
         table = pa.Table.from_batches(waiting)
         buckets = table.column(_BUCKET).to_numpy()
-        blobs = dict(pack(work.conform(table), buckets))
+        blobs = dict(pack(work.conform(table), buckets, dense=True))
         return pa.record_batch([pa.array(blobs, pa.int32()), pa.array(blobs.values(), pa.binary())], _PACKED)
 
     def cepheid_pack(batches: Batches) -> Batches:
@@ -96,12 +100,58 @@ def packer(work: Work) -> Callable[[Batches], Batches]:
 _GIVEN = pa.schema([("blob", pa.binary()), *((name, pa.int64()) for name in COUNTERS)])
 
 
+class Near:
+    """Parts of states in files of the application on this machine: to read one from Spark's store takes far longer.
+
+    They are asked for by the digest that the store's header has of them. So it does not matter who wrote them, for
+    which task, and whether they are there at all.
+    """
+
+    def __init__(self) -> None:
+        first = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
+        self.folder = os.path.join(first, "cepheid") if first else ""
+
+    def get(self, digest: str) -> bytes | None:
+        """A part, if it is there and whole."""
+        try:
+            with open(os.path.join(self.folder, digest), "rb") as file:
+                found = file.read()
+        except OSError:
+            return None
+        part = found[_SEAL:]
+        return part if blake2b(part, digest_size=_SEAL).digest() == found[:_SEAL] else None
+
+    def put(self, digest: str, part: bytes) -> None:
+        """Keep a part, if there is a place for it."""
+        if not self.folder:
+            return
+        path = os.path.join(self.folder, digest)
+        draft = f"{path}.{os.getpid()}"
+        try:
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            with open(draft, "wb") as file:
+                file.write(blake2b(part, digest_size=_SEAL).digest())
+                file.write(part)
+            os.replace(draft, path)
+        except OSError:  # such as a full disk
+            self.drop(f"{digest}.{os.getpid()}")
+
+    def drop(self, digest: str) -> None:
+        """A part that is needed no more."""
+        with suppress(OSError):
+            os.unlink(os.path.join(self.folder, digest))
+
+
+_SEAL = 16
+
+
 class HandleStore:
     """Spark's state of the bucket at hand."""
 
     def __init__(self, handle: Any) -> None:
         self.value = handle.getValueState("header", _HEADER)
         self.map = handle.getMapState("parts", _NAME, _PART)
+        self.near = Near()
 
     def header(self) -> bytes | None:
         """The header, if there is one."""
@@ -112,18 +162,23 @@ class HandleStore:
         """Another header."""
         self.value.update((header,))
 
-    def part(self, name: str) -> bytes | None:
+    def part(self, name: str, digest: str) -> bytes | None:
         """A part."""
+        near = self.near.get(digest)
+        if near is not None:
+            return near
         found = self.map.getValue((name,))
         return None if found is None else bytes(found[0])
 
-    def put(self, name: str, part: bytes) -> None:
+    def put(self, name: str, part: bytes, digest: str) -> None:
         """A part, in place of the one of that name."""
         self.map.updateValue((name,), (part,))
+        self.near.put(digest, part)
 
-    def drop(self, name: str) -> None:
+    def drop(self, name: str, digest: str) -> None:
         """Remove a part."""
         self.map.removeKey((name,))
+        self.near.drop(digest)
 
 
 _RECENT = Recent(room=256 << 20)
@@ -229,7 +284,7 @@ class RowsStore:
         """The header."""
         return self.found.get("")
 
-    def part(self, name: str) -> bytes | None:
+    def part(self, name: str, digest: str) -> bytes | None:
         """A part."""
         return self.found.get(f"/{name}")
 
@@ -237,11 +292,11 @@ class RowsStore:
         """A checkpoint is only read here."""
         raise NotImplementedError
 
-    def put(self, name: str, part: bytes) -> None:
+    def put(self, name: str, part: bytes, digest: str) -> None:
         """A checkpoint is only read here."""
         raise NotImplementedError
 
-    def drop(self, name: str) -> None:
+    def drop(self, name: str, digest: str) -> None:
         """A checkpoint is only read here."""
         raise NotImplementedError
 
@@ -251,25 +306,33 @@ def pending(spark: SparkSession, query: Query, checkpoint: str) -> DataFrame:
 
     The stream goes on as if it had not been asked.
     """
-    for number in _operators(spark, checkpoint):
-        header = _read(spark, checkpoint, number, "header")
-        control = header.where(F.col("key.bucket") == CONTROL).select("value.header").collect()
-        found = introduced(bytes(control[0][0])) if control else None
-        if found is None or (found[0].query != query._fingerprint() and number != _operators(spark, checkpoint)[-1]):
-            continue
-        own, events = found
-        work = Work(query, events, given_schema(query, events), output_number(query, None))
-        own.check(asdict(identity(work, own.buckets)))
-        parts = _read(spark, checkpoint, number, "parts")
-        rows = header.select("key.bucket", F.lit("").alias("name"), F.col("value.header").alias("value")).union(
-            parts.select("key.bucket", F.concat(F.lit("/"), "user_map_key.name"), "user_map_value.part")
-        )
-        return rows.groupBy("bucket").applyInArrow(closer(work, own), spark_schema(work.given))
-    raise UsageError(
-        "CEP905",
-        f"'{checkpoint}' has no state of the query",
-        "pass the checkpoint location of a stream of this query that has run",
-    )
+    try:
+        streams = [(number, _introduction(spark, checkpoint, number)) for number in _operators(spark, checkpoint)]
+    except PySparkException as error:
+        raise _no_state(checkpoint, str(error).split("\n", 1)[0]) from None
+    known = [(number, found) for number, found in streams if found is not None]
+    if not known:
+        raise _no_state(checkpoint, "no stream of a query has run")
+    # A stream may have several operators: of the one that is ours, whatever is wrong is told.
+    fitting = [(number, found) for number, found in known if found[0].query == query._fingerprint()]
+    number, (own, events) = (fitting or known)[0]
+    work = Work(query, events, given_schema(query, events), output_number(query, None))
+    identity(work, own.buckets).check(asdict(own))
+    rows = _read(spark, checkpoint, number, "header").selectExpr("key.bucket", "'' AS name", "value.header AS value")
+    parts = _read(spark, checkpoint, number, "parts")
+    rows = rows.union(parts.selectExpr("key.bucket", "concat('/', user_map_key.name)", "user_map_value.part"))
+    return rows.groupBy("bucket").applyInArrow(closer(work, own), spark_schema(work.given))
+
+
+def _introduction(spark: SparkSession, checkpoint: str, operator: int) -> tuple[Identity, pa.Schema] | None:
+    headers = _read(spark, checkpoint, operator, "header").where(F.col("key.bucket") == CONTROL)
+    found = headers.select("value.header").collect()
+    return introduced(bytes(found[0][0])) if found else None
+
+
+def _no_state(checkpoint: str, reason: str) -> UsageError:
+    message = f"'{checkpoint}' has no state of the query: {reason}"
+    return UsageError("CEP905", message, "pass the checkpoint location of a stream of this query that has run")
 
 
 def _operators(spark: SparkSession, checkpoint: str) -> list[int]:

@@ -1,0 +1,79 @@
+"""A streaming application for kills: `app.py FOLDER MASTER`. Files in, matches out, exactly once if all is well."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import cepheid as cep
+
+QUERY = """
+PATTERN SEQ(A a, B+ b[], D d, !(C c))
+WHERE skip_till_next_match(a, b[], d) { [k] AND b[i].x >= b[1].x AND slow(d.x) >= 0 }
+WITHIN 4 seconds
+RETURN a.k AS k, a.id AS first, count(b[].id) AS some, sum(b[].id) AS total, d.id AS last
+"""
+SLOW = 7
+"""A value for which the function takes a while, with a file that says so."""
+
+
+def make_query(folder: str | Path, pause: float = 0.5) -> cep.Query:
+    """The query. Its function runs in the workers, so that a kill can find one that is busy."""
+    busy = f"{folder}/busy"
+
+    def slow(x: int) -> int:
+        if x == SLOW and pause:
+            marker = f"{busy}/{os.getpid()}"
+            with open(marker, "w"):
+                time.sleep(pause)
+            if os.path.exists(marker):
+                os.remove(marker)
+        return x
+
+    return cep.Query(QUERY, functions={"slow": slow})
+
+
+def make_session(master: str, folder: str) -> SparkSession:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = cep.spark.configure(SparkSession.builder.master(master).appName("cepheid faults"))
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.executor.memory": "700m",
+        "spark.executor.cores": "1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        "spark.local.dir": f"{folder}/local",
+        "spark.log.level": "WARN",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def run_stream(spark: SparkSession, folder: str) -> None:
+    schema = spark.read.parquet(f"{folder}/in/00000.parquet").schema
+    source = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
+    matches: Any = make_query(folder).match(source.withWatermark("ts", "1 second"), buckets=4)
+    writer = matches.writeStream.format("parquet").option("path", f"{folder}/out")
+    running = writer.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start()
+    running.awaitTermination()
+
+
+def run_batch(spark: SparkSession, folder: str) -> None:
+    matches: Any = make_query(folder).match(spark.read.parquet(f"{folder}/in"), partitions=4)
+    matches.write.mode("overwrite").parquet(f"{folder}/out")
+
+
+if __name__ == "__main__":
+    mode, folder, master = sys.argv[1:]
+    session = make_session(master, folder)
+    {"stream": run_stream, "batch": run_batch}[mode](session, folder)
+    session.stop()

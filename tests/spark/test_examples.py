@@ -1,0 +1,89 @@
+"""What a newcomer starts from: the page about Spark, and the examples, as they are."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cepheid as cep
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+def run(*arguments: str) -> str:
+    """Run a Python of its own, as a user would."""
+    made = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    return made.stdout
+
+
+def test_the_page(spark) -> None:
+    options = doctest.ELLIPSIS
+    failed, tried = doctest.testfile(
+        str(ROOT / "docs" / "spark.md"), module_relative=False, globs={"spark": spark}, optionflags=options
+    )
+    assert tried >= 10
+    assert failed == 0
+
+
+def test_records_of_kafka(spark) -> None:
+    kafka = runpy.run_path(str(EXAMPLES / "kafka.py"))
+    steps = [("06:00", "Shelf", "T1"), ("06:01", "Shelf", "T2"), ("06:02", "Register", "T2"), ("06:03", "Exit", "T1")]
+    values = [
+        json.dumps({"ts": f"2026-03-14T{at}:00Z", "type": kind, "tag_id": tag, "reader": "r"}).encode()
+        for at, kind, tag in steps
+    ]
+    topic = spark.createDataFrame([(value,) for value in (*values, b"no JSON")], "value binary")
+    found = kafka["records"](kafka["THEFTS"].match(kafka["readings"](topic))).collect()
+    assert [row.key for row in found] == ["T1"]
+    assert json.loads(found[0].value)["shelf"] == "r"
+
+
+@pytest.mark.slow
+def test_shoplifting() -> None:
+    told = run("examples/shoplifting.py", "--items", "5000")
+    assert told.endswith("the same thefts in both\n")
+
+
+@pytest.mark.slow
+def test_the_demo() -> None:
+    told = run("-m", "cepheid", "demo").splitlines()
+    assert [line.split()[-2] for line in told if line.endswith("matches")] == ["3", "3", "3"]
+
+
+@pytest.mark.slow
+def test_the_notebook(tmp_path: Path) -> None:
+    nbformat = pytest.importorskip("nbformat", reason="pip install nbclient ipykernel matplotlib")
+    nbclient = pytest.importorskip("nbclient", reason="pip install nbclient ipykernel matplotlib")
+    pytest.importorskip("matplotlib")
+    notebook = nbformat.read(EXAMPLES / "card_fraud.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute(cwd=str(tmp_path))
+    assert "the same: True" in str(notebook.cells[-2].outputs)
+
+
+def test_the_notebook_was_run() -> None:
+    cells = json.loads((EXAMPLES / "card_fraud.ipynb").read_text())["cells"]
+    ran = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert all(cell["execution_count"] for cell in ran)
+    assert "the same: True" in str(ran[-2]["outputs"])
+    query = next("".join(cell["source"]) for cell in ran if "cep.Query" in "".join(cell["source"]))
+    text = query.split('"""')[1]
+    assert cep.Query(text).text
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("KAFKA_SERVERS" not in os.environ, reason="set KAFKA_SERVERS to the address of a broker")
+def test_kafka(tmp_path: Path) -> None:
+    given = ["examples/kafka.py", "--servers", os.environ["KAFKA_SERVERS"], "--topic", f"readings-{os.getpid()}"]
+    run(*given, "--fill")
+    run(*given, "--once", "--to", f"thefts-{os.getpid()}", "--checkpoint", str(tmp_path / "state"))

@@ -1,0 +1,159 @@
+"""`cepheid run`: files and tables in, a directory of matches out, in batch and as a stream."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from cepheid.cli import main
+
+DEMO = Path(__file__).parents[2] / "src" / "cepheid" / "demo"
+THEFTS = DEMO / "shoplifting.sase"
+READINGS = DEMO / "readings.csv"
+TAGS = ["T1002", "T1004", "T1006"]
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(spark) -> Run:
+    """Run `cepheid run`, in the session of the tests."""
+
+    def call(*arguments: object, code: int = 0) -> Result:
+        result = CliRunner().invoke(main, ["run", *(str(a) for a in arguments)])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == code, result.output
+        assert "\tat " not in result.output  # no traces of the JVM
+        return result
+
+    return call
+
+
+def cut(folder: Path, *places: int) -> Path:
+    """The readings of the demo as files, cut at these lines."""
+    header, *lines = READINGS.read_text().splitlines(keepends=True)
+    folder.mkdir()
+    add(folder, header, lines, (0, *places, len(lines)))
+    return folder
+
+
+def add(folder: Path, header: str, lines: list[str], places: tuple[int, ...]) -> None:
+    for begin, end in pairwise(places):
+        file = folder / f"part-{begin:03}.csv"
+        file.write_text(header + "".join(lines[begin:end]))
+        os.utime(file, (begin, begin))
+
+
+def tags(found: list[dict]) -> list[str]:
+    return sorted(row["a"]["tag_id"] for row in found)
+
+
+class TestBatch:
+    def test_csv_to_parquet(self, run: Run, tmp_path: Path) -> None:
+        result = run(THEFTS, "--from", READINGS, "--to", tmp_path / "out")
+        assert (result.stdout, result.stderr) == ("", f"3 matches written to '{tmp_path / 'out'}'\n")
+        found = pq.read_table(tmp_path / "out")
+        assert found.column_names == ["match_start", "match_end", "a", "c"]
+        assert tags(found.to_pylist()) == TAGS
+
+    def test_json_in_the_order_of_its_columns(self, run: Run, tmp_path: Path) -> None:
+        events = tmp_path / "events.jsonl"
+        rows = [{"ts": 1, "type": "B", "seq": 2, "alpha": 1}, {"ts": 1, "type": "A", "seq": 1, "alpha": 2}]
+        events.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        # In Spark's order, by name, alpha would come first and the B before the A.
+        query = "PATTERN SEQ(A a, B b) WHERE [ts] WITHIN 1 second RETURN a.seq AS a, b.seq AS b"
+        run(query, "--from", events, "--to", tmp_path / "out.json")
+        written = "".join(file.read_text() for file in (tmp_path / "out.json").glob("part-*.json"))
+        assert json.loads(written) == {"match_start": 1, "match_end": 1, "a": 1, "b": 2}
+
+    def test_csv_out_is_flat(self, run: Run, tmp_path: Path) -> None:
+        run(THEFTS, "--from", READINGS, "--to", tmp_path / "out", "--format", "csv")
+        text = [file.read_text() for file in (tmp_path / "out").glob("part-*.csv")]
+        header = "match_start,match_end,a.ts,a.type,a.tag_id,a.reader,c.ts,c.type,c.tag_id,c.reader"
+        assert {one.splitlines()[0] for one in text if one} == {header}
+        assert sum(len(one.splitlines()) - 1 for one in text if one) == 3
+
+    def test_a_view(self, run: Run, spark, tmp_path: Path) -> None:
+        spark.read.csv(str(READINGS), header=True, inferSchema=True).createOrReplaceTempView("a_day")
+        run(THEFTS, "--from", "table:a_day", "--to", tmp_path / "out")
+        assert tags(pq.read_table(tmp_path / "out").to_pylist()) == TAGS
+        spark.catalog.dropTempView("a_day")
+
+    def test_a_table_that_is_not_there(self, run: Run, tmp_path: Path) -> None:
+        result = run(THEFTS, "--from", "table:nowhere", "--to", tmp_path / "out", code=1)
+        assert result.stderr.startswith("error CEP406: The table or view `nowhere` cannot be found.")
+        assert "\nhelp: check the spelling" in result.stderr
+
+    def test_overwrite(self, run: Run, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        run(THEFTS, "--from", READINGS, "--to", out)
+        run(THEFTS, "--from", READINGS, "--to", out, "--overwrite")
+        assert tags(pq.read_table(out).to_pylist()) == TAGS
+        assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+    def test_overwrite_loses_nothing_when_it_fails(self, run: Run, tmp_path: Path) -> None:
+        events, out = tmp_path / "events.jsonl", tmp_path / "out"
+        run(THEFTS, "--from", READINGS, "--to", out)
+        events.write_text('{"ts": 1, "type": "A"}\n{"ts": 2, "type": \n')
+        result = run("EVENT A a", "--from", events, "--to", out, "--overwrite", code=1)
+        assert result.stderr.startswith("error CEP")
+        assert tags(pq.read_table(out).to_pylist()) == TAGS
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["events.jsonl", "out"]
+
+    def test_an_error_of_the_query(self, run: Run, tmp_path: Path) -> None:
+        result = run("EVENT Shelf a WHERE a.tag = 1", "--from", READINGS, "--to", tmp_path / "out", code=1)
+        assert result.stderr.startswith("error CEP301: unknown column 'tag'")
+        assert result.stderr.endswith("help: did you mean 'tag_id'?\n")
+
+    def test_an_error_in_a_worker(self, run: Run, tmp_path: Path) -> None:
+        events = tmp_path / "events.csv"
+        events.write_text("ts,type,x\n1,A,1\n,A,2\n")
+        result = run("EVENT A a WITHIN 1 second", "--from", events, "--to", tmp_path / "out", code=1)
+        assert result.stderr.startswith("error CEP402: the time 'ts' of row 0 is NULL\nhelp: ")
+        assert result.stderr.count("help:") == 1
+
+
+class TestStream:
+    def test_as_in_batch_and_goes_on(self, run: Run, tmp_path: Path) -> None:
+        header, *lines = READINGS.read_text().splitlines(keepends=True)
+        folder = tmp_path / "readings"
+        folder.mkdir()
+        add(folder, header, lines, (0, 20, 40))
+        given = (THEFTS, "--from", folder, "--to", tmp_path / "out", "--stream", "--checkpoint", tmp_path / "state")
+        first = run(*given, "--files", 1, "--flush")
+        assert "micro-batch" in first.stderr
+        early = tags(pq.read_table(tmp_path / "out").to_pylist())
+        assert early == tags(pq.read_table(tmp_path / "out").to_pylist())
+        add(folder, header, lines, (40, len(lines)))
+        run(*given, "--flush")
+        assert tags(pq.read_table(tmp_path / "out").to_pylist()) == TAGS
+        assert (tmp_path / "out" / "batch=end").is_dir()
+        # Without new files nothing changes.
+        run(*given, "--flush")
+        assert tags(pq.read_table(tmp_path / "out").to_pylist()) == TAGS
+
+    def test_an_integer_time(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "in").mkdir()
+        (tmp_path / "in" / "a.csv").write_text("ts,type\n1,A\n")
+        places = ("--from", tmp_path / "in", "--to", tmp_path / "out", "--stream", "--checkpoint", tmp_path / "state")
+        result = run("EVENT A a", *places, code=1)
+        assert result.stderr.startswith("error CEP902: the time of a stream must be a timestamp, and 'ts' is int\n")
+        assert "timestamp_millis('ts')" in result.stderr
+
+    def test_another_query_on_the_checkpoint(self, run: Run, tmp_path: Path) -> None:
+        folder = cut(tmp_path / "readings")
+        places = ("--from", folder, "--to", tmp_path / "out", "--stream", "--checkpoint", tmp_path / "state")
+        run(THEFTS, *places)
+        cut(tmp_path / "more")
+        os.rename(tmp_path / "more" / "part-000.csv", folder / "part-100.csv")
+        result = run("EVENT Shelf a WITHIN 1 hour", *places, code=2)
+        assert result.stderr.startswith("error CEP905: the checkpoint is of another query")
+        assert "help: start the stream anew with another checkpoint location" in result.stderr

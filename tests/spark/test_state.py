@@ -1,0 +1,337 @@
+"""The state of a bucket, in a store without Spark: the same matches, little written, damage and strangers told."""
+
+from copy import deepcopy
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import cepheid as cep
+from cepheid.errors import CepheidError
+from cepheid.spark.packing import write
+from cepheid.spark.schemas import given_schema, output_number
+from cepheid.spark.state import FAN, Bucket, Given, Recent, identity
+from cepheid.spark.work import Work
+
+SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("type", pa.string()), ("id", pa.int64()), ("x", pa.float64())])
+BEGIN = 1_700_000_000_000  # in milliseconds
+PAIR = "PATTERN SEQ(A a, B b) WHERE [id] WITHIN 10 seconds"
+QUERIES = [
+    PAIR,
+    "PATTERN SEQ(A a, B+ b[], C c) WHERE [id] AND b[i].x > b[i-1].x WITHIN 30 seconds",
+    "PATTERN SEQ(A a, B b, !(C c)) WHERE [id] WITHIN 20 seconds",
+    "PATTERN SEQ(!(C c), A a, B b) WHERE [id] WITHIN 8 seconds OUTPUT NON_OVERLAP",
+    "PATTERN SEQ(A a, B b) WITHIN 5 events",
+    "PATTERN SEQ(A a, B b) WITHIN 3 seconds RETURN a.id AS id INTO P; FROM P PATTERN SEQ(P p, !(P q)) WITHIN 9 seconds",
+]
+
+
+class MemoryStore:
+    """What a bucket has in Spark's state store."""
+
+    def __init__(self) -> None:
+        self.head: bytes | None = None
+        self.parts: dict[str, bytes] = {}
+        self.written = self.reads = 0
+
+    def header(self) -> bytes | None:
+        return self.head
+
+    def put_header(self, header: bytes) -> None:
+        self.head = header
+        self.written += len(header)
+
+    def part(self, name: str, digest: str) -> bytes | None:
+        self.reads += 1
+        return self.parts.get(name)
+
+    def put(self, name: str, part: bytes, digest: str) -> None:
+        assert type(part) is bytes
+        self.parts[name] = part
+        self.written += len(part)
+
+    def drop(self, name: str, digest: str) -> None:
+        del self.parts[name]
+
+    @property
+    def size(self) -> int:
+        return len(self.head or b"") + sum(map(len, self.parts.values()))
+
+
+def work(text: str, engine: str = "auto") -> Work:
+    query = cep.Query(text)
+    return Work(query, SCHEMA, given_schema(query, SCHEMA), output_number(query, None), engine)
+
+
+def table(*events: tuple[float, str, int, float] | tuple[float, str, int]) -> pa.Table:
+    """Events by their second, type, key and value."""
+    rows = [(int((BEGIN + e[0] * 1000) * 1000), e[1], e[2], float(e[3]) if len(e) > 3 else 0.0) for e in events]
+    columns = zip(*rows, strict=True) if rows else [[], [], [], []]
+    return pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
+
+
+def some(count: int, seed: int = 0, keys: int = 5) -> list[pa.Table]:
+    """Events in cuts of several sizes, out of order by less than five seconds."""
+    chance = Random(seed)
+    events = [
+        (k / 2 + chance.random(), chance.choice("ABC"), chance.randint(1, keys), chance.random()) for k in range(count)
+    ]
+    events.sort(key=lambda e: e[0] + chance.uniform(0, 4))
+    cuts = []
+    while events:
+        size = chance.choice([1, 10, 40])
+        cuts.append(table(*events[:size]))
+        events = events[size:]
+    return cuts
+
+
+class Run:
+    """A bucket as Spark calls it: each micro-batch has the watermark of those before."""
+
+    def __init__(self, work: Work, *, recent: Recent | None = None, delay: float = 5) -> None:
+        self.work = work
+        self.own = identity(work, 1)
+        self.store = MemoryStore()
+        self.recent = recent or Recent(0)
+        self.delay = int(delay * 1000)
+        self.watermark = 0
+        self.rows: list[dict[str, Any]] = []
+        self.late = 0
+
+    def step(self, events: pa.Table | None = None, *, late: str = "drop", store: MemoryStore | None = None) -> Given:
+        store = store or self.store
+        bucket = self.recent.take(self.work, self.own, 0, store)
+        blobs = [write(events)] if events is not None and events.num_rows else []
+        given = bucket.take(blobs, self.watermark if self.watermark > 0 else None, late)
+        bucket.timer = bucket.due()
+        bucket.save(store)
+        self.recent.put(bucket, 0, 1)
+        return given
+
+    def batch(self, events: pa.Table | None = None, **options: Any) -> None:
+        given = self.step(events, **options)
+        self.late += given.late
+        self.rows += self.of(given.matches)
+        if events is not None and events.num_rows:
+            latest = max(events["ts"].cast(pa.int64()).to_pylist()) // 1000
+            self.watermark = max(self.watermark, latest - self.delay)
+
+    def of(self, matches: cep.Matches | None) -> list[dict[str, Any]]:
+        return [row for part in self.work.tables(matches) for row in part.to_pylist()] if matches is not None else []
+
+    def bucket(self) -> Bucket:
+        found = Bucket(self.work, self.own)
+        found.load(self.store)
+        return found
+
+    def end(self) -> list[dict[str, Any]]:
+        self.rows += self.of(self.bucket().close())
+        return self.rows
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[str]:
+    return sorted(repr(sorted(row.items())) for row in rows)
+
+
+@pytest.mark.parametrize("text", QUERIES)
+@pytest.mark.parametrize("recent", [0, 1000], ids=["read", "remembered"])
+def test_the_same_matches_in_any_cuts(text: str, recent: int) -> None:
+    for seed in range(3):
+        run = Run(work(text, engine="plain"), recent=Recent(recent))
+        cuts = some(200, seed)
+        for cut in cuts:
+            run.batch(cut)
+            run.batch()  # Spark's micro-batch without events, which moves the watermark
+        assert run.late == 0
+        assert in_order(run.end()) == in_order(run.work.query.match(pa.concat_tables(cuts)).to_pylist())
+
+
+def test_a_task_that_failed_leaves_nothing() -> None:
+    """What a worker remembers is of a state that was not committed: it must not be used."""
+    run = Run(work(QUERIES[1], engine="plain"), recent=Recent(1000))
+    cuts = some(200)
+    for number, cut in enumerate(cuts):
+        if number % 3 == 1:
+            run.step(cut, store=deepcopy(run.store))
+        run.batch(cut)
+    assert in_order(run.end()) == in_order(run.work.query.match(pa.concat_tables(cuts)).to_pylist())
+
+
+def test_what_is_remembered_is_not_read() -> None:
+    long = work("PATTERN SEQ(A a, B b) WHERE [id] AND a.x < 0 WITHIN 1 hour", engine="plain")
+    for room, read in ((0, True), (1000, False)):
+        run = Run(long, recent=Recent(room))
+        for cut in some(600):
+            run.batch(cut)
+        assert bool(run.store.reads) is read
+
+
+def test_a_commit_writes_what_is_new() -> None:
+    """Rows that stay are not written again, however many there are."""
+    chance = Random(1)
+    run = Run(work("PATTERN SEQ(A a, B b, C c) WHERE [id] AND a.x > 2 WITHIN 10 hours", engine="plain"), delay=1)
+    sizes = []
+    for number in range(120):
+        events = [
+            (number * 200 + k, chance.choice("AX"), chance.randint(1, 50), chance.random() * 2.2) for k in range(200)
+        ]
+        before = run.store.written
+        run.batch(table(*events))
+        sizes.append(run.store.written - before)
+    # Each row is written once while it waits, once when it is in order, and twice when segments are merged.
+    assert sum(sizes[60:]) / 60 < run.store.size / 10
+    assert len(run.store.parts) < 4 * FAN
+
+
+def test_many_small_batches_within_a_long_delay() -> None:
+    run = Run(work(PAIR, engine="plain"), delay=3600)
+    cuts = [table((k, "AB"[k % 2], k % 7)) for k in range(400)]
+    for cut in cuts:
+        run.batch(cut)
+    assert len(run.store.parts) < 3 * FAN
+    assert in_order(run.end()) == in_order(run.work.query.match(pa.concat_tables(cuts)).to_pylist())
+
+
+def test_a_bucket_with_nothing_left_is_a_header() -> None:
+    run = Run(work(PAIR, engine="plain"))
+    for cut in some(300):
+        run.batch(cut)
+    assert run.store.size > 5_000
+    run.watermark += 60_000
+    run.batch()
+    assert run.store.parts == {}
+    assert run.store.size < 1_500
+    assert run.bucket().timer is None
+    run.batch(table((1000, "A", 1), (1001, "B", 1)))
+    assert len(run.end()) == len(run.work.query.match(pa.concat_tables(some(300))).to_pylist()) + 1
+
+
+def test_the_state_is_as_large_as_the_window() -> None:
+    run = Run(work("PATTERN SEQ(A a, B b) WHERE [id] AND a.x < 0.1 WITHIN 20 seconds", engine="plain"), delay=1)
+    sizes = []
+    for number in range(60):
+        run.batch(table(*((number * 20 + k / 10, "ABC"[k % 3], k % 11, k % 7 / 7) for k in range(200))))
+        sizes.append(run.store.size)
+    assert max(sizes[30:]) < 1.2 * max(sizes[10:30])
+
+
+def test_when_a_bucket_wants_to_be_called() -> None:
+    run = Run(work("PATTERN SEQ(A a, B b, !(C c)) WHERE [id] WITHIN 20 seconds", engine="plain"))
+    run.batch(table((3, "A", 1), (5, "B", 1)))
+    assert run.bucket().timer == BEGIN + 3_001  # the first event that waits
+    run.watermark = BEGIN + 10_000
+    run.batch()
+    assert run.bucket().timer == BEGIN + 23_000  # the end of the window
+    run.watermark = BEGIN + 23_000
+    run.batch()
+    assert len(run.rows) == 1
+    assert run.bucket().timer == BEGIN + 25_000  # of the last one: then all is over
+    run.watermark = BEGIN + 25_000
+    run.batch()
+    assert run.bucket().timer is None
+
+
+def test_a_tick_before_the_watermark() -> None:
+    """Watermarks are in milliseconds, events in microseconds."""
+    run = Run(work(PAIR, engine="plain"))
+    run.step(table((1.0009, "A", 1), (2, "B", 1)))
+    assert run.bucket().timer == BEGIN + 1001
+    run.watermark = BEGIN + 1001
+    run.batch()
+    assert run.bucket().timer == BEGIN + 2001
+    run.watermark = BEGIN + 2001
+    run.batch()
+    assert len(run.rows) == 1
+
+
+def test_late_events() -> None:
+    run = Run(work(PAIR, engine="plain"), delay=10)
+    run.batch(table((0, "A", 1), (50, "A", 1)))
+    run.batch(table((39.999, "B", 1), (40, "B", 1), (52, "B", 1)))
+    assert run.late == 1
+    assert len(run.end()) == 1
+    with pytest.raises(CepheidError, match=r"1 of 2 events.*12:00|1 of 2 events") as caught:
+        run.step(table((60, "A", 1), (1, "A", 1)), late="error")
+    assert caught.value.code == "CEP408"
+    assert "withWatermark" in caught.value.remedy
+
+
+def test_events_before_1970_wait() -> None:
+    run = Run(work(PAIR, engine="plain"))
+    run.batch(table((-BEGIN / 1000 - 20, "A", 1), (-BEGIN / 1000 - 15, "B", 1)))
+    assert run.watermark == 0
+    run.batch()
+    assert run.rows == []
+    run.batch(table((0, "A", 1)))
+    run.batch()
+    assert len(run.rows) == 1
+
+
+def test_a_compiled_session_goes_on() -> None:
+    run = Run(work(PAIR, engine="compiled"))
+    cuts = some(300)
+    for cut in cuts:
+        run.batch(cut)
+    assert in_order(run.end()) == in_order(run.work.query.match(pa.concat_tables(cuts)).to_pylist())
+
+
+# What is not as it was.
+
+
+def filled() -> Run:
+    run = Run(work("PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.5 WITHIN 1 hour", engine="plain"))
+    for cut in some(900, keys=60):
+        run.batch(cut)
+    assert len(run.store.parts) > 2
+    return run
+
+
+def test_the_state_of_another_stream() -> None:
+    run = filled()
+    other = work("PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.5 WITHIN 2 hours")
+    narrow = SCHEMA.remove(3)
+    fewer = Work(run.work.query, narrow, run.work.given, 0)
+    for changed, own, told in (
+        (other, identity(other, 1), "another query"),
+        (fewer, identity(fewer, 1), "other columns"),
+        (run.work, identity(run.work, 2), "has 1 buckets, the stream has 2"),
+    ):
+        with pytest.raises(CepheidError, match=told) as caught:
+            Bucket(changed, own).load(run.store)
+        assert caught.value.code == "CEP905"
+        assert "checkpoint location" in caught.value.remedy
+
+
+def test_damage_is_told() -> None:
+    run = filled()
+    for name in run.store.parts:
+        for damaged in (b"", run.store.parts[name][:-1], _flipped(run.store.parts[name])):
+            store = deepcopy(run.store)
+            store.parts[name] = damaged
+            _expect_damage(run, store)
+        store = deepcopy(run.store)
+        del store.parts[name]
+        _expect_damage(run, store)
+    assert run.store.head is not None
+    for damaged in (b"", run.store.head[:50], _flipped(run.store.head), bytes(100)):
+        store = deepcopy(run.store)
+        store.head = damaged
+        _expect_damage(run, store)
+
+
+def _flipped(blob: bytes) -> bytes:
+    at = len(blob) // 2
+    return blob[:at] + bytes([blob[at] ^ 0x10]) + blob[at + 1 :]
+
+
+def _expect_damage(run: Run, store: MemoryStore) -> None:
+    with pytest.raises(CepheidError) as caught:
+        _close(Bucket(run.work, run.own), store)
+    assert caught.value.code == "CEP906"
+    assert "anew" in caught.value.remedy
+
+
+def _close(bucket: Bucket, store: MemoryStore) -> None:
+    bucket.load(store)
+    bucket.close()
