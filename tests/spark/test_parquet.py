@@ -14,7 +14,7 @@ import pytest
 
 import cepheid as cep
 from cepheid.errors import UsageError
-from cepheid.spark import parquet
+from cepheid.spark import parquet, work
 from cepheid.spark.frames import explain, match
 from cepheid.spark.options import Options
 from cepheid.spark.parquet import Direct, bucket_numbers
@@ -99,8 +99,8 @@ def test_that_buckets_with_many_events_are_matched_in_parts(
     prepared = prepare(spark.read.parquet(str(folder)), query, Options())
     direct = parquet.find(prepared)
     assert isinstance(direct, Direct)
-    for name in ("READ_ROWS", "PACK_ROWS", "AT_ONCE_ROWS", "PUSH_ROWS"):
-        monkeypatch.setattr(parquet, name, 100)
+    for module, name in ((parquet, "READ_ROWS"), (parquet, "PACK_ROWS"), (work, "AT_ONCE"), (work, "PUSH")):
+        monkeypatch.setattr(module, name, 100)
     tasks = pa.RecordBatch.from_pydict({"id": list(range(len(direct.tasks)))})
     read = parquet._reading(prepared.work, direct, ("tag",), prepared.pushed)(iter([tasks]))
     blobs = pa.Table.from_batches(list(read)).sort_by([("bucket", "ascending"), ("low", "ascending")])

@@ -102,8 +102,11 @@ class Run:
     def step(self, events: pa.Table | None = None, *, late: str = "drop", store: MemoryStore | None = None) -> Given:
         store = store or self.store
         bucket = self.recent.take(self.work, self.own, 0, store)
-        blobs = [write(events)] if events is not None and events.num_rows else []
-        given = bucket.take(blobs, self.watermark if self.watermark > 0 else None, late)
+        packed = []
+        if events is not None and events.num_rows:
+            times = events["ts"].cast(pa.int64()).to_pylist()
+            packed = [(write(events), min(times), max(times), len(times))]
+        given = bucket.take(packed, self.watermark if self.watermark > 0 else None, late)
         bucket.timer = bucket.due()
         bucket.save(store)
         self.recent.put(bucket, 0, 1)

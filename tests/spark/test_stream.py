@@ -17,7 +17,7 @@ import cepheid as cep
 from cepheid.errors import CepheidError
 from cepheid.spark.checks import _cannot_import
 from cepheid.spark.progress import metrics
-from cepheid.spark.stream import bucket_of
+from cepheid.spark.stream import bucket_of, slot
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("type", pa.string()), ("id", pa.int64()), ("x", pa.float64())])
@@ -235,3 +235,9 @@ def test_equal_keys_are_in_one_bucket(spark: Any) -> None:
     found = [r[0] for r in rows.select(bucket_of(pa.schema([("x", pa.float64())]), ("x",), 10**6)).collect()]
     assert found[0] == found[1]
     assert found[2] == found[3]
+
+
+def test_buckets_are_spread_evenly(spark: Any) -> None:
+    """Spark puts what it groups by into the partition that its hash says."""
+    slots = spark.createDataFrame([(slot(bucket), bucket) for bucket in range(1000)], "slot int, bucket int")
+    assert slots.where("hash(slot) != bucket").count() == 0

@@ -5,7 +5,7 @@ They pack what they read into a blob for each bucket of keys; the blobs are shuf
 
 from __future__ import annotations
 
-import warnings
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -24,22 +24,21 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
 from cepheid.engine.times import ticks
-from cepheid.errors import CepheidWarning
 from cepheid.pattern.schema import make_schema
 from cepheid.pattern.types import Kind, from_arrow
 from cepheid.spark.packing import pack
 from cepheid.spark.prepare import Prepared, parallelism
 from cepheid.spark.pushdown import Pushed
 from cepheid.spark.schemas import spark_schema
-from cepheid.spark.work import Batches, Work, known
+from cepheid.spark.work import Batches, Work
 
 MOST_FILES = 2_000  # whose footers are read here, before anything runs
 BUCKET_BYTES = 64 << 20
+SAMPLE_ROWS = 1 << 14
+LEAST_SHARE = 1 / 16
 TASKS_PER_CORE = 2  # a task has costs of its own, and they are all alike
 READ_ROWS = 1 << 18  # at once
 PACK_ROWS = 1 << 20  # at once: the more, the fewer and larger the blobs
-AT_ONCE_ROWS = 1 << 22  # a bucket with more is matched in parts, in the order of time
-PUSH_ROWS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,9 +260,18 @@ def _plan(prepared: Prepared, footers: Mapping[str, _Footer]) -> Direct:
             room += each
         tasks[-1].append((path, group))
         room -= size
-    bytes_ = rows * sum(_width(field.type) for field in prepared.work.events)
-    buckets = prepared.options.partitions or max(2 * cores, -(-bytes_ // BUCKET_BYTES))
+    share = _share(prepared, found[len(found) // 2]) if found else 0.0
+    size = rows * share * sum(_width(field.type) for field in prepared.work.events)
+    buckets = prepared.options.partitions or max(2 * cores, math.ceil(size / BUCKET_BYTES))
     return Direct(tuple(map(_parts, tasks)), len(footers), groups, groups - len(found), buckets)
+
+
+def _share(prepared: Prepared, group: tuple[str, int, int]) -> float:
+    """Which part of the rows crosses, by a look at some: a bucket that turns out larger is matched in parts."""
+    path, number, _ = group
+    with pq.ParquetFile(path) as file:
+        some = next(file.iter_batches(SAMPLE_ROWS, [number], columns=prepared.work.events.names, use_threads=False))
+    return max(int(prepared.pushed.kept(some).num_rows) / int(some.num_rows), LEAST_SHARE)
 
 
 def _possible(path: str, footer: _Footer, where: pc.Expression | None) -> Sequence[int]:
@@ -431,7 +439,7 @@ def _matching(work: Work, key: Sequence[str]) -> Callable[[Batches], Batches]:
         coded = coded_work(work, key)
         rows = (row for batch in batches for row in _rows(batch))
         for _, own in groupby(rows, key=lambda row: row[0]):
-            for table in match_blobs(coded, own):
+            for table in coded.match((low, unpacked(blob, coded.events)) for _, low, blob in own):
                 yield from table.to_batches()
 
     return cepheid_match_buckets
@@ -446,50 +454,11 @@ def coded_work(work: Work, key: Sequence[str]) -> Work:
     return replace(work, events=events)
 
 
-Row = tuple[int, int, Any]
-
-
-def _rows(batch: pa.RecordBatch) -> Iterator[Row]:
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[int, int, Any]]:
     blobs = batch.column("blob")
     lows = batch.column("low").to_pylist()
     for k, bucket in enumerate(batch.column("bucket").to_pylist()):
         yield bucket, lows[k], blobs[k].as_buffer()
-
-
-def match_blobs(work: Work, rows: Iterable[Row]) -> Iterator[pa.Table]:
-    """The matches of a bucket: at once if its events are not too many, which is faster than a session."""
-    waiting: list[pa.Table] = []
-    count = 0
-    rows = iter(rows)
-    for _, _, blob in rows:
-        waiting.append(unpacked(blob, work.events))
-        count += waiting[-1].num_rows
-        if count > AT_ONCE_ROWS:
-            yield from _match_in_parts(work, waiting, rows)
-            return
-    if waiting:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CepheidWarning)  # of types that a bucket does not have
-            found = known(work.query).match(joined(waiting), engine=work.engine, plan=work.plan)
-        yield from work.tables(found)
-
-
-def _match_in_parts(work: Work, waiting: list[pa.Table], rows: Iterator[Row]) -> Iterator[pa.Table]:
-    """No blob to come has an event before its least time: so far is certain, and can be let go of."""
-    session = work.session()
-    for _, low, blob in rows:
-        if sum(table.num_rows for table in waiting) >= PUSH_ROWS:
-            session.push(joined(waiting))
-            waiting = []
-            yield from work.tables(session.reach(low))
-        waiting.append(unpacked(blob, work.events))
-    session.push(joined(waiting))
-    yield from work.tables(session.close())
-
-
-def joined(tables: Sequence[pa.Table]) -> pa.Table:
-    """One table with one dictionary for each column of words."""
-    return pa.concat_tables(tables).unify_dictionaries()
 
 
 def unpacked(blob: Any, events: pa.Schema) -> pa.Table:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b, sha256
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.api import Matches, Session
+from cepheid.engine.generated import Generated
 from cepheid.engine.snapshot import FlatSink, FlatSource, from_bytes, to_bytes
 from cepheid.engine.times import tick, ticks
 from cepheid.errors import CepheidError, InputError, UsageError
@@ -134,6 +135,7 @@ class PartsSink(FlatSink):
         self.store = store
         self.known = known
         self.now = Parts()
+        self.size = 0  # of header, chunks and segments, in bytes
 
     def put(self, name: str, part: bytes) -> None:
         """Rows that are new."""
@@ -155,26 +157,29 @@ class PartsSink(FlatSink):
             segments = []
         at = segments[-1][1] if segments else base
         if at < end:
-            segments = [*segments, [at, end, 0]]
+            segments = [*segments, [at, end, 0, 0]]
         size = table.nbytes // max(table.num_rows, 1)
         while _crowded([segment[2] for segment in segments]):
             begin, end = max(segments[-FAN][0], base), segments[-1][1]
             if (end - begin) * size > SEGMENT:
                 break
-            segments = [*segments[:-FAN], [begin, end, segments[-1][2] + 1]]
-        for begin, end, _ in segments:
+            segments = [*segments[:-FAN], [begin, end, segments[-1][2] + 1, 0]]
+        for segment in segments:
+            begin, end, _, size = segment
             part = f"{name}@{begin}-{end}"
-            if part in self.known.digests and begin < at:
+            if size:
                 self.keep(part)
             else:
                 first = max(begin, base)
-                self.put(part, write(table.slice(first - base, end - first).combine_chunks(), dense=True))
+                blob = write(table.slice(first - base, end - first).combine_chunks(), dense=True)
+                segment[3] = len(blob)
+                self.put(part, blob)
         self.now.rows[name] = segments
         return {"segments": name}
 
     def close(self, header: dict[str, Any]) -> bytes:
         """Write the header; parts that are in it no more go. Gives the nonce by which this state is known."""
-        chunks = []
+        chunks: list[tuple[str, int]] = []
         body, inner = self.parts, FlatSink()
         if self.length > SMALL:
             for chunk in cut(b"".join(body)):
@@ -182,12 +187,15 @@ class PartsSink(FlatSink):
                 if digest not in self.known.digests and digest not in self.now.digests:
                     self.store.put(digest, CODEC.compress(chunk, asbytes=True), digest)
                 self.now.digests[digest] = digest
-                chunks.append([digest, len(chunk)])
+                chunks.append((digest, len(chunk)))
         else:
             inner = self
         whole = {**header, "chunks": chunks, "parts": self.now.digests, "rows": self.now.rows}
         nonce = os.urandom(_NONCE)
-        self.store.put_header(nonce + to_bytes(whole, inner))
+        text = nonce + to_bytes(whole, inner)
+        self.store.put_header(text)
+        self.size = len(text) + sum(size for _, size in chunks)
+        self.size += sum(segment[3] for segments in self.now.rows.values() for segment in segments)
         for name, digest in self.known.digests.items():
             if name not in self.now.digests:
                 self.store.drop(name, digest)
@@ -253,7 +261,7 @@ class PartsSource(FlatSource):
             return self.table(found["rows"])
         name = found["segments"]
         tables = []
-        for begin, end, _ in self.known.rows[name]:
+        for begin, end, *_ in self.known.rows[name]:
             table = unpack(self.fetch(f"{name}@{begin}-{end}"))
             tables.append(table.slice(table.num_rows - (end - max(begin, base))))
         return pa.concat_tables(tables)
@@ -271,8 +279,7 @@ class Waiting:
     high: int
     size: int  # in bytes
     level: int = 0
-    table: pa.Table | None = field(default=None, compare=False)
-    blob: Any = field(default=None, compare=False)
+    blob: bytes | None = None  # where it was read or written here
 
     def facts(self) -> list[Any]:
         """For the header."""
@@ -286,6 +293,10 @@ class Given:
     matches: Matches | None
     events: int
     late: int
+
+
+Packed = tuple[bytes, int, int, int]
+"""A blob of events, the first and the last time in it, and how many they are."""
 
 
 class Bucket:
@@ -305,36 +316,39 @@ class Bucket:
         self.parts = Parts()
         self.source: PartsSource | None = None
         self.nonce = b""
+        self.size = 0  # in the store, in bytes
 
     # Events.
 
-    def take(self, blobs: Iterable[Any], watermark: int | None, late: str) -> Given:
+    def take(self, packed: Iterable[Packed], watermark: int | None, late: str) -> Given:
         """New events, and the watermark of the micro-batch in milliseconds."""
         now = None if watermark is None else watermark * self.milliseconds
         matches = self.release(now) if now is not None and now != self.watermark else None
         self.watermark = now if now is not None else self.watermark
         self.forget()
         events = dropped = 0
-        for blob in blobs:
+        for blob, low, high, rows in packed:
+            if self.watermark is None or low >= self.watermark:
+                self.wait(blob, low, high)
+                events += rows
+                continue
             table = unpack(blob).cast(self.work.events)
             times = ticks(self.schema, table)
-            if self.watermark is not None and len(times) and int(times.min()) < self.watermark:
-                on_time = times >= self.watermark
-                if late == "error":
-                    raise self.too_late(table, ~on_time)
-                dropped += int((~on_time).sum())
-                table, times = table.filter(pa.array(on_time)), times[on_time]
-                blob = None
-            if len(times):
+            on_time = times >= self.watermark
+            if late == "error":
+                raise self.too_late(table, ~on_time)
+            dropped += int((~on_time).sum())
+            if on_time.any():
+                times = times[on_time]
                 events += len(times)
-                self.wait(table, int(times.min()), int(times.max()), blob)
+                kept = write(table.filter(pa.array(on_time)), dense=True)
+                self.wait(kept, int(times.min()), int(times.max()))
         return Given(matches, events, dropped)
 
-    def wait(self, table: pa.Table, low: int, high: int, blob: Any, level: int = 0) -> None:
+    def wait(self, blob: bytes, low: int, high: int, level: int = 0) -> None:
         """Some rows wait."""
         self.count += 1
-        blob = write(table, dense=True) if blob is None else blob
-        self.waiting.append(Waiting(f"w{self.count}", low, high, len(memoryview(blob)), level, table, blob))
+        self.waiting.append(Waiting(f"w{self.count}", low, high, len(blob), level, blob))
 
     def release(self, now: int) -> Matches | None:
         """Hand the events before a time to the session."""
@@ -352,23 +366,24 @@ class Bucket:
             ready.append(table if chosen.all() else table.filter(pa.array(chosen)))
             self.last = max([int(times[chosen].max()), *([] if self.last is None else [self.last])])
             if segment.high >= now:
-                kept.append(replace(segment, low=int(times[times >= now].min()), table=table))
+                kept.append(replace(segment, low=int(times[times >= now].min())))
         self.waiting = kept
         if self.session is None and not ready:
             return None
         if self.session is None:
             self.session = self.work.session()
-        for table in ready:
-            self.session.push(table)
-        _tidy(self.session)
+        if ready:
+            self.session.push(pa.concat_tables(ready))
+        _tidy(self.session, sum(table.num_rows for table in ready))
         return self.session.reach(now)
 
     def rows(self, segment: Waiting) -> pa.Table:
         """Rows that wait, as they came."""
-        if segment.table is not None:
-            return segment.table
-        assert self.source is not None
-        return unpack(self.source.fetch(segment.name)).cast(self.work.events)
+        blob = segment.blob
+        if blob is None:
+            assert self.source is not None
+            blob = self.source.fetch(segment.name)
+        return unpack(blob).cast(self.work.events)
 
     def too_late(self, table: pa.Table, late: Any) -> InputError:
         """The error under late="error"."""
@@ -386,11 +401,6 @@ class Bucket:
                 table = table.filter(pa.array(ticks(self.schema, table) >= self.watermark))
             session.push(table)
         return session.close()
-
-    @property
-    def nbytes(self) -> int:
-        """Of the rows that wait."""
-        return sum(segment.size for segment in self.waiting)
 
     # Time.
 
@@ -432,7 +442,8 @@ class Bucket:
             if segment.name in self.parts.digests:
                 sink.keep(segment.name)
             else:
-                sink.put(segment.name, bytes(segment.blob))
+                assert segment.blob is not None
+                sink.put(segment.name, segment.blob)
         header = {
             "stream": asdict(self.own),
             "watermark": self.watermark,
@@ -444,7 +455,7 @@ class Bucket:
         }
         self.nonce = sink.close(header)
         self.parts = sink.now
-        self.waiting = [replace(segment, blob=None) for segment in self.waiting]
+        self.size = sink.size + sum(segment.size for segment in self.waiting)
 
     def merge(self) -> None:
         """Small segments become larger ones, so that there are never many."""
@@ -455,7 +466,7 @@ class Bucket:
             tables = [self.rows(segment) for segment in last]
             del self.waiting[-FAN:]
             low, high = min(segment.low for segment in last), max(segment.high for segment in last)
-            self.wait(pa.concat_tables(tables), low, high, None, last[0].level + 1)
+            self.wait(write(pa.concat_tables(tables).combine_chunks(), dense=True), low, high, last[0].level + 1)
 
     def introduce(self, store: Store) -> None:
         """Tell a store of a stream without events what it is of."""
@@ -545,13 +556,22 @@ def _moments(session: Session) -> Iterator[int]:
             yield max(first - (-within.nanoseconds // tick(stage.schema)), last + 1)
 
 
-def _tidy(session: Session) -> None:
-    """Have all that can go be cleared at the next step, not only once it is much: the state is written each time."""
+def _tidy(session: Session, events: int) -> None:
+    """Have all that can go be cleared at the next step, not only once it is much: the state is written each time.
+
+    And have room for the events at hand: a machine stops where it is full, and what was saved is as it was saved.
+    """
     for stage in session._opened.stages:
         stage.enough = 0
         machine: Any = getattr(stage.machine, "inner", None) or stage.machine
         if hasattr(machine, "enough"):
             machine.enough = 0
+        if isinstance(machine, Generated):
+            for name in ("nodes", "matches"):
+                machine.room[name] = max(machine.room[name], min(2 * events, _ROOM))
+
+
+_ROOM = 65_536
 
 
 def _is_open(session: Session) -> bool:

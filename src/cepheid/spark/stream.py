@@ -13,6 +13,7 @@ from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -21,23 +22,26 @@ from pyspark.sql import types as st
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from cepheid.api import Query
+from cepheid.engine.times import ticks
 from cepheid.errors import UsageError
+from cepheid.pattern.schema import make_schema
 from cepheid.spark.checks import check_stream
 from cepheid.spark.packing import pack, unpack, write
 from cepheid.spark.prepare import Prepared, crossing, quoted
 from cepheid.spark.progress import COUNTERS, NAME
 from cepheid.spark.schemas import given_schema, output_number, spark_schema
-from cepheid.spark.state import Bucket, Given, Identity, Recent, identity, introduced
+from cepheid.spark.state import Bucket, Given, Identity, Packed, Recent, identity, introduced
 from cepheid.spark.work import Batches, Work
 
 BUCKETS = 64
 """Parts of the keys, unless the user says otherwise: some for each task of a small cluster."""
-CONTROL = -1
-"""The bucket without events, which every micro-batch has: it tells a foreign checkpoint at once."""
+CONTROL = 0
+"""The slot without events, which every micro-batch has: it tells a foreign checkpoint at once."""
 
 _BUCKET = "__cepheid_bucket"
 _ENOUGH = 262_144  # rows that are packed at once: the more, the fewer and larger the blobs
-_PACKED = pa.schema([("bucket", pa.int32()), ("blob", pa.binary())])
+_TIMES = ("low", "high", "rows")
+_PACKED = pa.schema([("slot", pa.int32()), ("blob", pa.binary()), *((name, pa.int64()) for name in _TIMES)])
 _HEADER = st.StructType([st.StructField("header", st.BinaryType())])
 _NAME = st.StructType([st.StructField("name", st.StringType())])
 _PART = st.StructType([st.StructField("part", st.BinaryType())])
@@ -51,7 +55,7 @@ def match(prepared: Prepared) -> DataFrame:
     rows = prepared.events.select("*", bucket_of(work.events, key, buckets).alias(_BUCKET))
     packed = crossing(rows).mapInArrow(packer(work), spark_schema(_PACKED))
     processor = cepheid_match(work, identity(work, buckets), prepared.options.late)
-    given = packed.groupBy("bucket").transformWithStateInPandas(
+    given = packed.groupBy("slot").transformWithStateInPandas(
         processor, spark_schema(_GIVEN), outputMode="Append", timeMode="EventTime"
     )
     told = given.observe(NAME, *(F.sum(name).alias(name) for name in COUNTERS))
@@ -71,17 +75,45 @@ def bucket_of(events: pa.Schema, key: tuple[str, ...], buckets: int) -> Column:
     return F.pmod(F.xxhash64(*columns), F.lit(buckets)).cast("int")
 
 
+def slot(bucket: int) -> int:
+    """The number whose hash is a bucket's: so Spark, which goes by hashes, spreads buckets evenly over its partitions.
+
+    It is Spark's hash of an integer, Murmur3 with the seed 42, step by step back.
+    """
+    value = bucket & _ALL
+    value ^= value >> 16
+    value = value * pow(0xC2B2AE35, -1, 2**32) & _ALL
+    value ^= (value >> 13) ^ (value >> 26)
+    value = value * pow(0x85EBCA6B, -1, 2**32) & _ALL
+    value ^= value >> 16
+    value = ((value ^ 4) - 0xE6546B64) * pow(5, -1, 2**32) & _ALL
+    value = (value >> 13 | value << 19) & _ALL
+    value = (value ^ 42) * pow(0x1B873593, -1, 2**32) & _ALL
+    value = (value >> 15 | value << 17) & _ALL
+    value = value * pow(0xCC9E2D51, -1, 2**32) & _ALL
+    return value - 2**32 if value >= 2**31 else value
+
+
+_ALL = 2**32 - 1
+
+
 def packer(work: Work) -> Callable[[Batches], Batches]:
     """The function that makes blobs of rows."""
 
+    schema = make_schema(work.events, work.query._roles)
+
     def packed(waiting: list[pa.RecordBatch]) -> pa.RecordBatch:
         table = pa.Table.from_batches(waiting)
-        buckets = table.column(_BUCKET).to_numpy()
-        blobs = dict(pack(work.conform(table), buckets, dense=True))
-        return pa.record_batch([pa.array(blobs, pa.int32()), pa.array(blobs.values(), pa.binary())], _PACKED)
+        buckets, events = table.column(_BUCKET).to_numpy(), work.conform(table)
+        blobs = dict(pack(events, buckets, dense=True))
+        lows, highs, counts = spans(buckets, ticks(schema, events))
+        columns = [map(slot, blobs), blobs.values(), *(numbers[list(blobs)] for numbers in (lows, highs, counts))]
+        return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, _PACKED, strict=True)], schema=_PACKED)
 
     def cepheid_pack(batches: Batches) -> Batches:
-        yield pa.record_batch([pa.array([CONTROL], pa.int32()), pa.array([None], pa.binary())], _PACKED)
+        yield pa.record_batch(
+            [pa.array([CONTROL if f.name == "slot" else None], f.type) for f in _PACKED], schema=_PACKED
+        )
         waiting: list[pa.RecordBatch] = []
         rows = 0
         for batch in batches:
@@ -97,6 +129,16 @@ def packer(work: Work) -> Callable[[Batches], Batches]:
     return cepheid_pack
 
 
+def spans(buckets: Any, times: Any) -> tuple[Any, Any, Any]:
+    """The first and the last time of each bucket, and how many events it has."""
+    counts = np.bincount(buckets)
+    lows, highs = np.full(len(counts), _LAST), np.full(len(counts), ~_LAST)
+    np.minimum.at(lows, buckets, times)
+    np.maximum.at(highs, buckets, times)
+    return lows, highs, counts
+
+
+_LAST = np.iinfo(np.int64).max
 _GIVEN = pa.schema([("blob", pa.binary()), *((name, pa.int64()) for name in COUNTERS)])
 
 
@@ -203,8 +245,10 @@ class cepheid_match(StatefulProcessor):  # noqa: N801 - the Spark UI shows the n
         if key[0] == CONTROL:
             control(self.store, self.work, self.own)
             return
-        blobs = [blob for frame in rows for blob in frame["blob"]]
-        yield from self.run(key[0], blobs, timerValues)
+        packed = [
+            (row.blob, int(row.low), int(row.high), int(row.rows)) for frame in rows for row in frame.itertuples()
+        ]
+        yield from self.run(key[0], packed, timerValues)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
         """The watermark has passed what a bucket waits for."""
@@ -213,31 +257,30 @@ class cepheid_match(StatefulProcessor):  # noqa: N801 - the Spark UI shows the n
     def close(self) -> None:
         """After the last bucket of a task."""
 
-    def run(self, number: int, blobs: list[Any], times: Any) -> Iterator[Any]:
+    def run(self, number: int, packed: list[Packed], times: Any) -> Iterator[Any]:
         """Take events in up to the watermark."""
         # Before the first watermark Spark says 0, so that events of before 1970 wait until others come.
         watermark = times.getCurrentWatermarkInMs()
         bucket = _RECENT.take(self.work, self.own, number, self.store)
-        given = bucket.take(blobs, watermark if watermark > 0 else None, self.late)
+        given = bucket.take(packed, watermark if watermark > 0 else None, self.late)
         due = bucket.due()
         if due != bucket.timer:
-            if bucket.timer is not None and (blobs or bucket.timer > watermark):
+            if bucket.timer is not None and (packed or bucket.timer > watermark):
                 self.handle.deleteTimer(bucket.timer)
             if due is not None:
                 self.handle.registerTimer(due)
             bucket.timer = due
         bucket.save(self.store)
         stats = None if bucket.session is None else bucket.session.stats
-        size = bucket.nbytes + (0 if stats is None else stats.state_bytes)
         counters = {
             "events": given.events,
             "runs": 0 if stats is None else stats.runs,
-            "state_bytes": size,
+            "state_bytes": bucket.size,
             "matches": 0,
             "late": given.late,
         }
         yield from frames(self.work, given, counters)
-        _RECENT.put(bucket, number, size)
+        _RECENT.put(bucket, number, bucket.size + (0 if stats is None else stats.state_bytes))
 
 
 def frames(work: Work, given: Given, counters: dict[str, int]) -> Iterator[Any]:
@@ -276,9 +319,8 @@ def unpacker(work: Work) -> Callable[[Batches], Batches]:
 class RowsStore:
     """The state of a bucket in rows that Spark has read from a checkpoint."""
 
-    def __init__(self, rows: pa.Table) -> None:
-        names = rows.column("name").to_pylist()
-        self.found = dict(zip(names, rows.column("value").to_pylist(), strict=True))
+    def __init__(self, found: dict[str, bytes]) -> None:
+        self.found = found
 
     def header(self) -> bytes | None:
         """The header."""
@@ -318,14 +360,14 @@ def pending(spark: SparkSession, query: Query, checkpoint: str) -> DataFrame:
     number, (own, events) = (fitting or known)[0]
     work = Work(query, events, given_schema(query, events), output_number(query, None))
     identity(work, own.buckets).check(asdict(own))
-    rows = _read(spark, checkpoint, number, "header").selectExpr("key.bucket", "'' AS name", "value.header AS value")
+    rows = _read(spark, checkpoint, number, "header").selectExpr("key.slot", "'' AS name", "value.header AS value")
     parts = _read(spark, checkpoint, number, "parts")
-    rows = rows.union(parts.selectExpr("key.bucket", "concat('/', user_map_key.name)", "user_map_value.part"))
-    return rows.groupBy("bucket").applyInArrow(closer(work, own), spark_schema(work.given))
+    rows = rows.union(parts.selectExpr("key.slot", "concat('/', user_map_key.name)", "user_map_value.part"))
+    return rows.repartition("slot").mapInArrow(closer(work, own), spark_schema(work.given))
 
 
 def _introduction(spark: SparkSession, checkpoint: str, operator: int) -> tuple[Identity, pa.Schema] | None:
-    headers = _read(spark, checkpoint, operator, "header").where(F.col("key.bucket") == CONTROL)
+    headers = _read(spark, checkpoint, operator, "header").where(F.col("key.slot") == CONTROL)
     found = headers.select("value.header").collect()
     return introduced(bytes(found[0][0])) if found else None
 
@@ -346,12 +388,18 @@ def _read(spark: SparkSession, checkpoint: str, operator: int, variable: str) ->
     return reader.load(checkpoint)
 
 
-def closer(work: Work, own: Identity) -> Callable[[pa.Table], pa.Table]:
-    """The function that ends the stream of one bucket."""
+def closer(work: Work, own: Identity) -> Callable[[Batches], Batches]:
+    """The function that ends the streams of some buckets."""
 
-    def cepheid_pending(rows: pa.Table) -> pa.Table:
-        bucket = Bucket(work, own)
-        bucket.load(RowsStore(rows))
-        return pa.concat_tables([work.given.empty_table(), *work.tables(bucket.close())])
+    def cepheid_pending(batches: Batches) -> Batches:
+        states: dict[int, dict[str, bytes]] = {}
+        for batch in batches:
+            for slot_, name, value in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                states.setdefault(slot_, {})[name] = value
+        for found in states.values():
+            bucket = Bucket(work, own)
+            bucket.load(RowsStore(found))
+            for table in work.tables(bucket.close()):
+                yield from table.to_batches()
 
     return cepheid_pending

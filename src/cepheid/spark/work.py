@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,20 @@ import pyarrow as pa
 
 from cepheid.api import Matches, Query, Session
 from cepheid.engine.times import ticks
+from cepheid.errors import CepheidWarning
 from cepheid.pattern.schema import START, make_schema
 
 SLICE = "__cepheid_slice"
 """The column that tells which part of time a row is for: its number times 64, and the bits of the parts' length."""
 
-_ENOUGH = 262_144  # rows that are pushed at once: a push has costs of its own
+AT_ONCE = 1 << 21
+"""Events of a task that are matched at once; of more only those are held that a match can still need."""
+PUSH = 1 << 18
+"""Events that a session is given at once: a push has costs of its own."""
+
 Batches = Iterator[pa.RecordBatch]
+Part = tuple[int, pa.Table]
+"""Some events, and a time in ticks before which neither they nor those of later parts are."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +44,32 @@ class Work:
         session.push(self.events.empty_table())
         return session
 
-    def match(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-        """The matches of tables that come in the order of their times: each begins where the one before ended."""
+    def match(self, parts: Iterable[Part]) -> Iterator[pa.Table]:
+        """The matches: at once if the events are not too many, which is faster than a session."""
+        waiting: list[pa.Table] = []
+        rows = 0
+        parts = iter(parts)
+        for _, table in parts:
+            waiting.append(table)
+            rows += table.num_rows
+            if rows > AT_ONCE:
+                yield from self._in_parts(waiting, parts)
+                return
+        if waiting:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CepheidWarning)  # of types that a task does not have
+                found = known(self.query).match(_joined(waiting), engine=self.engine, plan=self.plan)
+            yield from self.tables(found)
+
+    def _in_parts(self, waiting: list[pa.Table], parts: Iterator[Part]) -> Iterator[pa.Table]:
         session = self.session()
-        schema = make_schema(self.events, self.query._roles)
-        for table in tables:
-            session.push(table)
-            times = ticks(schema, table)
-            if len(times):
-                yield from self.tables(session.reach(int(times[-1])))
+        for low, table in parts:
+            if sum(some.num_rows for some in waiting) >= PUSH:
+                session.push(_joined(waiting))
+                waiting = []
+                yield from self.tables(session.reach(low))  # so far is certain, and can be let go of
+            waiting.append(table)
+        session.push(_joined(waiting))
         yield from self.tables(session.close())
 
     def tables(self, matches: Matches) -> Iterator[pa.Table]:
@@ -75,21 +100,21 @@ def in_order(work: Work) -> Callable[[Batches], Batches]:
     """The function for `mapInArrow`: rows come in the order of time."""
 
     def cepheid_match(batches: Batches) -> Batches:
-        for table in work.match(gathered(work, batches)):
+        for table in work.match(_parts(work, batches)):
             yield from table.to_batches()
 
     return cepheid_match
 
 
 def in_slices(work: Work) -> Callable[[Batches], Batches]:
-    """The same where rows come slice by slice, by time. A slice gives the matches that start in it."""
+    """The same where rows come slice by slice, in each by time. A slice gives the matches that start in it."""
 
     def cepheid_match_slices(batches: Batches) -> Batches:
         schema = make_schema(work.events, work.query._roles)
-        rows = _Slices(work, batches)
+        rows = _Slices(batches)
         while rows.more():
             code = rows.code
-            for table in work.match(rows.of(code)):
+            for table in work.match(_parts(work, rows.of(code))):
                 if code is not None:
                     length = 1 << (code & 63)
                     low = (code >> 6) * length
@@ -100,11 +125,23 @@ def in_slices(work: Work) -> Callable[[Batches], Batches]:
     return cepheid_match_slices
 
 
-class _Slices:
-    """Tables of one slice after the other."""
+def _parts(work: Work, batches: Batches) -> Iterator[Part]:
+    schema = make_schema(work.events, work.query._roles)
+    for batch in batches:
+        if batch.num_rows:
+            table = work.conform(pa.Table.from_batches([batch]))
+            yield int(ticks(schema, table.slice(0, 1))[0]), table
 
-    def __init__(self, work: Work, batches: Batches) -> None:
-        self.work = work
+
+def _joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """One table with one dictionary for each column of words."""
+    return pa.concat_tables(tables).unify_dictionaries()
+
+
+class _Slices:
+    """The rows of one slice after the other."""
+
+    def __init__(self, batches: Batches) -> None:
         self.batches = batches
         self.rest: pa.RecordBatch | None = None
         self.code: int | None = None
@@ -118,29 +155,13 @@ class _Slices:
         self.code = self.rest.column(SLICE)[0].as_py()
         return True
 
-    def of(self, code: int | None) -> Iterator[pa.Table]:
+    def of(self, code: int | None) -> Batches:
         """All rows of a slice."""
-
-        def parts() -> Batches:
-            while self.more() and self.code == code:
-                batch = self.rest
-                assert batch is not None
-                codes = batch.column(SLICE)
-                own = codes.is_null() if code is None else pa.array(codes.fill_null(code - 1).to_numpy() == code)
-                count = own.true_count  # its rows come first: they are sorted by slice
-                self.rest = batch.slice(count)
-                yield batch.slice(0, count)
-
-        return gathered(self.work, parts())
-
-
-def gathered(work: Work, batches: Batches) -> Iterator[pa.Table]:
-    """Spark's batches, joined until there are enough rows for a push."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(b.num_rows for b in waiting) >= _ENOUGH:
-            yield work.conform(pa.Table.from_batches(waiting))
-            waiting = []
-    if waiting:
-        yield work.conform(pa.Table.from_batches(waiting))
+        while self.more() and self.code == code:
+            batch = self.rest
+            assert batch is not None
+            codes = batch.column(SLICE)
+            own = codes.is_null() if code is None else pa.array(codes.fill_null(code - 1).to_numpy() == code)
+            count = own.true_count  # its rows come first: they are sorted by slice
+            self.rest = batch.slice(count)
+            yield batch.slice(0, count)
