@@ -186,3 +186,35 @@ def test_wrong_arguments_are_told_before_anything_runs(df):
         query.match(TABLE, partitions=3)
     with pytest.raises(cep.UsageError, match=r"df\.toArrow"):
         query.session().push(df)
+
+
+def test_strings_that_spark_compares_by_its_own_rules_are_not_filtered_by_it(spark):
+    table = pa.table({"ts": [1, 2, 3], "type": ["A", "A", "A"], "s": ["X", "y", "x"]})
+    collated = spark.createDataFrame(table).selectExpr("ts", "type", "s COLLATE UTF8_LCASE AS s")
+    query = cep.Query("PATTERN A a WHERE a.s != 'x' WITHIN 5")
+    assert rows(query.match(collated)) == wanted(query, table)
+    assert "by its collation" in str(query.explain(collated))
+
+
+def test_times_further_apart_than_a_number_tells(spark):
+    table = pa.table({"ts": [-(2**63), 1, 2, 2**63 - 1], "type": ["A", "A", "B", "B"]})
+    query = cep.Query("PATTERN SEQ(A a, B b) WITHIN 5")
+    assert rows(query.match(spark.createDataFrame(table))) == wanted(query, table)
+
+
+def test_columns_that_differ_by_case_only(spark):
+    frame = spark.createDataFrame(pa.table({"ts": [1], "type": ["A"], "TS": [1]}))
+    with pytest.raises(cep.InputError, match="CEP404") as caught:
+        cep.Query("PATTERN A a WITHIN 5").match(frame)
+    assert "caseSensitive" in caught.value.remedy
+
+
+def test_a_session_in_a_zone_that_arrow_writes_otherwise(spark):
+    table = pa.table({"ts": pa.array([at(1), at(2)], pa.timestamp("us", "UTC")), "type": ["A", "B"]})
+    query = cep.Query("PATTERN SEQ(A a, B b) WHERE a.ts >= '2026-03-28 08:00:00' WITHIN 5 minutes RETURN a.type AS t")
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "GMT+8")
+        assert [row.t for row in query.match(spark.createDataFrame(table)).collect()] == ["A"]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)

@@ -44,7 +44,9 @@ def _types(types: object) -> dict[str, tuple[str, ...]]:
     for name, attributes in types.items():
         if not isinstance(name, str) or not name or isinstance(attributes, str):
             raise UsageError("CEP603", f"types gives {name!r} the attributes {attributes!r}", remedy)
-        declared[name] = tuple(_name(f"an attribute of {name}", a) for a in _items(f"types[{name!r}]", attributes))
+        named = [_name(f"an attribute of {name}", a) for a in _items(f"types[{name!r}]", attributes)]
+        # A set has another order in every process, and a snapshot knows its query by all of this.
+        declared[name] = tuple(sorted(named) if isinstance(attributes, set | frozenset) else named)
     return declared
 
 
@@ -70,3 +72,17 @@ def read_functions(functions: object) -> dict[str, Callable[..., object]]:
         if name.lower() in AGGREGATES:
             raise BindError("CEP312", f"'{name}' is an aggregate", "give your function another name")
     return dict(functions)
+
+
+def stable(value: object) -> object:
+    """A value whose `repr` is whole, and the same in every process: sets have no order, and arrays are shown in part.
+
+    >>> stable({"y", "x"})
+    ('set', ["'x'", "'y'"])
+    """
+    if isinstance(value, set | frozenset):
+        return "set", sorted(repr(stable(found)) for found in value)
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        return value
+    parts = [stable(found) for found in value]
+    return tuple(parts) if isinstance(value, tuple) else parts

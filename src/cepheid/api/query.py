@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from cepheid.api.elsewhere import SparkFrame, is_spark, spark_room
 from cepheid.api.events import to_table
-from cepheid.api.options import read_functions, read_params, read_roles
+from cepheid.api.options import read_functions, read_params, read_roles, stable
 from cepheid.api.session import Session
 from cepheid.api.spelling import misspelt_types
 from cepheid.engine.blueprint import Blueprint
@@ -163,7 +163,7 @@ class Query:
 
     def _fingerprint(self) -> str:
         """What a snapshot must agree with."""
-        params = sorted((name, repr(value)) for name, value in self._params.items())
+        params = sorted((name, repr(stable(value))) for name, value in self._params.items())
         facts = [self.text, params, sorted(self._functions), repr(self._roles)]
         return sha256(repr(facts).encode()).hexdigest()
 

@@ -14,6 +14,7 @@ from cepheid.language import print_expression, print_query, print_window
 from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.components import Component
+from cepheid.pattern.layout import always_bound
 from cepheid.pattern.placement import When, place
 from cepheid.pattern.schema import END, START
 from cepheid.pattern.tree import Output, Query, Selection, Strategy, Ties
@@ -114,29 +115,9 @@ def _component(query: Analysed, component: Component) -> tuple[str, str, str, st
     binds = "one event"
     if component.array:
         binds = "zero or more events" if component.can_be_empty else "one or more events"
-    elif component.variable not in _always_bound(query):
+    elif component.variable not in always_bound(query.layout):
         binds = "one event or none"
     return component.variable, types, binds, query.strategies[component.variable].value
-
-
-def _always_bound(query: Analysed) -> frozenset[str]:
-    """The variables that every path through the pattern binds."""
-    layout = query.layout
-    reachable: dict[int, frozenset[str]] = {}
-    pending = [(m.target, frozenset[str]()) for m in layout.starts]
-    bound_at_end: list[frozenset[str]] = []
-    while pending:
-        target, seen = pending.pop()
-        if target is None:
-            bound_at_end.append(seen)
-            continue
-        now = seen | {layout.places[target].variable}
-        known = reachable.get(target)
-        if known is not None and known <= now:
-            continue
-        reachable[target] = now if known is None else known & now
-        pending += [(m.target, reachable[target]) for m in layout.moves[target]]
-    return frozenset.intersection(*bound_at_end) if bound_at_end else frozenset()
 
 
 def sittings(query: Analysed) -> tuple[Sitting, ...]:

@@ -332,3 +332,22 @@ def _variables(pattern: Pattern) -> frozenset[str]:
 
 def _unique(moves: list[Move]) -> list[Move]:
     return list(dict.fromkeys(moves))
+
+
+def always_bound(layout: Layout) -> frozenset[str]:
+    """The variables that every path through the pattern binds."""
+    reachable: dict[int, frozenset[str]] = {}
+    pending = [(m.target, frozenset[str]()) for m in layout.starts]
+    bound_at_end: list[frozenset[str]] = []
+    while pending:
+        target, seen = pending.pop()
+        if target is None:
+            bound_at_end.append(seen)
+            continue
+        now = seen | {layout.places[target].variable}
+        known = reachable.get(target)
+        if known is not None and known <= now:
+            continue
+        reachable[target] = now if known is None else known & now
+        pending += [(m.target, reachable[target]) for m in layout.moves[target]]
+    return frozenset.intersection(*bound_at_end) if bound_at_end else frozenset()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from cepheid.api import Query
+from cepheid.errors import InputError
 from cepheid.spark.options import Options
 from cepheid.spark.pushdown import Pushed, push
-from cepheid.spark.schemas import bound_queries, events_schema, given_schema, output_number
+from cepheid.spark.schemas import bound_queries, events_schema, given_schema, odd_strings, output_number
 from cepheid.spark.split import Split, split
 from cepheid.spark.work import Work
+
+_LEAST = -(2**55)  # microseconds, in the year -827: no event is earlier
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,12 @@ class Prepared:
     @property
     def events(self) -> DataFrame:
         """The rows and columns that cross into Python."""
-        chosen = self.df if self.pushed.condition is None else self.df.where(self.pushed.condition)
+        condition = self.pushed.condition
+        if condition is not None and self.df.isStreaming:
+            # A condition that does not read the time would be moved below the watermark: events that the query does
+            # not look at would no longer move it.
+            condition |= F.col(quoted(self.time)) < F.timestamp_micros(F.lit(_LEAST))
+        chosen = self.df if condition is None else self.df.where(condition)
         if self.pushed.columns == tuple(self.df.columns):
             return chosen
         return chosen.select(*map(quoted, self.pushed.columns))
@@ -42,9 +52,10 @@ class Prepared:
 
 def prepare(df: DataFrame, query: Query, options: Options) -> Prepared:
     """Check a query against a DataFrame; nothing runs."""
+    _check_names(df)
     whole = events_schema(df.schema, zone_of(df))
     bound = bound_queries(query, whole)
-    pushed = push(query, whole, enabled=options.pushdown)
+    pushed = push(query, whole, enabled=options.pushdown, odd=odd_strings(df.schema))
     events = pa.schema([whole.field(name) for name in pushed.columns])
     query.session(engine=options.engine, plan=options.plan)  # a wrong name is told here
     work = Work(
@@ -67,8 +78,22 @@ def parallelism(df: DataFrame) -> int:
 
 
 def zone_of(df: DataFrame) -> str:
-    """The zone in which the session shows timestamps."""
-    return str(df.sparkSession.conf.get("spark.sql.session.timeZone"))
+    """The zone in which the session shows timestamps, as Arrow writes it: `GMT+8` is `+08:00`."""
+    zone = str(df.sparkSession.conf.get("spark.sql.session.timeZone"))
+    found = re.fullmatch(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d))?", zone)
+    return zone if found is None else f"{found[1]}{int(found[2]):02}:{found[3] or '00'}"
+
+
+def _check_names(df: DataFrame) -> None:
+    """Spark finds columns by name whatever the case, unless told otherwise."""
+    if str(df.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true":
+        return
+    seen: dict[str, str] = {}
+    for name in df.columns:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            message = f"Spark can't tell the columns '{other}' and '{name}' apart"
+            raise InputError("CEP404", message, "rename one of them, or set spark.sql.caseSensitive")
 
 
 def quoted(name: str) -> str:
@@ -80,4 +105,4 @@ def crossing(df: DataFrame) -> DataFrame:
     """A DataFrame whose columns can cross into Python: there Spark itself can't find names with dots or backticks."""
     if not any(set(name) & {".", "`"} for name in df.columns):
         return df
-    return df.toDF(*(f"c{k}" if set(name) & {".", "`"} else name for k, name in enumerate(df.columns)))
+    return df.toDF(*(f"__cepheid_c{k}" if set(name) & {".", "`"} else name for k, name in enumerate(df.columns)))

@@ -157,8 +157,11 @@ class Pushed:
         return batch if found.true_count == len(found) else batch.filter(found)
 
 
-def push(query: Query, schema: pa.Schema, *, enabled: bool = True) -> Pushed:
-    """What of a query's input must cross, and what can be left behind without a change of its matches."""
+def push(query: Query, schema: pa.Schema, *, enabled: bool = True, odd: frozenset[str] = frozenset()) -> Pushed:
+    """What of a query's input must cross, and what can be left behind without a change of its matches.
+
+    odd: columns of strings that Spark compares by rules of its own.
+    """
     if not enabled:
         return Pushed(tuple(schema.names), None, (), ("all rows and columns cross: pushdown is off",))
     pairs = zip(query._analysed, query._sources, strict=True)
@@ -170,7 +173,7 @@ def push(query: Query, schema: pa.Schema, *, enabled: bool = True) -> Pushed:
         columns, kept = _columns(names, read)
     else:
         columns, kept = names, ["all columns cross: without RETURN a match holds whole events"]
-    where, pushed, refused = _rows([bind(analysed, made, query._functions) for analysed in base])
+    where, pushed, refused = _rows([bind(analysed, made, query._functions) for analysed in base], odd)
     if where is not None and schema.field(query._roles.time).nullable:
         where = any_of([where, Null(query._roles.time)])  # it is an error, and must stay one
     left = [f"column {name} stays behind: nothing reads it" for name in names if name not in columns]
@@ -184,9 +187,9 @@ def _columns(names: Sequence[str], read: set[str]) -> tuple[tuple[str, ...], lis
     return tuple(names[: last + 1]), [f"column {n} crosses: {why}" for n in names[:last] if n not in read]
 
 
-def _rows(queries: Sequence[Bound]) -> tuple[Predicate | None, tuple[str, ...], tuple[str, ...]]:
+def _rows(queries: Sequence[Bound], odd: frozenset[str]) -> tuple[Predicate | None, tuple[str, ...], tuple[str, ...]]:
     """A row crosses if any query may look at it."""
-    found = [_Filter(query) for query in queries]
+    found = [_Filter(query, odd) for query in queries]
     where = any_of([each.where for each in found])
     refused = tuple(dict.fromkeys(reason for each in found for reason in each.refused))
     if where == TRUE:
@@ -198,8 +201,9 @@ def _rows(queries: Sequence[Bound]) -> tuple[Predicate | None, tuple[str, ...], 
 class _Filter:
     """Which rows one query may look at, and in words what it is made of."""
 
-    def __init__(self, query: Bound) -> None:
+    def __init__(self, query: Bound, odd: frozenset[str]) -> None:
         self.query = query
+        self.odd = odd
         self.schema = query.schema
         self.pushed: list[str] = []
         self.refused: list[str] = []
@@ -376,6 +380,9 @@ class _Filter:
         if not isinstance(left, ex.Attribute):
             raise _Refused(_computes(left))
         type_ = self.schema.columns[left.name]
+        strange = next((e.name for e in (left, right) if isinstance(e, ex.Attribute) and e.name in self.odd), None)
+        if strange is not None:
+            raise _Refused(f"Spark compares {strange} by its collation, or pads it")
         if isinstance(right, ex.Attribute):
             return self.pair(operator, left.name, right.name)
         constant = _constant(right)

@@ -47,6 +47,16 @@ def events_schema(schema: st.StructType, zone: str) -> pa.Schema:
     return pa.schema(fields)
 
 
+def odd_strings(schema: st.StructType) -> frozenset[str]:
+    """The columns of strings that Spark does not compare byte by byte: collated ones, and CHAR, which it pads."""
+    return frozenset(
+        field.name
+        for field in schema
+        if isinstance(field.dataType, st.StringType)
+        and (field.dataType != st.StringType() or "__CHAR_VARCHAR_TYPE_STRING" in (field.metadata or {}))
+    )
+
+
 def _to_arrow(type_: st.DataType, zone: str) -> pa.DataType:
     if isinstance(type_, st.TimestampType):
         return pa.timestamp("us", tz=zone)

@@ -43,7 +43,7 @@ def by_time(df: DataFrame, time: str, split: Split, parts: int) -> DataFrame:
     """The rows of each slice of the whole stream, to be run side by side; a row near a border is there twice."""
     assert split.window is not None
     span = df.agg(F.min(ticks_of(df, time)).alias(_LOW), F.max(ticks_of(df, time)).alias(_HIGH))
-    bits = span.select(_bits((F.col(_HIGH) - F.col(_LOW)) / F.lit(parts), split.window).alias(_BITS))
+    bits = span.select(_bits(_span() / F.lit(parts), split.window).alias(_BITS))
     sliced = _numbered(df.crossJoin(F.broadcast(bits)), ticks_of(df, time), split).drop(_BITS)
     number = F.shiftright(SLICE, 6)
     if hasattr(sliced, "repartitionById"):  # since Spark 4.1: neighbours never meet in one task by chance
@@ -64,7 +64,7 @@ def hot_by_time(df: DataFrame, time: str, split: Split, parts: int, partitions: 
     hot = counts.crossJoin(F.broadcast(total)).where(
         (F.col(_COUNT) * F.lit(parts) > F.col(_TOTAL) * F.lit(2)) & (F.col(_COUNT) > F.lit(_ENOUGH))
     )
-    share = (F.col(_HIGH) - F.col(_LOW)) * F.col(_TOTAL) / (F.col(_COUNT) * F.lit(2 * parts))
+    share = _span() * F.col(_TOTAL) / (F.col(_COUNT) * F.lit(2 * parts))
     renamed = [F.col(name).alias(f"__cepheid_key{k}") for k, name in enumerate(names)]
     hot = hot.select(*renamed, _bits(share, split.window).alias(_BITS))
     agree = [F.col(name).eqNullSafe(F.col(f"__cepheid_key{k}")) for k, name in enumerate(names)]
@@ -78,6 +78,11 @@ def hot_by_time(df: DataFrame, time: str, split: Split, parts: int, partitions: 
 def placed_by(df: DataFrame, partitions: int | None, columns: Sequence[Column]) -> DataFrame:
     """Rows that agree on some columns in one task; without a number Spark joins small tasks by itself."""
     return df.repartition(*columns) if partitions is None else df.repartition(partitions, *columns)
+
+
+def _span() -> Column:
+    """As a double: two whole numbers may lie further apart than a whole number tells."""
+    return F.col(_HIGH).cast("double") - F.col(_LOW).cast("double")
 
 
 def _bits(length: Column, window: int) -> Column:

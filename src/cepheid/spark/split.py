@@ -10,7 +10,7 @@ from cepheid.automaton.model import NotNative
 from cepheid.engine.times import tick
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.layout import Step
+from cepheid.pattern.layout import Step, always_bound
 from cepheid.pattern.tree import Output
 from cepheid.plan.join import NotJoined, make_join
 from cepheid.reference.partition import lane_of
@@ -68,21 +68,27 @@ def _key(queries: Sequence[Bound], sources: Sequence[str | None]) -> tuple[str, 
         own = [origin[name] for name in _lanes(query) if name in origin]
         common = list(dict.fromkeys(own)) if common is None else [name for name in common if name in own]
         if query.into is not None:
-            # The events of a match agree on what splits them, so that it does not matter of which of them it is.
             carried[query.into] = {
                 result.name: origin[result.expression.name]
                 for result in query.returns
                 if isinstance(result.expression, ex.Attribute)
-                and result.expression.name in origin
-                and origin[result.expression.name] in own
+                and origin.get(result.expression.name) in own
+                and _has_the_key(query, result.expression.variable)
             }
     return tuple(common or ())
+
+
+def _has_the_key(query: Bound, variable: str) -> bool:
+    """The events of a match agree on what splits them: any of them will do, but one that may be absent is NULL."""
+    return variable in always_bound(query.layout) and not query.components[variable].can_be_empty
 
 
 def _lanes(query: Bound) -> tuple[str, ...]:
     """The columns that split a query's stream: PARTITION BY, `[attr]`, or equations that connect all of its events."""
     lanes = lane_of(query)
-    if not lanes.columns and not lanes.agreed:
+    # Equations split the events, but neither what NON_OVERLAP drops nor what a window of events counts.
+    counts = query.within is not None and query.within.events is not None
+    if not lanes.columns and not lanes.agreed and query.output is Output.ALL and not counts:
         with suppress(NotJoined, NotNative):
             lanes = make_join(query).lanes
     return lanes.columns + lanes.agreed

@@ -525,6 +525,8 @@ class Recent:
 
     def put(self, bucket: Bucket, number: int, size: int) -> None:
         """Keep a bucket; those that were used longest ago go."""
+        if bucket.work.query._functions:  # which may be others of the same names when the stream starts again
+            return
         self.buckets[bucket.own, number] = bucket, size
         used = sum(size for _, size in self.buckets.values())
         for key in list(self.buckets):

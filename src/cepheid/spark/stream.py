@@ -343,7 +343,7 @@ class RowsStore:
         raise NotImplementedError
 
 
-def pending(spark: SparkSession, query: Query, checkpoint: str) -> DataFrame:
+def pending(spark: SparkSession, query: Query, checkpoint: str, *, output: str | None = None) -> DataFrame:
     """What would match if a stream ended where its checkpoint is: absences, and events not before the watermark.
 
     The stream goes on as if it had not been asked.
@@ -358,7 +358,7 @@ def pending(spark: SparkSession, query: Query, checkpoint: str) -> DataFrame:
     # A stream may have several operators: of the one that is ours, whatever is wrong is told.
     fitting = [(number, found) for number, found in known if found[0].query == query._fingerprint()]
     number, (own, events) = (fitting or known)[0]
-    work = Work(query, events, given_schema(query, events), output_number(query, None))
+    work = Work(query, events, given_schema(query, events, output), output_number(query, output))
     identity(work, own.buckets).check(asdict(own))
     rows = _read(spark, checkpoint, number, "header").selectExpr("key.slot", "'' AS name", "value.header AS value")
     parts = _read(spark, checkpoint, number, "parts")

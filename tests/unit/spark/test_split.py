@@ -26,6 +26,10 @@ def of(text, **options):
         ("PATTERN SEQ(A a, B b) WHERE strict_contiguity(a, b) { [id] } WITHIN 5", ()),
         ("PATTERN SEQ(A a, B b) WHERE strict_contiguity(a, b) { [id] } PARTITION BY shop WITHIN 5", ("shop",)),
         ("PATTERN SEQ(A a, B b) WITHIN 5", ()),
+        # Equations split the events, but NON_OVERLAP and windows of events go over all of them.
+        ("PATTERN SEQ(A a, B b) WHERE a.id = b.id WITHIN 5", ("id",)),
+        ("PATTERN SEQ(A a, B b) WHERE a.id = b.id WITHIN 5 OUTPUT NON_OVERLAP", ()),
+        ("PATTERN SEQ(A a, B b) WHERE a.id = b.id WITHIN 5 events", ()),
     ],
 )
 def test_what_all_events_of_a_match_agree_on_is_the_key(text, key):
@@ -53,6 +57,15 @@ FIRST = "PATTERN SEQ(A a, B b) WHERE [id, shop] WITHIN 5 RETURN {} INTO P; "
 )
 def test_a_program_is_split_by_what_its_stages_hand_on(returned, second, key):
     assert of(FIRST.format(returned) + f"FROM P PATTERN SEQ(P p, P q) {second} WITHIN 9").key == key
+
+
+@pytest.mark.parametrize(
+    "pattern", ["SEQ(A a, B? b, C c)", "OR(SEQ(A a, C c), SEQ(B b, D d))", "SEQ(A a, B* b[], C c)"]
+)
+def test_an_event_that_may_be_absent_hands_no_key_on(pattern):
+    attribute = "b[1].id" if "[]" in pattern else "b.id"
+    program = f"PATTERN {pattern} WHERE [id] WITHIN 9 RETURN {attribute} AS id INTO X; FROM X PATTERN SEQ(X x, X y) "
+    assert of(program + "PARTITION BY id WITHIN 99").key == ()
 
 
 @pytest.mark.parametrize(
