@@ -13,7 +13,7 @@ from cepheid.testing.spark import spark_paths, to_spark_types
 
 CASES = FilePath(__file__).parents[1] / "cases"
 NAMES = ("spark_batch", "spark_stream")
-SAMPLE = {"spark_batch": 5, "spark_stream": 20}
+SAMPLE = {"spark_batch": 8, "spark_stream": 45}
 """One case in so many is run by the fast suite, chosen by the hash of its title; all of them by the long suite."""
 
 FINER = {"a timestamp is read to the nanosecond": "the timestamps of Spark have microseconds"}

@@ -169,7 +169,7 @@ def test_a_restart_goes_on(stream: Stream, spark: Any, tmp_path: Path) -> None:
     other = cep.Query(QUERIES["kleene"].replace("60", "61"))
     for refused, options, told in (
         (other, {"buckets": 4}, "another query.*help: start the stream anew"),
-        (query, {"buckets": 5}, "4 buckets, the stream has 5.*help: start the stream anew"),
+        (query, {"buckets": 5}, "4 buckets, the stream has 5.*help: pass buckets=4"),
     ):
         stream.checkpoint = str(shutil.copytree(kept, tmp_path / f"copy{len(told)}"))
         with pytest.raises(Exception, match=f"(?s)CEP905.*{told}"):

@@ -16,7 +16,7 @@ from pyspark.sql import types as st
 from cepheid.spark.split import Split
 from cepheid.spark.work import SLICE
 
-_LEAST = 4  # a slice is so many windows long at least: the overlap is read twice
+_LEAST = 4  # a slice is so many windows long at least: the overlap is read twice. Three would do (see _numbered)
 _SHORTEST = 64  # ticks: the number of a slice is kept with six more bits
 _SAMPLE = 0.01
 _ENOUGH = 50  # events of a key in the sample, below which chance decides

@@ -80,7 +80,8 @@ class Identity:
         }
         for name, message in told.items():
             if found[name] != getattr(self, name):
-                raise UsageError("CEP905", message, _ANEW)
+                remedy = f"pass buckets={found['buckets']}, or {_ANEW}" if name == "buckets" else _ANEW
+                raise UsageError("CEP905", message, remedy)
 
 
 def identity(work: Work, buckets: int) -> Identity:

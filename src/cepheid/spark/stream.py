@@ -34,7 +34,7 @@ from cepheid.spark.state import Bucket, Given, Identity, Packed, Recent, identit
 from cepheid.spark.work import Batches, Work
 
 BUCKETS = 64
-"""Parts of the keys, unless the user says otherwise: some for each task of a small cluster."""
+"""The most parts of the keys, unless the user says otherwise."""
 CONTROL = 0
 """The slot without events, which every micro-batch has: it tells a foreign checkpoint at once."""
 
@@ -51,7 +51,7 @@ def match(prepared: Prepared) -> DataFrame:
     """The matches as a streaming DataFrame."""
     check_stream(prepared.df, prepared.time)
     key, work = prepared.split.key, prepared.work
-    buckets = (prepared.options.buckets or BUCKETS) if key else 1
+    buckets = (prepared.options.buckets or default_buckets(prepared.df)) if key else 1
     rows = prepared.events.select("*", bucket_of(work.events, key, buckets).alias(_BUCKET))
     packed = crossing(rows).mapInArrow(packer(work), spark_schema(_PACKED))
     processor = cepheid_match(work, identity(work, buckets), prepared.options.late)
@@ -60,6 +60,11 @@ def match(prepared: Prepared) -> DataFrame:
     )
     told = given.observe(NAME, *(F.sum(name).alias(name) for name in COUNTERS))
     return told.select("blob").mapInArrow(unpacker(work), spark_schema(work.given))
+
+
+def default_buckets(df: DataFrame) -> int:
+    """One for each task of the stateful operator: buckets are spread evenly, and each costs a call and its state."""
+    return min(BUCKETS, int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or BUCKETS))
 
 
 def bucket_of(events: pa.Schema, key: tuple[str, ...], buckets: int) -> Column:

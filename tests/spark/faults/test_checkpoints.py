@@ -72,7 +72,7 @@ def test_that_what_is_pending_belongs_to_the_rest(spark: Any, half: Path) -> Non
     test_that_a_stream_goes_on_where_it_was(spark, half)
 
 
-@pytest.mark.parametrize("change", ["query", "buckets", "parameter"])
+@pytest.mark.parametrize("change", ["query", "buckets", pytest.param("parameter", marks=pytest.mark.slow)])
 def test_that_a_foreign_checkpoint_is_refused(change: str, spark: Any, half: Path) -> None:
     query, buckets = make_query(half, pause=0), 4
     if change == "query":
@@ -121,12 +121,12 @@ def commit_files(checkpoint: Path) -> list[Path]:
 TELLING = r"(?i)CEP\d+|checkpoint|state|offset|commit|zip|checksum|corrupt|malformed|incomplete log"
 DAMAGES = [
     pytest.param(state_files, flip, id="state, other bytes"),
-    pytest.param(state_files, truncate, id="state, half of it"),
-    pytest.param(state_files, lambda file: replace(file, b""), id="state, empty"),
+    pytest.param(state_files, truncate, id="state, half of it", marks=pytest.mark.slow),
+    pytest.param(state_files, lambda file: replace(file, b""), id="state, empty", marks=pytest.mark.slow),
     pytest.param(state_files, lambda file: file.unlink(), id="state, gone"),
     pytest.param(offset_files, truncate, id="offsets, half of them"),
-    pytest.param(offset_files, lambda file: replace(file, b""), id="offsets, empty"),
-    pytest.param(commit_files, lambda file: replace(file, b""), id="commits, empty"),
+    pytest.param(offset_files, lambda file: replace(file, b""), id="offsets, empty", marks=pytest.mark.slow),
+    pytest.param(commit_files, lambda file: replace(file, b""), id="commits, empty", marks=pytest.mark.slow),
 ]
 
 

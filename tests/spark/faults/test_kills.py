@@ -10,6 +10,7 @@ from harness import MASTER, App, compare, expected, make_events, run_with_kills,
 from standalone import standalone
 
 
+@pytest.mark.slow
 def test_that_a_stream_survives_kills(spark: Any, tmp_path: Path) -> None:
     """A busy worker, an executor, and the driver, which is started again from the checkpoint."""
     events = make_events(1, 2000)
@@ -21,7 +22,8 @@ def test_that_a_stream_survives_kills(spark: Any, tmp_path: Path) -> None:
     compare(sink(spark, tmp_path), expected(events, tmp_path))
 
 
-@pytest.mark.parametrize("kind", [pytest.param("worker", marks=pytest.mark.slow), "executor"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["worker", "executor"])
 def test_that_a_batch_survives_a_kill(kind: str, spark: Any, tmp_path: Path) -> None:
     events = make_events(2, 2000)
     write_events(events, tmp_path, 8)
