@@ -12,10 +12,7 @@ def describe(prepared: Prepared) -> Iterator[str]:
     """A section of the explanation."""
     pushed, options = prepared.pushed, prepared.options
     yield f"Spark {'stream' if prepared.df.isStreaming else 'batch'}"
-    pruned = [name for name in prepared.df.columns if name not in pushed.columns]
     yield f"  columns that cross into Python: {', '.join(pushed.columns)}"
-    if pruned:
-        yield f"  columns that stay behind: {', '.join(pruned)}"
     for kind, lines in (("pushed", pushed.pushed), ("refused", pushed.refused)):
         yield from (f"  {kind}: {line}" for line in lines)
     yield from (f"  {line}" for line in (_stream(prepared) if prepared.df.isStreaming else _batch(prepared)))
