@@ -21,6 +21,7 @@ import pyarrow as pa
 from cepheid.api import Matches, Session
 from cepheid.engine.generated import Generated
 from cepheid.engine.snapshot import FlatSink, FlatSource, from_bytes, to_bytes
+from cepheid.engine.stage import Stage
 from cepheid.engine.times import tick, ticks
 from cepheid.errors import CepheidError, InputError, UsageError
 from cepheid.pattern.schema import Schema, make_schema
@@ -214,12 +215,8 @@ def cut(body: bytes) -> Iterator[memoryview]:
     Arrays lose entries at their beginning and get others at their end, so that most of them has moved.
     """
     view = memoryview(body)
-    words = np.frombuffer(body, np.uint32, len(body) // 4)
-    mixed = words[3:] * np.uint32(0x9E3779B1)
-    for back, factor in enumerate((0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F)):
-        mixed += words[back : len(words) - 3 + back] * np.uint32(factor)
     begin = 0
-    for end in (4 * (np.flatnonzero(mixed < np.uint32(2**32 // (CHUNK // 4))) + 4)).tolist():
+    for end in _ends(np.frombuffer(body, np.uint32, len(body) // 4)):
         while end - begin > 4 * CHUNK:
             yield view[begin : begin + 4 * CHUNK]
             begin += 4 * CHUNK
@@ -228,6 +225,20 @@ def cut(body: bytes) -> Iterator[memoryview]:
             begin = end
     for at in range(begin, len(body), 4 * CHUNK):
         yield view[at : at + 4 * CHUNK]
+
+
+def _ends(words: Any) -> Iterator[int]:
+    """Where chunks may end: after some words whose mixture with those before is small, as one in very many is."""
+    for at in range(0, len(words), _BLOCK):  # which stays in the processor's cache
+        some = words[at : at + _BLOCK + 2]
+        mixed = some[2:] * np.uint32(0x9E3779B1)
+        mixed += some[1:-1] * np.uint32(0x85EBCA77)
+        mixed += some[: len(some) - 2] * np.uint32(0xC2B2AE3D)
+        for place in np.flatnonzero(mixed < np.uint32(2**32 // (CHUNK // 4))).tolist():
+            yield 4 * (at + place + 3)
+
+
+_BLOCK = 32_768
 
 
 class PartsSource(FlatSource):
@@ -312,6 +323,7 @@ class Bucket:
         self.watermark: int | None = None  # in ticks, of the last call
         self.waiting: list[Waiting] = []
         self.last: int | None = None  # the last event that the session has
+        self.cleared = 0  # the watermark when all was cleared that could go
         self.count = 0  # of segments that ever waited
         self.timer: int | None = None  # in milliseconds
         self.parts = Parts()
@@ -375,7 +387,11 @@ class Bucket:
             self.session = self.work.session()
         if ready:
             self.session.push(pa.concat_tables(ready))
-        _tidy(self.session, sum(table.num_rows for table in ready))
+        _make_room(self.session, sum(table.num_rows for table in ready))
+        windows = _windows(self.session)
+        if windows is not None and now - self.cleared >= max(windows) // 2:
+            _clear(self.session)
+            self.cleared = now
         return self.session.reach(now)
 
     def rows(self, segment: Waiting) -> pa.Table:
@@ -450,6 +466,7 @@ class Bucket:
             "watermark": self.watermark,
             "timer": self.timer,
             "last": self.last,
+            "cleared": self.cleared,
             "count": self.count,
             "waiting": [segment.facts() for segment in self.waiting],
             "state": None if self.session is None else self.session._save(sink),
@@ -488,7 +505,7 @@ class Bucket:
             self.parts = Parts(header["parts"], header["rows"])
             self.source = PartsSource(store, self.parts, header["chunks"], flat)
             self.watermark, self.timer, self.count = header["watermark"], header["timer"], header["count"]
-            self.last = header["last"]
+            self.last, self.cleared = header["last"], header["cleared"]
             self.waiting = [Waiting(*facts) for facts in header["waiting"]]
             if header["state"] is not None:
                 work = self.work
@@ -496,6 +513,7 @@ class Bucket:
                     work = replace(work, engine="compiled")
                 self.session = known(work.query).session(engine=work.engine, plan=work.plan)
                 self.session._load(header["state"], self.source)
+                _rest(self.session)
         return True
 
 
@@ -559,22 +577,38 @@ def _moments(session: Session) -> Iterator[int]:
             yield max(first - (-within.nanoseconds // tick(stage.schema)), last + 1)
 
 
-def _tidy(session: Session, events: int) -> None:
-    """Have all that can go be cleared at the next step, not only once it is much: the state is written each time.
+def _machine(stage: Stage) -> Any:
+    return getattr(stage.machine, "inner", None) or stage.machine
 
-    And have room for the events at hand: a machine stops where it is full, and what was saved is as it was saved.
-    """
+
+def _clear(session: Session) -> None:
+    """Have all be cleared at the next step that can go, and not only once it is much: it would be written each time."""
     for stage in session._opened.stages:
         stage.enough = 0
-        machine: Any = getattr(stage.machine, "inner", None) or stage.machine
+        machine = _machine(stage)
         if hasattr(machine, "enough"):
             machine.enough = 0
+
+
+def _make_room(session: Session, events: int) -> None:
+    """For the events at hand: a machine stops where it is full, and has only the room that it was saved with."""
+    for stage in session._opened.stages:
+        machine = _machine(stage)
         if isinstance(machine, Generated):
             for name in ("nodes", "matches"):
                 machine.room[name] = max(machine.room[name], min(2 * events, _ROOM))
 
 
 _ROOM = 65_536
+
+
+def _rest(session: Session) -> None:
+    """What was restored need not be cleared before it has grown: as if that had just been done."""
+    for stage in session._opened.stages:
+        stage.enough = 2 * stage.kept.num_rows + 256
+        machine = _machine(stage)
+        if isinstance(machine, Generated):
+            machine.enough = 2 * len(machine.lanes) + 16
 
 
 def _is_open(session: Session) -> bool:
