@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, MutableMapping
 from typing import TypeVar
@@ -58,7 +59,7 @@ def configure(builder: _Target, *, preload: bool = False) -> _Target:
         raise UsageError("CEP907", message, remedy)
     wanted = settings(preload=preload)
     if _is_local(known):  # Spark's 200 are for clusters, and each has a store of its own in a stream
-        wanted["spark.sql.shuffle.partitions"] = "8"
+        wanted["spark.sql.shuffle.partitions"] = str(_cores(known))
     for name, value in wanted.items():
         if name in known or (far and not name.startswith("spark.sql.")):
             continue
@@ -80,6 +81,12 @@ def _known(builder: object) -> Iterable[tuple[str, str]]:
         return list(builder.items())
     options: dict[str, str] = getattr(builder, "_options", {})
     return list(options.items())
+
+
+def _cores(known: dict[str, str]) -> int:
+    """How many tasks a local master runs at once."""
+    found = re.match(r"local\[(\d+)", known.get("spark.master") or "")
+    return max(2, int(found[1]) if found else os.cpu_count() or 2)
 
 
 def _is_local(known: dict[str, str]) -> bool:
