@@ -177,6 +177,7 @@ def test_wrong_arguments_are_told_before_anything_runs(df):
         ({"engine": "reference"}, "CEP601"),
         ({"plan": "fast"}, "CEP6"),
         ({"limit": 3}, "CEP603"),
+        ({"partition": 3}, "CEP603.*\n.*did you mean 'partitions'"),
     ):
         with pytest.raises(cep.UsageError, match=code):
             query.match(df, **options)

@@ -41,7 +41,9 @@ _FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json
 @click.option("--watch", is_flag=True, help="Go on until Ctrl-C, rather than end with the files that are there.")
 @click.option("--flush", is_flag=True, help="In the end also write what would match if the stream ended here.")
 @click.option("--late", type=click.Choice(["drop", "error"]), default="drop", show_default=True, help="Late events.")
-@click.option("--buckets", type=click.IntRange(min=1), metavar="N", help="Parts of a stream's state.  [default: 64]")
+@click.option(
+    "--buckets", type=click.IntRange(min=1), metavar="N", help="Parts of a stream's state.  [default: one a task]"
+)
 @click.option("--partitions", type=click.IntRange(min=1), metavar="N", help="Tasks of a batch.  [default: Spark's]")
 @click.option("--master", default="local[*]", metavar="URL", show_default=True, help="Where Spark runs.")
 @click.option(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from cepheid.spark.batch import direct_scan, parts, why_keys_are_whole
 from cepheid.spark.prepare import Prepared
+from cepheid.spark.stream import bucket_count
 
 
 def describe(prepared: Prepared) -> Iterator[str]:
@@ -42,7 +43,7 @@ def _batch(prepared: Prepared) -> Iterator[str]:
 
 def _stream(prepared: Prepared) -> Iterator[str]:
     if prepared.split.key:
-        yield f"split by key: {', '.join(prepared.split.key)}; state in buckets of keys"
+        yield f"split by key: {', '.join(prepared.split.key)}; state in {bucket_count(prepared)} buckets of keys"
     else:
         yield "no key: one bucket, so that one task does all the work"
     yield f"late events: {'counted and dropped' if prepared.options.late == 'drop' else 'an error'}"

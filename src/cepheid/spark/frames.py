@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -13,7 +12,7 @@ from cepheid.errors import UsageError
 from cepheid.explain import Explanation
 from cepheid.spark import batch, stream
 from cepheid.spark.describe import describe
-from cepheid.spark.options import Options
+from cepheid.spark.options import NAMES, read_options
 from cepheid.spark.prepare import prepare
 from cepheid.spark.schemas import events_schema, given_schema, spark_schema
 
@@ -30,13 +29,13 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
     late: what becomes of events of a stream that come after the watermark: "drop" (they are counted) or "error".
     buckets: among how many parts the keys of a stream are divided; it can't be changed once a checkpoint has it.
     """
-    prepared = prepare(df, query, Options(**options))
+    prepared = prepare(df, query, read_options(options))
     return stream.match(prepared) if df.isStreaming else batch.match(prepared)
 
 
 def explain(df: DataFrame, query: Query, **options: Any) -> Explanation:
     """How a query would run on a DataFrame: what crosses into Python, how it is split, and why."""
-    prepared = prepare(df, query, Options(**options))
+    prepared = prepare(df, query, read_options(options))
     own = query.explain(prepared.work.events, plan=prepared.options.plan)
     return Explanation("\n\n".join([own.text, "\n".join(describe(prepared))]), own.sources)
 
@@ -46,25 +45,11 @@ def schema(events: st.StructType, query: Query, *, output: str | None = None) ->
     return spark_schema(given_schema(query, events_schema(events, "UTC"), output))
 
 
-def sql(
-    spark: SparkSession,
-    text: str,
-    *,
-    params: Mapping[str, object] | None = None,
-    functions: Mapping[str, Callable[..., object]] | None = None,
-    time: str = "ts",
-    type: str | None = "type",
-    order_by: str | Sequence[str] = (),
-    types: Mapping[str, Iterable[str]] | None = None,
-    unit: str = "ms",
-    **options: Any,
-) -> DataFrame:
-    """The matches of a query over the view or table that its FROM names."""
-    query = Query(
-        text, params=params, functions=functions, time=time, type=type, order_by=order_by, types=types, unit=unit
-    )
+def sql(spark: SparkSession, text: str, **options: Any) -> DataFrame:
+    """The matches of a query over the view or table that its FROM names; options of `Query`, and of `match`."""
+    query = Query(text, **{name: value for name, value in options.items() if name not in NAMES})
     pairs = zip(query._analysed, query._sources, strict=True)
     name = next((a.query.source for a, source in pairs if source is None and a.query.source), None)
     if name is None:
         raise UsageError("CEP910", "the query does not say which view it reads", "begin it with FROM and its name")
-    return match(spark.table(name), query, **options)
+    return match(spark.table(name), query, **{name: value for name, value in options.items() if name in NAMES})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
 from cepheid.errors import UsageError, did_you_mean
 
@@ -33,3 +34,14 @@ class Options:
             raise UsageError("CEP601", f"unknown policy {self.late!r}", remedy)
         if self.engine == "reference":
             raise UsageError("CEP601", "the reference does not run on Spark", "use engine='auto'")
+
+
+NAMES = tuple(field.name for field in fields(Options))
+
+
+def read_options(options: Mapping[str, object]) -> Options:
+    """The options by name; one that there is not is told, with the one that may be meant."""
+    for name in options:
+        if name not in NAMES:
+            raise UsageError("CEP603", f"unknown option '{name}'", did_you_mean(name, NAMES, "options on Spark"))
+    return Options(**options)  # type: ignore[arg-type]

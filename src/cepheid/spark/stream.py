@@ -51,7 +51,7 @@ def match(prepared: Prepared) -> DataFrame:
     """The matches as a streaming DataFrame."""
     check_stream(prepared.df, prepared.time)
     key, work = prepared.split.key, prepared.work
-    buckets = (prepared.options.buckets or default_buckets(prepared.df)) if key else 1
+    buckets = bucket_count(prepared)
     rows = prepared.events.select("*", bucket_of(work.events, key, buckets).alias(_BUCKET))
     packed = crossing(rows).mapInArrow(packer(work), spark_schema(_PACKED))
     processor = cepheid_match(work, identity(work, buckets), prepared.options.late)
@@ -62,9 +62,12 @@ def match(prepared: Prepared) -> DataFrame:
     return told.select("blob").mapInArrow(unpacker(work), spark_schema(work.given))
 
 
-def default_buckets(df: DataFrame) -> int:
+def bucket_count(prepared: Prepared) -> int:
     """One for each task of the stateful operator: buckets are spread evenly, and each costs a call and its state."""
-    return min(BUCKETS, int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or BUCKETS))
+    if not prepared.split.key:
+        return 1
+    tasks = int(prepared.df.sparkSession.conf.get("spark.sql.shuffle.partitions") or BUCKETS)
+    return prepared.options.buckets or min(BUCKETS, tasks)
 
 
 def bucket_of(events: pa.Schema, key: tuple[str, ...], buckets: int) -> Column:
