@@ -9,8 +9,9 @@ from pyspark.sql import functions as F
 
 from cepheid.errors import CepheidWarning, UsageError
 from cepheid.spark import parquet
-from cepheid.spark.logical import is_plain_read, size
-from cepheid.spark.prepare import Prepared, crossing, parallelism, quoted
+from cepheid.spark.logical import is_plain_read, parallelism, size
+from cepheid.spark.names import crossing, named
+from cepheid.spark.prepare import Prepared
 from cepheid.spark.schemas import spark_schema
 from cepheid.spark.slices import by_time, hot_by_time, placed_by
 from cepheid.spark.work import SLICE, in_order, in_slices
@@ -26,7 +27,7 @@ def match(prepared: Prepared) -> DataFrame:
         return parquet.run(prepared, direct)
     events, split = prepared.events, prepared.split
     if split.key and why_keys_are_whole(prepared):
-        placed = placed_by(events, prepared.options.partitions, [F.col(quoted(name)) for name in split.key])
+        placed = placed_by(events, prepared.options.partitions, [named(name) for name in split.key])
     elif split.key:
         placed = hot_by_time(events, prepared.time, split, parts(prepared), prepared.options.partitions)
     elif split.window is not None:
@@ -36,7 +37,7 @@ def match(prepared: Prepared) -> DataFrame:
         warnings.warn(f"{message}; add [attr], PARTITION BY or WITHIN", CepheidWarning, stacklevel=4)
         placed = events.repartition(1)
     sliced = SLICE in placed.columns
-    order = [F.col(SLICE), F.col(quoted(prepared.time))] if sliced else [F.col(quoted(prepared.time))]
+    order = [F.col(SLICE), named(prepared.time)] if sliced else [named(prepared.time)]
     function = in_slices(prepared.work) if sliced else in_order(prepared.work)
     return crossing(placed.sortWithinPartitions(*order)).mapInArrow(function, spark_schema(prepared.work.given))
 

@@ -8,12 +8,12 @@ import subprocess
 import sys
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 
 from cepheid.errors import InputError, UsageError
+from cepheid.spark.logical import context
 
 WATERMARK = "spark.watermarkDelayMs"
 """What Spark writes beside the column on which there is a watermark."""
@@ -59,15 +59,11 @@ def check_store(provider: str) -> None:
 
 def check_workers(df: DataFrame) -> None:
     """Workers on this machine start a Python of their own choice, which may not be this one."""
-    try:
-        context: Any = df.sparkSession.sparkContext
-        python, local = str(context.pythonExec), str(context.master).startswith("local")
-        shipped = bool(context._python_includes)
-    except Exception:  # Spark Connect has no context, and raises one of several errors to say so
+    found = context(df)
+    if found is None or not str(found.master).startswith("local"):  # workers elsewhere can't be looked at from here
         return
-    if not local:  # where workers run elsewhere, their Python can't be looked at from here
-        return
-    modules = NEEDED if shipped else (*NEEDED, "cepheid")
+    python = str(found.pythonExec)
+    modules = NEEDED if found._python_includes else (*NEEDED, "cepheid")
     said = _cannot_import(python, modules, os.environ.get("PYTHONPATH", ""))
     if said:
         raise _missing(f"Spark's Python workers run '{python}': {said}")

@@ -1,4 +1,4 @@
-"""What is known of a DataFrame's plan before it runs; Spark Connect keeps it to itself."""
+"""What is known of a DataFrame and its session before anything runs; Spark Connect keeps most of it to itself."""
 
 from __future__ import annotations
 
@@ -48,3 +48,19 @@ def size(df: DataFrame) -> int:
     """The bytes that Spark expects a DataFrame to have; 0 where it does not tell."""
     frame = getattr(df, "_jdf", None)
     return 0 if frame is None else int(str(frame.queryExecution().optimizedPlan().stats().sizeInBytes()))
+
+
+def context(df: DataFrame) -> Any | None:
+    """The Spark context; none on Spark Connect."""
+    try:
+        return df.sparkSession.sparkContext
+    except Exception:  # one of several errors, by the release
+        return None
+
+
+def parallelism(df: DataFrame) -> int:
+    """How many tasks run side by side."""
+    found = context(df)
+    if found is not None:
+        return max(1, int(found.defaultParallelism))
+    return int(df.sparkSession.conf.get("spark.default.parallelism", None) or 8)

@@ -32,6 +32,18 @@ def pack(table: pa.Table, buckets: Any, *, dense: bool = False) -> Iterator[tupl
         begin += count
 
 
+def spans(buckets: Any, times: Any) -> tuple[Any, Any, Any]:
+    """The first and the last time of each bucket, and how many events it has."""
+    counts = np.bincount(buckets)
+    lows, highs = np.full(len(counts), _LAST), np.full(len(counts), ~_LAST)
+    np.minimum.at(lows, buckets, times)
+    np.maximum.at(highs, buckets, times)
+    return lows, highs, counts
+
+
+_LAST = np.iinfo(np.int64).max
+
+
 def write(table: pa.Table, *, dense: bool = False) -> bytes:
     """A table as bytes."""
     sink = pa.BufferOutputStream()
@@ -70,7 +82,11 @@ def _coded(table: pa.Table, blobs: int) -> pa.Table:
         words = codes.dictionary
         if 2 * blobs * words.nbytes > column.nbytes or words.null_count:
             continue
-        narrow = pa.int8() if len(words) < 2**7 else pa.int16() if len(words) < 2**15 else pa.int32()
-        codes = pa.DictionaryArray.from_arrays(codes.indices.cast(narrow), words)
+        codes = pa.DictionaryArray.from_arrays(codes.indices.cast(code_type(len(words))), words)
         table = table.set_column(k, field.with_type(codes.type), codes)
     return table
+
+
+def code_type(words: int) -> pa.DataType:
+    """The narrowest codes for so many words."""
+    return pa.int8() if words < 2**7 else pa.int16() if words < 2**15 else pa.int32()

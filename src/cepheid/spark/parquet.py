@@ -21,15 +21,15 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as st
 
 from cepheid.engine.times import ticks
 from cepheid.pattern.schema import make_schema
 from cepheid.pattern.types import Kind, from_arrow
-from cepheid.spark.packing import pack
-from cepheid.spark.prepare import Prepared, parallelism
+from cepheid.spark.logical import parallelism
+from cepheid.spark.packing import code_type, pack, spans
+from cepheid.spark.prepare import Prepared
 from cepheid.spark.pushdown import Pushed
-from cepheid.spark.schemas import spark_schema
+from cepheid.spark.schemas import odd_strings, spark_schema
 from cepheid.spark.work import Batches, Work
 
 MOST_FILES = 2_000  # whose footers are read here, before anything runs
@@ -161,12 +161,8 @@ def _check_settings(prepared: Prepared) -> None:
             raise _Unfit(f"{name} is {found}")
     if str(conf.get(_REBASE, "CORRECTED")).upper() == "LEGACY" and _has_dates(prepared.work.events):
         raise _Unfit(f"{_REBASE} is LEGACY")
-    for field in prepared.df.schema:
-        if field.name in prepared.pushed.columns:
-            if "__CHAR_VARCHAR_TYPE_STRING" in (field.metadata or {}):
-                raise _Unfit(f"column {field.name} is CHAR or VARCHAR")
-            if isinstance(field.dataType, st.StringType) and field.dataType != st.StringType():
-                raise _Unfit(f"column {field.name} has a collation")
+    for name in sorted(odd_strings(prepared.df.schema) & set(prepared.pushed.columns)):
+        raise _Unfit(f"column {name} is CHAR, VARCHAR or collated")
 
 
 def _has_dates(schema: pa.Schema) -> bool:
@@ -358,14 +354,10 @@ def _packed(table: pa.Table, work: Work, key: Sequence[str], count: int) -> pa.R
     table = table.unify_dictionaries().combine_chunks()
     buckets = bucket_numbers(table, key, count)
     times = ticks(make_schema(work.events, work.query._roles), table)
-    order = np.argsort(buckets.astype(np.uint16) if count <= 2**16 else buckets, kind="stable")
-    begins = np.concatenate([[0], np.cumsum(np.bincount(buckets))[:-1]])
-    used = np.flatnonzero(np.bincount(buckets))
-    lows = np.minimum.reduceat(times[order], begins[used])
-    blobs = [blob for _, blob in pack(narrowed(table), buckets)]
-    return pa.RecordBatch.from_arrays(
-        [pa.array(used, pa.int32()), pa.array(lows), pa.array(blobs)], schema=_ARROW_BLOBS
-    )
+    lows, _, _ = spans(buckets, times)
+    blobs = dict(pack(narrowed(table), buckets))
+    columns = [list(blobs), lows[list(blobs)], list(blobs.values())]
+    return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, _ARROW_BLOBS, strict=True)], _ARROW_BLOBS)
 
 
 _OFFSET = b"offset"
@@ -392,8 +384,7 @@ def narrowed(table: pa.Table) -> pa.Table:
 
 
 def _narrow_codes(codes: pa.DictionaryArray) -> pa.DictionaryArray:
-    words = len(codes.dictionary)
-    return _codes_as(codes, pa.int8() if words < 2**7 else pa.int16() if words < 2**15 else pa.int32())
+    return _codes_as(codes, code_type(len(codes.dictionary)))
 
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)

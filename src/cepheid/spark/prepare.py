@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from cepheid.api import Query
 from cepheid.errors import InputError
+from cepheid.spark.names import named
 from cepheid.spark.options import Options
 from cepheid.spark.pushdown import Pushed, push
 from cepheid.spark.schemas import bound_queries, events_schema, given_schema, odd_strings, output_number
@@ -43,11 +44,11 @@ class Prepared:
         if condition is not None and self.df.isStreaming:
             # A condition that does not read the time would be moved below the watermark: events that the query does
             # not look at would no longer move it.
-            condition |= F.col(quoted(self.time)) < F.timestamp_micros(F.lit(_LEAST))
+            condition |= named(self.time) < F.timestamp_micros(F.lit(_LEAST))
         chosen = self.df if condition is None else self.df.where(condition)
         if self.pushed.columns == tuple(self.df.columns):
             return chosen
-        return chosen.select(*map(quoted, self.pushed.columns))
+        return chosen.select(*map(named, self.pushed.columns))
 
 
 def prepare(df: DataFrame, query: Query, options: Options) -> Prepared:
@@ -69,14 +70,6 @@ def prepare(df: DataFrame, query: Query, options: Options) -> Prepared:
     return Prepared(df, query, options, pushed, split(bound, query._sources), work)
 
 
-def parallelism(df: DataFrame) -> int:
-    """How many tasks run side by side."""
-    try:
-        return max(1, df.sparkSession.sparkContext.defaultParallelism)
-    except Exception:  # Spark Connect has no context, and raises one of several errors to say so
-        return int(df.sparkSession.conf.get("spark.default.parallelism", None) or 8)
-
-
 def zone_of(df: DataFrame) -> str:
     """The zone in which the session shows timestamps, as Arrow writes it: `GMT+8` is `+08:00`."""
     zone = str(df.sparkSession.conf.get("spark.sql.session.timeZone"))
@@ -94,15 +87,3 @@ def _check_names(df: DataFrame) -> None:
         if other != name:
             message = f"Spark can't tell the columns '{other}' and '{name}' apart"
             raise InputError("CEP404", message, "rename one of them, or set spark.sql.caseSensitive")
-
-
-def quoted(name: str) -> str:
-    """A column name that may have dots or spaces."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def crossing(df: DataFrame) -> DataFrame:
-    """A DataFrame whose columns can cross into Python: there Spark itself can't find names with dots or backticks."""
-    if not any(set(name) & {".", "`"} for name in df.columns):
-        return df
-    return df.toDF(*(f"__cepheid_c{k}" if set(name) & {".", "`"} else name for k, name in enumerate(df.columns)))

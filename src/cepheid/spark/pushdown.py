@@ -31,6 +31,7 @@ from cepheid.pattern.timestamps import print_timestamp
 from cepheid.pattern.tree import Event, Strategy
 from cepheid.pattern.types import Kind, Type, plain, zone_of
 from cepheid.pattern.uses import uses
+from cepheid.spark.names import named
 
 Constant = bool | int | float | Decimal | str
 
@@ -487,26 +488,22 @@ def to_spark(where: Predicate) -> Column:
             empty = F.lit(isinstance(where, All))
             return reduce(and_ if isinstance(where, All) else or_, map(to_spark, parts)) if parts else empty
         case Null(column=name, negated=negated):
-            return _col(name).isNotNull() if negated else _col(name).isNull()
+            return named(name).isNotNull() if negated else named(name).isNull()
         case Pair(left=left, operator=operator, right=right):
-            paired: Column = _SPARK[operator](_col(left), _col(right))
+            paired: Column = _SPARK[operator](named(left), named(right))
             return paired
         case Among(column=name, values=values):
-            return _col(name).isin(list(values))
+            return named(name).isin(list(values))
         case Test(column=name, operator=operator, value=value, type=type_):
-            found: Column = _SPARK[operator](_col(name), _spark_constant(value, type_))
+            found: Column = _SPARK[operator](named(name), _spark_constant(value, type_))
             # NaN is greater than all, but the least and greatest of a row group leave it out, and readers that skip
             # groups by them would lose it: they can't skip by a condition that has isnan in it.
-            return found | F.isnan(_col(name)) if _admits_nan(where) else found
+            return found | F.isnan(named(name)) if _admits_nan(where) else found
     raise TypeError(f"no condition for {type(where).__name__}")
 
 
 def _admits_nan(test: Test) -> bool:
     return test.type.kind is Kind.FLOAT and test.operator in (">", ">=", "!=")
-
-
-def _col(name: str) -> Column:
-    return F.col("`" + name.replace("`", "``") + "`")
 
 
 def _spark_constant(value: Constant, type_: Type) -> Column:

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
+from cepheid.spark.names import named, quoted
 from cepheid.spark.split import Split
 from cepheid.spark.work import SLICE
 
@@ -26,17 +27,17 @@ _BITS, _LOW, _HIGH, _COUNT, _TOTAL = (f"__cepheid_{name}" for name in ("bits", "
 def ticks_of(df: DataFrame, time: str) -> Column:
     """A time column as the whole numbers that the engine counts in."""
     kind = df.schema[time].dataType
-    column = F.col(_quoted(time))
+    found = named(time)
     if isinstance(kind, st.TimestampType):
-        return F.unix_micros(column)
+        return F.unix_micros(found)
     if isinstance(kind, st.DateType):
-        return F.unix_date(column).cast("long")
+        return F.unix_date(found).cast("long")
     if isinstance(kind, st.TimestampNTZType):
-        since = column - F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
+        since = found - F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
         parts = (("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000))
         whole = sum((F.extract(F.lit(unit), since).cast("long") * F.lit(micros) for unit, micros in parts), F.lit(0))
         return whole + (F.extract(F.lit("SECOND"), since) * F.lit(1_000_000)).cast("long")
-    return column.cast("long")
+    return found.cast("long")
 
 
 def by_time(df: DataFrame, time: str, split: Split, parts: int) -> DataFrame:
@@ -54,7 +55,7 @@ def by_time(df: DataFrame, time: str, split: Split, parts: int) -> DataFrame:
 def hot_by_time(df: DataFrame, time: str, split: Split, parts: int, partitions: int | None) -> DataFrame:
     """Rows by key; of keys that have more events than a task should, also by slice. Such keys are found in a sample."""
     assert split.window is not None
-    names = [_quoted(name) for name in split.key]
+    names = [quoted(name) for name in split.key]
     sample = df.select(*names, ticks_of(df, time).alias(_LOW)).sample(fraction=_SAMPLE, seed=7)
     counts = sample.groupBy(*names).agg(
         F.count(F.lit(1)).alias(_COUNT), F.min(_LOW).alias(_LOW), F.max(_LOW).alias(_HIGH)
@@ -109,7 +110,3 @@ def _numbered(df: DataFrame, at: Column, split: Split) -> DataFrame:
 def _code(time: Column, bits: Column) -> Column:
     """The slice that a time is in. Python's function shifts by constant distances only."""
     return F.shiftleft(F.call_function("shiftright", time, bits), 6).bitwiseOR(bits.cast("long"))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -13,7 +13,6 @@ from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -26,8 +25,9 @@ from cepheid.engine.times import ticks
 from cepheid.errors import UsageError
 from cepheid.pattern.schema import make_schema
 from cepheid.spark.checks import check_stream
-from cepheid.spark.packing import pack, unpack, write
-from cepheid.spark.prepare import Prepared, crossing, quoted
+from cepheid.spark.names import crossing, named
+from cepheid.spark.packing import pack, spans, unpack, write
+from cepheid.spark.prepare import Prepared
 from cepheid.spark.progress import COUNTERS, NAME
 from cepheid.spark.schemas import given_schema, output_number, spark_schema
 from cepheid.spark.state import Bucket, Given, Identity, Packed, Recent, identity, introduced
@@ -76,7 +76,7 @@ def bucket_of(events: pa.Schema, key: tuple[str, ...], buckets: int) -> Column:
         return F.lit(0)
     columns = []
     for name in key:
-        column = F.col(quoted(name))
+        column = named(name)
         if pa.types.is_floating(events.field(name).type):
             column = F.when(F.isnan(column), F.lit(float("nan"))).otherwise(column + F.lit(0.0))  # -0.0 is 0.0
         columns.append(column)
@@ -137,16 +137,6 @@ def packer(work: Work) -> Callable[[Batches], Batches]:
     return cepheid_pack
 
 
-def spans(buckets: Any, times: Any) -> tuple[Any, Any, Any]:
-    """The first and the last time of each bucket, and how many events it has."""
-    counts = np.bincount(buckets)
-    lows, highs = np.full(len(counts), _LAST), np.full(len(counts), ~_LAST)
-    np.minimum.at(lows, buckets, times)
-    np.maximum.at(highs, buckets, times)
-    return lows, highs, counts
-
-
-_LAST = np.iinfo(np.int64).max
 _GIVEN = pa.schema([("blob", pa.binary()), *((name, pa.int64()) for name in COUNTERS)])
 
 
