@@ -19,12 +19,12 @@ from cepheid.pattern.components import components, name_events
 from cepheid.pattern.layout import lay_out
 from cepheid.pattern.typing import Typer
 from cepheid.pattern.walk import walk
-from cepheid.reference import functions as meanings
-from cepheid.reference.evaluate import Compiler
 from cepheid.testing import read_cases
 from cepheid.testing.strategies import PLAIN, GeneratedQuery, queries
 from cepheid.testing.strategies.operators import SAME, SIGNATURES
 from cepheid.testing.strategies.trees import BRANCHES, COMPOUNDS, LEAVES, any_events
+from cepheid.values import functions as meanings
+from cepheid.values.evaluate import Compiler
 
 ROOT = Path(__file__).parents[2]
 

@@ -32,7 +32,8 @@ from cepheid.pattern.tree import Strategy, Ties
 from cepheid.pattern.types import Type
 from cepheid.pattern.uses import uses
 from cepheid.pattern.walk import walk
-from cepheid.reference.evaluate import NOTHING, Compiler
+from cepheid.values.bindings import NOTHING
+from cepheid.values.evaluate import Compiler
 
 MAX_CONFIGS = MAX_ARCS = 128
 """A larger automaton would take longer to compile than to run."""

@@ -10,8 +10,8 @@ import pyarrow as pa
 from cepheid.engine.times import ticks
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind
-from cepheid.reference.stream import column_values
-from cepheid.reference.values import sort_key
+from cepheid.values.columns import column_values
+from cepheid.values.keys import sort_key
 
 
 class Arrivals:

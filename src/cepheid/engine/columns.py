@@ -15,8 +15,9 @@ from cepheid.pattern.bind import Bound
 from cepheid.pattern.durations import ARROW_UNITS
 from cepheid.pattern.types import Kind
 from cepheid.pattern.walk import walk
-from cepheid.reference.evaluate import Bindings, Compiler
-from cepheid.reference.stream import read_rows
+from cepheid.values.bindings import Bindings
+from cepheid.values.evaluate import Compiler
+from cepheid.values.rows import read_rows
 
 TOO_LATE = 2**62  # nanoseconds: the difference of two such times still fits into 64 bits
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from cepheid.engine.found import Found, bindings
 from cepheid.engine.overlap import Chosen
 from cepheid.pattern.bind import Bound
-from cepheid.reference.evaluate import Compiler
+from cepheid.values.evaluate import Compiler
 
 
 def finish(

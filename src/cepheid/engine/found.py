@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound, Result
-from cepheid.reference.evaluate import Bindings, Compiler
-from cepheid.reference.output import Match
-from cepheid.reference.stream import Event, read_rows
+from cepheid.values.bindings import Bindings
+from cepheid.values.evaluate import Compiler
+from cepheid.values.match import Match
+from cepheid.values.rows import Event, read_rows
 
 Ints = Any  # an array of integers: numpy's types say more than they help here
 

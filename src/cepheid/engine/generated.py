@@ -24,7 +24,7 @@ from cepheid.kernel.source import ERROR, MATCHES, MERGED, NODES, POOLS, Source, 
 from cepheid.kernel.store import FREE
 from cepheid.pattern.tree import Output
 from cepheid.plan.choice import AUTOMATON
-from cepheid.reference.partition import lane_of
+from cepheid.values.lanes import lane_of
 
 EAGER = 200_000
 """Matches that a session enumerates as they come; more stay in a graph until they are asked for."""

@@ -21,13 +21,14 @@ from cepheid.pattern.bind import Bound
 from cepheid.pattern.layout import Move, Step
 from cepheid.pattern.tree import Output, Ties
 from cepheid.plan.choice import AUTOMATON
-from cepheid.reference.evaluate import NOTHING
 from cepheid.reference.negation import Absence
 from cepheid.reference.output import Busy, arrange, choose, end_of, results
-from cepheid.reference.partition import Substream, lane_of
+from cepheid.reference.partition import Substream
 from cepheid.reference.runs import MAX_RUNS, Run, Runner, Wait
-from cepheid.reference.stream import Event, read_events, read_rows
-from cepheid.reference.values import Value
+from cepheid.values.bindings import NOTHING
+from cepheid.values.lanes import lane_of
+from cepheid.values.rows import Event, read_events, read_rows
+from cepheid.values.value import Value
 
 Lane = tuple[Value, ...]
 

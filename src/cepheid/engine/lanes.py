@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 from cepheid.engine.codec import decode, encode
 from cepheid.engine.columns import as_dictionary, nulls
 from cepheid.pattern.types import Kind
-from cepheid.reference.partition import Lanes
-from cepheid.reference.stream import column_values
-from cepheid.reference.values import Value, group_key
+from cepheid.values.columns import column_values
+from cepheid.values.keys import group_key
+from cepheid.values.lanes import Lanes
+from cepheid.values.value import Value
 
 NOWHERE = 0xFFFFFFFF
 Key = tuple[Value, ...]

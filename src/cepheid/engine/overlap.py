@@ -11,8 +11,9 @@ import pyarrow as pa
 from cepheid.engine.codec import decode, encode
 from cepheid.engine.found import NONE, Found, arranged, concatenate
 from cepheid.pattern.bind import Bound
-from cepheid.reference.stream import column_values
-from cepheid.reference.values import Value, group_key
+from cepheid.values.columns import column_values
+from cepheid.values.keys import group_key
+from cepheid.values.value import Value
 
 
 class Chosen:

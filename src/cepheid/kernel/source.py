@@ -20,7 +20,7 @@ from cepheid.kernel.lines import Lines
 from cepheid.kernel.registers import DTYPES, Get, Layout, layout
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.tree import Output, Strategy
-from cepheid.reference.partition import lane_of
+from cepheid.values.lanes import lane_of
 
 NIL = 0xFFFFFFFF
 NEVER = -(2**63)

@@ -18,8 +18,9 @@ from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq, Strategy, Ties
 from cepheid.pattern.uses import variables
 from cepheid.pattern.walk import walk
-from cepheid.reference.evaluate import NOTHING, Compiler
-from cepheid.reference.partition import Lanes, lane_of
+from cepheid.values.bindings import NOTHING
+from cepheid.values.evaluate import Compiler
+from cepheid.values.lanes import Lanes, lane_of
 
 MAX_STACKS = 16
 

@@ -6,10 +6,11 @@ import pyarrow as pa
 
 from cepheid.pattern.bind import Bound
 from cepheid.reference.negation import Absence
-from cepheid.reference.output import Match, arrange, choose, results
+from cepheid.reference.output import arrange, choose, results
 from cepheid.reference.partition import substreams
 from cepheid.reference.runs import Run, Runner
-from cepheid.reference.stream import read_events
+from cepheid.values.match import Match
+from cepheid.values.rows import read_events
 
 
 def interpret(query: Bound, table: pa.Table) -> list[Match]:

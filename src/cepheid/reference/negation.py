@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Ties
-from cepheid.reference.evaluate import Bindings, Compiler
 from cepheid.reference.runs import Gap, Run, Runner
-from cepheid.reference.stream import Event
+from cepheid.values.bindings import Bindings
+from cepheid.values.evaluate import Compiler
+from cepheid.values.rows import Event
 
 
 class Absence:

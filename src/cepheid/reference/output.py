@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Output, Ties
-from cepheid.reference.evaluate import Compiler
 from cepheid.reference.runs import Run
-from cepheid.reference.stream import Event
-from cepheid.reference.values import Value, group_key
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A match: the rows that it selected in the table as it was given, and the values of RETURN.
-
-    A variable without a key is unbound; an array that was reached and bound nothing has no rows.
-    """
-
-    selected: tuple[int, ...]  # rows in the order of the stream
-    variables: tuple[str, ...]  # which variable each is bound to
-    rows: Mapping[str, tuple[int, ...]]
-    values: tuple[Value, ...] = ()
+from cepheid.values.evaluate import Compiler
+from cepheid.values.keys import group_key
+from cepheid.values.match import Match
+from cepheid.values.rows import Event
+from cepheid.values.value import Value
 
 
 def arrange(query: Bound, runs: Iterable[Run]) -> list[Run]:

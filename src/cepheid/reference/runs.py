@@ -11,9 +11,10 @@ from cepheid.pattern.bind import Bound
 from cepheid.pattern.layout import Loop, Mark, Move, Place, Step
 from cepheid.pattern.placement import When
 from cepheid.pattern.tree import Strategy, Ties
-from cepheid.reference.evaluate import NOTHING, Bindings, Compiler
 from cepheid.reference.partition import UNSET, Agreement, Key, Substream
-from cepheid.reference.stream import Event
+from cepheid.values.bindings import NOTHING, Bindings
+from cepheid.values.evaluate import Compiler
+from cepheid.values.rows import Event
 
 MAX_RUNS = 2_000_000
 """An exploding query ends with an error before it takes all the memory."""

@@ -13,7 +13,7 @@ from cepheid.pattern.bind import Bound
 from cepheid.pattern.layout import Step, always_bound
 from cepheid.pattern.tree import Output
 from cepheid.plan.join import NotJoined, make_join
-from cepheid.reference.partition import lane_of
+from cepheid.values.lanes import lane_of
 
 
 @dataclass(frozen=True, slots=True)

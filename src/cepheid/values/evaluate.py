@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Callable, Sequence
 from functools import singledispatchmethod
 
-import pyarrow as pa
-
-from cepheid.errors import BindError, EvaluationError
+from cepheid.errors import EvaluationError
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.types import DURATION, Kind, Type, zone_of
+from cepheid.pattern.types import DURATION, Kind, zone_of
 from cepheid.pattern.uses import uses
-from cepheid.reference import functions, values
-from cepheid.reference.stream import Event
-from cepheid.reference.values import Value
+from cepheid.values import functions
+from cepheid.values.arithmetic import ARITHMETIC, TIME_ARITHMETIC, negate
+from cepheid.values.bindings import Bindings
+from cepheid.values.comparison import compare
+from cepheid.values.logic import conjunction, disjunction, negation
+from cepheid.values.rows import Event
+from cepheid.values.user_functions import Time, as_python, from_python, unusable
+from cepheid.values.value import Value
 
-
-@dataclass(frozen=True, slots=True)
-class Bindings:
-    """What a run has bound.
-
-    `all`: every event of each variable that was reached; `now`: the one that `a.x` means, of a group that of its
-    current round.
-    """
-
-    all: Mapping[str, tuple[Event, ...]]
-    now: Mapping[str, Event]
-
-
-NOTHING = Bindings({}, {})
 Evaluator = Callable[[Bindings], Value]
 
 
@@ -85,7 +71,7 @@ class Compiler:
         def checked(bindings: Bindings) -> Value:
             value = evaluate(bindings)
             if value is not None and not isinstance(value, bool):
-                raise _unusable(f"{value!r} is neither true nor false", node)
+                raise unusable(f"{value!r} is neither true nor false", node)
             return value
 
         return checked
@@ -99,7 +85,7 @@ class Compiler:
                 value = evaluate(bindings)
             except Missing:
                 return None
-            return value.original if isinstance(value, _Time) else value
+            return value.original if isinstance(value, Time) else value
 
         return safe
 
@@ -130,7 +116,7 @@ class Compiler:
                     raise
                 raise EvaluationError(error.code, error.message, error.remedy, node.span) from error
             except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
-                raise _unusable(str(error), node) from error
+                raise unusable(str(error), node) from error
 
         return located
 
@@ -233,7 +219,7 @@ class Compiler:
 
     def user_call(self, node: ex.Call, arguments: Sequence[Evaluator]) -> Evaluator:
         function = self.query.functions[node.function]
-        outward = [_as_python(self.query.typer.check(argument)[1]) for argument in node.arguments]
+        outward = [as_python(self.query.typer.check(argument)[1]) for argument in node.arguments]
 
         def evaluate(bindings: Bindings) -> Value:
             given = [out(argument(bindings)) for out, argument in zip(outward, arguments, strict=True)]
@@ -247,7 +233,7 @@ class Compiler:
                     "mend the function, or keep such values from it with another condition",
                     node.span,
                 ) from error
-            return _from_python(value, node)
+            return from_python(value, node)
 
         return evaluate
 
@@ -256,34 +242,34 @@ class Compiler:
         if self.query.typer.check(node)[1].kind is Kind.DURATION:
             return self.compile(ex.Arithmetic("-", ex.Literal(0, DURATION), node.operand, span=node.span))
         operand = self.compile(node.operand)
-        return lambda bindings: values.negate(operand(bindings))
+        return lambda bindings: negate(operand(bindings))
 
     @function.register
     def _(self, node: ex.Arithmetic) -> Evaluator:
         left, right = self.compile(node.left), self.compile(node.right)
         timed = self.query.typer.check(node)[1].kind in (Kind.TIMESTAMP, Kind.DURATION)
-        operation = (values.TIME_ARITHMETIC if timed else values.ARITHMETIC)[node.operator]
+        operation = (TIME_ARITHMETIC if timed else ARITHMETIC)[node.operator]
         return lambda bindings: operation(left(bindings), right(bindings))
 
     @function.register
     def _(self, node: ex.Compare) -> Evaluator:
         left, right, operator = self.compile(node.left), self.compile(node.right), node.operator
-        return self.atom(lambda bindings: values.compare(operator, left(bindings), right(bindings)))
+        return self.atom(lambda bindings: compare(operator, left(bindings), right(bindings)))
 
     @function.register
     def _(self, node: ex.And) -> Evaluator:
         operands = [self.logical(operand) for operand in node.operands]
-        return lambda bindings: values.conjunction([operand(bindings) for operand in operands])
+        return lambda bindings: conjunction([operand(bindings) for operand in operands])
 
     @function.register
     def _(self, node: ex.Or) -> Evaluator:
         operands = [self.logical(operand) for operand in node.operands]
-        return lambda bindings: values.disjunction([operand(bindings) for operand in operands])
+        return lambda bindings: disjunction([operand(bindings) for operand in operands])
 
     @function.register
     def _(self, node: ex.Not) -> Evaluator:
         operand = self.logical(node.operand)
-        return lambda bindings: values.negation(operand(bindings))
+        return lambda bindings: negation(operand(bindings))
 
     @function.register
     def _(self, node: ex.IsNull) -> Evaluator:
@@ -297,8 +283,8 @@ class Compiler:
 
         def evaluate(bindings: Bindings) -> Value:
             value = operand(bindings)
-            found = values.disjunction([values.compare("=", value, choice(bindings)) for choice in choices])
-            return values.negation(found) if node.negated else found
+            found = disjunction([compare("=", value, choice(bindings)) for choice in choices])
+            return negation(found) if node.negated else found
 
         return self.atom(evaluate)
 
@@ -308,10 +294,8 @@ class Compiler:
 
         def evaluate(bindings: Bindings) -> Value:
             value = operand(bindings)
-            inside = values.conjunction(
-                [values.compare(">=", value, low(bindings)), values.compare("<=", value, high(bindings))]
-            )
-            return values.negation(inside) if node.negated else inside
+            inside = conjunction([compare(">=", value, low(bindings)), compare("<=", value, high(bindings))])
+            return negation(inside) if node.negated else inside
 
         return self.atom(evaluate)
 
@@ -339,43 +323,3 @@ class Compiler:
             return otherwise(bindings) if otherwise is not None else None
 
         return evaluate
-
-
-def _as_python(type_: Type) -> Callable[[Value], Value]:
-    """User functions see datetimes, dates and timedeltas, as they are in the events."""
-    if type_.kind is Kind.DATE:
-        return lambda value: None if value is None else pa.scalar(value, pa.int32()).cast(pa.date32()).as_py()
-    if type_.kind is Kind.TIMESTAMP:
-        arrow = pa.timestamp("us", tz=zone_of(type_))
-        return lambda value: None if value is None else pa.scalar(value // 1000, arrow).as_py()
-    if type_.kind is Kind.DURATION:
-        return lambda value: None if value is None else pa.scalar(value // 1000, pa.duration("us")).as_py()
-    return lambda value: value
-
-
-class _Time(int):
-    """A time that a user function gave: nanoseconds or days to compute with, and the value itself for the output."""
-
-    original: Value
-
-
-def _from_python(value: Value, node: ex.Call) -> Value:
-    if isinstance(value, Decimal) and not value.is_finite():
-        return float(value)  # decimals of a column are finite, doubles need not be
-    try:
-        found = literal(value)
-    except BindError:
-        if isinstance(value, int):
-            raise _unusable(f"{value} does not fit into 64 bits", node) from None
-        return value
-    if found.type.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.DURATION):
-        assert isinstance(found.value, int)
-        time = _Time(found.value)
-        time.original = value
-        return time
-    return found.value
-
-
-def _unusable(reason: str, node: ex.Expression) -> EvaluationError:
-    remedy = "let the user function return a value that can stand here"
-    return EvaluationError("CEP503", f"a user function gave what can't be used: {reason}", remedy, node.span)

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 from cepheid.pattern.types import time_zone
-from cepheid.reference import values
-from cepheid.reference.values import Value
+from cepheid.values.arithmetic import DECIMALS, add, wrap
+from cepheid.values.comparison import equal, order
+from cepheid.values.value import Value
 
 
 def _rounded_to(value: Value, digits: int = 0) -> Value:
@@ -19,9 +20,9 @@ def _rounded_to(value: Value, digits: int = 0) -> Value:
     exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     places = min(max(digits, -400), 400)
     quantum = Decimal(1).scaleb(-places)
-    result = values._DECIMALS.create_decimal(0) if abs(exact) < quantum / 10 else _quantize(exact, quantum)
+    result = DECIMALS.create_decimal(0) if abs(exact) < quantum / 10 else _quantize(exact, quantum)
     if isinstance(value, int):
-        return values.wrap(int(result)) if digits < 0 else value
+        return wrap(int(result)) if digits < 0 else value
     return float(result) if isinstance(value, float) else result
 
 
@@ -91,7 +92,7 @@ def _extreme(sign: int) -> Callable[..., Value]:
     def apply(*arguments: Value) -> Value:
         best = None
         for value in arguments:
-            if value is not None and (best is None or values.order(value, best) * sign > 0):
+            if value is not None and (best is None or order(value, best) * sign > 0):
                 best = value
         return best
 
@@ -103,7 +104,7 @@ def _coalesce(*arguments: Value) -> Value:
 
 
 def _nullif(value: Value, other: Value) -> Value:
-    return None if values.equal(value, other) else value
+    return None if equal(value, other) else value
 
 
 def like(text: str, pattern: str) -> bool:
@@ -166,7 +167,7 @@ SCALAR: dict[str, Callable[..., Value]] = {
     "startswith": str.startswith,
     "endswith": str.endswith,
     "instr": lambda text, part: text.find(part) + 1,
-    "abs": lambda number: values.wrap(abs(number)) if isinstance(number, int) else abs(number),
+    "abs": lambda number: wrap(abs(number)) if isinstance(number, int) else abs(number),
     "sign": lambda number: math.nan if number != number else float((number > 0) - (number < 0)),
     "floor": lambda number: _integral(number, ROUND_FLOOR),
     "ceil": lambda number: _integral(number, ROUND_CEILING),
@@ -192,7 +193,7 @@ CALENDAR: dict[str, Callable[[datetime], int]] = {
 def _sum(items: Sequence[Value]) -> Value:
     total = None
     for item in items:
-        total = item if total is None else values.add(total, item)
+        total = item if total is None else add(total, item)
     return total
 
 

@@ -1,87 +1,14 @@
-"""S3 and S3a on exact values."""
+"""Functions and aggregates on exact values."""
 
 import math
 from decimal import Decimal
 
 import pytest
 
-from cepheid import EvaluationError
-from cepheid.reference import values
-from cepheid.reference.functions import AGGREGATES, NULLABLE, SCALAR, like
+from cepheid.values.functions import AGGREGATES, NULLABLE, SCALAR, like
 
 NAN = math.nan
 BIG = 2**63 - 1
-
-
-@pytest.mark.parametrize(
-    ("left", "operator", "right", "expected"),
-    [
-        (BIG, "+", 1, -(2**63)),
-        (-(2**63), "-", 1, BIG),
-        (2**62, "*", 4, 0),
-        (1, "/", 2, 0.5),
-        (1, "/", 0, None),
-        (1.0, "/", 0.0, None),
-        (-7, "%", 3, -1),
-        (7, "%", -3, 1),
-        (-7.5, "%", 2, -1.5),
-        (7, "%", 0, None),
-        (Decimal("1.50"), "+", Decimal("0.5"), Decimal("2.00")),
-        (Decimal("1.5"), "*", Decimal("1.5"), Decimal("2.25")),
-        (Decimal("-7.5"), "%", 2, Decimal("-1.5")),
-        (Decimal("9" * 38), "*", 10, None),
-        (Decimal("1e30"), "*", Decimal("1e30"), None),
-        (None, "+", 1, None),
-        (1, "*", None, None),
-    ],
-)
-def test_arithmetic(left: object, operator: str, right: object, expected: object) -> None:
-    result = values.ARITHMETIC[operator](left, right)
-    assert result == expected
-    assert type(result) is type(expected)
-    assert str(result) == str(expected)
-
-
-@pytest.mark.parametrize(
-    ("left", "operator", "right", "expected"),
-    [
-        (NAN, "=", NAN, True),
-        (NAN, ">", math.inf, True),
-        (math.inf, "<", NAN, True),
-        (NAN, "!=", 1.0, True),
-        (0.0, "=", -0.0, True),
-        (2**53 + 1, "=", float(2**53), True),
-        (1, "=", Decimal("1.0"), True),
-        ("a", "<", "b", True),
-        ("Z", "<", "a", True),
-        (False, "<", True, True),
-        (None, "=", None, None),
-        (1, "<", None, None),
-    ],
-)
-def test_comparison(left: object, operator: str, right: object, expected: object) -> None:
-    assert values.compare(operator, left, right) is expected
-
-
-def test_values_of_two_kinds_are_an_error() -> None:
-    with pytest.raises(EvaluationError, match="CEP503"):
-        values.compare("=", 1, "1")
-
-
-def test_three_valued_logic() -> None:
-    assert values.conjunction([True, None, False]) is False
-    assert values.conjunction([True, None]) is None
-    assert values.disjunction([False, None, True]) is True
-    assert values.disjunction([False, None]) is None
-    assert values.negation(None) is None
-
-
-def test_order_of_content_tells_zeros_apart() -> None:
-    assert [str(v) for v in sorted([0.0, -0.0], key=values.sort_key)] == ["-0.0", "0.0"]
-
-
-def test_order_of_content_is_null_first_nan_last() -> None:
-    assert sorted([NAN, 1.0, None, -1.0], key=values.sort_key)[:3] == [None, -1.0, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Events and their order (S1), read from an Arrow table."""
+"""The rows of an Arrow table as events, and their order (S1)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from cepheid.errors import InputError
-from cepheid.pattern.durations import ARROW_UNITS, NANOSECONDS
+from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import Kind, from_arrow
-from cepheid.reference.values import Value, sort_key
+from cepheid.pattern.types import Kind
+from cepheid.values.columns import column_values
+from cepheid.values.keys import sort_key
+from cepheid.values.value import Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,32 +26,6 @@ class Event:
     start: int  # of a composite event (S13); else its time
     type: str | None
     values: Mapping[str, Value]
-
-
-def column_values(column: pa.ChunkedArray) -> list[Value]:
-    """A column as Python values; dates in days, timestamps and durations in nanoseconds.
-
-    >>> column_values(pa.chunked_array([pa.array([1, None], pa.timestamp("ms"))]))
-    [1000000, None]
-    """
-    arrow = column.type
-    if isinstance(arrow, pa.DictionaryType):
-        column = column.cast(arrow.value_type)
-        arrow = arrow.value_type
-    kind = from_arrow(arrow).kind
-    if kind in (Kind.TIMESTAMP, Kind.DURATION):
-        scale = ARROW_UNITS[arrow.unit]
-        return [None if v is None else v * scale for v in column.cast(pa.int64()).to_pylist()]
-    if kind is Kind.DATE:
-        return list(column.cast(pa.date32()).cast(pa.int32()).to_pylist())
-    if kind is Kind.INT and pa.types.is_uint64(arrow):
-        try:
-            column = column.cast(pa.int64())
-        except pa.ArrowInvalid:
-            largest = max(v for v in column.to_pylist() if v is not None)
-            remedy = "cast the column to decimal or string"
-            raise InputError("CEP405", f"{largest} does not fit into a signed 64-bit integer", remedy) from None
-    return list(column.to_pylist())
 
 
 def read_events(table: pa.Table, schema: Schema, base: int = 0) -> list[Event]:

@@ -1,0 +1,23 @@
+"""The events that a run has bound: what an expression is evaluated on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cepheid.values.rows import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Bindings:
+    """What a run has bound.
+
+    `all`: every event of each variable that was reached; `now`: the one that `a.x` means, of a group that of its
+    current round.
+    """
+
+    all: Mapping[str, tuple[Event, ...]]
+    now: Mapping[str, Event]
+
+
+NOTHING = Bindings({}, {})

@@ -1,0 +1,36 @@
+"""The columns of an Arrow table as values."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from cepheid.errors import InputError
+from cepheid.pattern.durations import ARROW_UNITS
+from cepheid.pattern.types import Kind, from_arrow
+from cepheid.values.value import Value
+
+
+def column_values(column: pa.ChunkedArray) -> list[Value]:
+    """A column as Python values; dates in days, timestamps and durations in nanoseconds.
+
+    >>> column_values(pa.chunked_array([pa.array([1, None], pa.timestamp("ms"))]))
+    [1000000, None]
+    """
+    arrow = column.type
+    if isinstance(arrow, pa.DictionaryType):
+        column = column.cast(arrow.value_type)
+        arrow = arrow.value_type
+    kind = from_arrow(arrow).kind
+    if kind in (Kind.TIMESTAMP, Kind.DURATION):
+        scale = ARROW_UNITS[arrow.unit]
+        return [None if v is None else v * scale for v in column.cast(pa.int64()).to_pylist()]
+    if kind is Kind.DATE:
+        return list(column.cast(pa.date32()).cast(pa.int32()).to_pylist())
+    if kind is Kind.INT and pa.types.is_uint64(arrow):
+        try:
+            column = column.cast(pa.int64())
+        except pa.ArrowInvalid:
+            largest = max(v for v in column.to_pylist() if v is not None)
+            remedy = "cast the column to decimal or string"
+            raise InputError("CEP405", f"{largest} does not fit into a signed 64-bit integer", remedy) from None
+    return list(column.to_pylist())

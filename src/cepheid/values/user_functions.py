@@ -1,0 +1,56 @@
+"""Values on their way to user functions and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import pyarrow as pa
+
+from cepheid.errors import BindError, EvaluationError
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.parameters import literal
+from cepheid.pattern.types import Kind, Type, zone_of
+from cepheid.values.value import Value
+
+
+def as_python(type_: Type) -> Callable[[Value], Value]:
+    """User functions see datetimes, dates and timedeltas, as they are in the events."""
+    if type_.kind is Kind.DATE:
+        return lambda value: None if value is None else pa.scalar(value, pa.int32()).cast(pa.date32()).as_py()
+    if type_.kind is Kind.TIMESTAMP:
+        arrow = pa.timestamp("us", tz=zone_of(type_))
+        return lambda value: None if value is None else pa.scalar(value // 1000, arrow).as_py()
+    if type_.kind is Kind.DURATION:
+        return lambda value: None if value is None else pa.scalar(value // 1000, pa.duration("us")).as_py()
+    return lambda value: value
+
+
+class Time(int):
+    """A time that a user function gave: nanoseconds or days to compute with, and the value itself for the output."""
+
+    original: Value
+
+
+def from_python(value: Value, node: ex.Call) -> Value:
+    """What a user function gave, as a value to compute with."""
+    if isinstance(value, Decimal) and not value.is_finite():
+        return float(value)  # decimals of a column are finite, doubles need not be
+    try:
+        found = literal(value)
+    except BindError:
+        if isinstance(value, int):
+            raise unusable(f"{value} does not fit into 64 bits", node) from None
+        return value
+    if found.type.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.DURATION):
+        assert isinstance(found.value, int)
+        time = Time(found.value)
+        time.original = value
+        return time
+    return found.value
+
+
+def unusable(reason: str, node: ex.Expression) -> EvaluationError:
+    """What is raised where such a value can't stand."""
+    remedy = "let the user function return a value that can stand here"
+    return EvaluationError("CEP503", f"a user function gave what can't be used: {reason}", remedy, node.span)
