@@ -116,7 +116,7 @@ def run(
     Examples:
       cepheid run thefts.sase --from readings/ --to thefts/
       cepheid run thefts.sase --from day.csv --to thefts.csv --overwrite
-      cepheid run thefts.sase --from readings/ --to thefts/ --stream --checkpoint state/ --flush
+      cepheid run thefts.sase --from readings/ --to live-thefts/ --stream --checkpoint state/ --flush
       cepheid run thefts.sase --from table:readings --to s3a://bucket/thefts --master spark://host:7077
     """
     for_streams = {"checkpoint": checkpoint, "watch": watch, "flush": flush, "files": files, "buckets": buckets}
