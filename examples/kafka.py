@@ -1,6 +1,6 @@
 """Shoplifters in a Kafka topic: readings in, thefts out, both as JSON.
 
-pip install 'cepheid[spark]'       (and Java 17 or newer)
+pip install '.[spark]'       (in a clone; needs Java 17 or newer)
 python examples/kafka.py --servers localhost:9092 --fill      # puts the readings of the demo into the topic, once
 python examples/kafka.py --servers localhost:9092             # goes on until Ctrl-C
 python examples/kafka.py --servers localhost:9092 --once      # all that is there, then ends

@@ -1,6 +1,6 @@
 """Shoplifters in a day of a store's RFID readings: in batch over Parquet, then the same query on the stream.
 
-pip install 'cepheid[spark]'       (and Java 17 or newer)
+pip install '.[spark]'       (in a clone; needs Java 17 or newer)
 python examples/shoplifting.py
 
 Every item has a tag. Readers at the shelves, the registers and the exits report each tag that passes. An item that was

@@ -22,7 +22,7 @@ from cepheid.builder import (
     when,
 )
 
-# Not in __all__: `from cepheid import *` must not hide Python's own, or other words that everybody uses.
+# Not in __all__: `from cepheid import *` must not hide built-ins and other common names.
 from cepheid.builder import first as first
 from cepheid.builder import last as last
 from cepheid.builder import max as max
@@ -43,7 +43,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    """`cepheid.spark` when it is asked for: it needs pyspark, which is an extra."""
+    """Import `cepheid.spark` on first use: it needs pyspark, which is an extra."""
     if name == "spark":
         from importlib import import_module
 

@@ -10,7 +10,7 @@ from unicodedata import combining, east_asian_width
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a query's text. It carries the text, so that an error can show itself anywhere."""
+    """A part of a query's text. It carries the whole text, so that an error can show the line."""
 
     text: str
     start: int
@@ -28,7 +28,7 @@ class Span:
 
     @property
     def excerpt(self) -> str:
-        """The words that the span covers."""
+        """The text that the span covers."""
         return self.text[self.start : self.end]
 
     def caret(self) -> str:
@@ -51,7 +51,7 @@ class Span:
         return f"{gutter} | {mark}{shown}{more}\n{' ' * len(gutter)} | {' ' * pad}{'^' * max(1, _cells(under))}"
 
 
-_WIDTH, _BEFORE = 110, 50  # how much of a long line is shown, and how much of it before the place
+_WIDTH, _BEFORE = 110, 50  # how many characters of a long line are shown, and how many before the place
 
 
 def _printable(text: str) -> str:
@@ -88,12 +88,12 @@ class CepheidError(Exception):
 
     @property
     def line(self) -> int | None:
-        """Line in the query's text from 1, or None where the query was built in Python."""
+        """Line in the query's text from 1, or None if the query was built in Python."""
         return self.span.line if self.span else None
 
     @property
     def column(self) -> int | None:
-        """Column in the query's text from 1, or None where the query was built in Python."""
+        """Column in the query's text from 1, or None if the query was built in Python."""
         return self.span.column if self.span else None
 
     def __str__(self) -> str:
@@ -106,7 +106,7 @@ class ParseError(CepheidError):
 
 
 class PatternError(CepheidError):
-    """The query has no meaning, whatever the data (CEP2xx)."""
+    """The query is wrong for any data (CEP2xx)."""
 
 
 class BindError(CepheidError):
@@ -122,11 +122,11 @@ class EvaluationError(CepheidError):
 
 
 class UsageError(CepheidError):
-    """The Python API or the command line was called in a way that it does not offer (CEP6xx)."""
+    """The Python API or the command line was used wrongly (CEP6xx)."""
 
 
 class CepheidWarning(UserWarning):
-    """Something that is allowed and likely to surprise."""
+    """Something that is allowed but likely to surprise."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -142,7 +142,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str], what: str) -> str:
-    """A remedy for an unknown name: the nearest one, else what there is."""
+    """A remedy for an unknown name: the nearest known name, else the list of known names."""
     names = sorted(set(known))
     close = nearest(name, names)
     if close is not None:

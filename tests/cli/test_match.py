@@ -98,9 +98,9 @@ class TestFile:
     @pytest.mark.parametrize(
         ("output", "code", "message"),
         [
-            ("out.xlsx", 2, "is none of .parquet, .csv, .jsonl, .ndjson, .json"),
-            ("out", 2, "is none of"),
-            ("events.csv", 2, "holds the events: write the matches to another file"),
+            ("out.xlsx", 2, "use one of .parquet, .csv, .jsonl, .ndjson, .json"),
+            ("out", 2, "use one of"),
+            ("events.csv", 2, "is the file of the events: write the matches to another file"),
             ("nowhere/out.csv", 3, "there is no directory"),
             ("directory.csv", 3, "it is a directory\nhelp: name a file"),
         ],
@@ -196,17 +196,17 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--param", "T"], "'T' is not of the form NAME=VALUE"),
-            (["--param", "=1"], "'=1' is not of the form NAME=VALUE"),
+            (["--param", "T"], "'T' does not have the form NAME=VALUE"),
+            (["--param", "=1"], "'=1' does not have the form NAME=VALUE"),
             (["--param", "T=1", "--param", "T=2"], "'T' is given twice"),
             (["--param", "T=\udcff"], "it is not UTF-8 text"),
-            (["--declare", "A"], "'A' is not of the form TYPE=COLUMN,…"),
-            (["--type", "kind", "--no-type"], "--type and --no-type exclude each other"),
+            (["--declare", "A"], "'A' does not have the form TYPE=COLUMN,…"),
+            (["--type", "kind", "--no-type"], "--type and --no-type can't be combined"),
             (["--engine", "warp"], "'warp' is not"),
             (["--format", "xml"], "'xml' is not one of 'table', 'jsonl', 'csv'"),
             (["--limit", "-1"], "-1 is not in the range x>=0"),
             (["--unit", "fortnight"], "error CEP601: unknown unit 'fortnight'"),
-            (["--time", ""], "error CEP603: time is '', which is no column name"),
+            (["--time", ""], "error CEP603: time is '', which is not a column name"),
         ],
     )
     def test_wrong_usage(self, run, events: Path, options: list[str], message: str) -> None:
@@ -223,7 +223,7 @@ class TestMessages:
         ("query", "option"),
         [
             ("EVENT A a WITHIN T", "pass --param T=…"),
-            ("EVENT A a", "the columns are: at, type; say which column is the time with --time"),
+            ("EVENT A a", "the columns are: at, type; name the time column with --time"),
         ],
     )
     def test_the_option_behind_an_argument_of_python(self, run, query: str, option: str) -> None:
@@ -233,7 +233,7 @@ class TestMessages:
 
     def test_the_option_for_a_missing_type(self, run) -> None:
         result = run("match", "EVENT A a", "-", stdin="ts,kind\n1,A\n", code=1)
-        assert result.stderr.endswith("with --type, or --no-type for a stream of a single type\n")
+        assert result.stderr.endswith("with --type, or pass --no-type for a stream of one type\n")
 
     def test_a_warning_is_one_line(self, run, events: Path) -> None:
         result = run("match", "PATTERN SEQ(A a, B+ b[])", events)

@@ -38,7 +38,7 @@ def test_json_lines_and_nothing_else_in_a_pipe(thefts: Path, readings: Path) -> 
     [
         (["match", "EVENT C c", "-"], 0, ""),
         (["match", "EVENT A a", "no-such.csv"], 3, "error CEP801: can't read the events 'no-such.csv'"),
-        (["match", "EVENT A a WHERE", "-"], 1, "error CEP102: the query ends too early"),
+        (["match", "EVENT A a WHERE", "-"], 1, "error CEP102: unexpected end of the query"),
         (["match", "EVENT A a WHERE a.x = 1", "-"], 1, "error CEP301: unknown column 'x'"),
         (["match", "EVENT A a"], 2, "Usage: cepheid match [OPTIONS] QUERY EVENTS"),
         (["mtach"], 2, "Usage: cepheid [OPTIONS] COMMAND [ARGS]..."),
@@ -94,9 +94,7 @@ def test_a_closed_stdin() -> None:
         check=False,
     )
     assert result.returncode == 3
-    assert result.stderr == (
-        "error CEP801: can't read stdin: it is closed\nhelp: pipe something into it, or name a file\n"
-    )
+    assert result.stderr == ("error CEP801: can't read stdin: it is closed\nhelp: pipe data into it, or pass a file\n")
 
 
 def test_interrupted() -> None:

@@ -54,7 +54,7 @@ def test_from_stdin(run) -> None:
 
 def test_query_and_events_in_the_wrong_order(run, thefts: Path, readings: Path) -> None:
     result = run("match", readings, thefts, code=2)
-    assert f"'{readings}' holds events: QUERY comes first, EVENTS after it" in result.stderr
+    assert f"'{readings}' is a file of events: write QUERY first, then EVENTS" in result.stderr
 
 
 @pytest.mark.parametrize("arguments", [("match", "-", "-"), ("check", "-", "--schema", "-")])

@@ -200,7 +200,7 @@ class TestParquet:
         pq.write_table(pa.table({"ts": [2], "x": ["one"]}), tmp_path / "2.parquet")
         code, message, remedy = refused(tmp_path)
         assert (code, remedy) == ("CEP406", "give each column one type in all files")
-        assert message.startswith(f"the files of '{tmp_path}' do not go together: ")
+        assert message.startswith(f"the files of '{tmp_path}' have different schemas: ")
 
 
 def test_the_first_bytes_tell_the_format_of_stdin(run) -> None:
@@ -246,5 +246,5 @@ def test_an_unreadable_file(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Path, "read_bytes", refuse)
     assert run("match", "EVENT A a", path, code=3).stderr == (
         f"error CEP801: can't read the events '{path}': Permission denied\n"
-        "help: ask for the right to read it, or choose another file\n"
+        "help: get permission to read it, or choose another file\n"
     )

@@ -1,4 +1,4 @@
-"""What a user calls: queries, events in, matches out."""
+"""The user-facing API: queries, sessions, events in, matches out."""
 
 from cepheid.api.query import Query
 from cepheid.api.session import Session, Stats

@@ -1,4 +1,4 @@
-"""Events that are not in memory: a Spark DataFrame goes to the room that knows Spark."""
+"""Events that are not in memory: a Spark DataFrame is passed to `cepheid.spark`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class SparkFrame(Protocol):
-    """What tells a Spark DataFrame from other events."""
+    """The attributes that identify a Spark DataFrame."""
 
     @property
     def isStreaming(self) -> bool: ...  # noqa: N802  Spark's name
@@ -17,10 +17,10 @@ class SparkFrame(Protocol):
 
 
 def is_spark(value: object) -> bool:
-    """Whether something is Spark's; Spark need not be installed to ask."""
+    """Whether an object comes from Spark; Spark need not be installed."""
     return type(value).__module__.partition(".")[0] == "pyspark"
 
 
 def spark_room() -> Any:
-    """The room lies above this one, and is an extra: it is looked up by name when a DataFrame has come."""
+    """Import `cepheid.spark` by name: it is an extra, and imports this package itself."""
     return import_module("cepheid.spark")

@@ -1,4 +1,4 @@
-"""Events in whatever form the user has them, as one Arrow table."""
+"""Reads events in any supported form as one Arrow table."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def _read(events: object) -> pa.Table:
     if isinstance(events, pa.RecordBatch):
         return _decoded(pa.Table.from_batches([events]))
     if _package(events) == "pyspark":
-        remedy = "use q.match(df), for a stream too; for a session in memory collect it: df.toArrow()"
-        raise UsageError("CEP601", "a session does not take a Spark DataFrame", remedy)
+        remedy = "use q.match(df), also for a stream; or collect it for a session in memory: df.toArrow()"
+        raise UsageError("CEP601", "a session can't read a Spark DataFrame", remedy)
     try:
         if isinstance(events, pa.RecordBatchReader):
             return _decoded(events.read_all())
@@ -63,7 +63,7 @@ def _package(events: object) -> str:
 
 
 def _decoded(table: pa.Table) -> pa.Table:
-    """Views of strings, which Polars has, and run-end encoded columns as plain ones: Arrow can't take rows of them."""
+    """Convert string views (from Polars) and run-end encoded columns to plain ones: Arrow can't take rows of them."""
     for k, field in enumerate(table.schema):
         if pa.types.is_run_end_encoded(field.type):
             from pyarrow.compute import run_end_decode  # costs a tenth of a second, and is hardly ever needed
@@ -116,8 +116,8 @@ def _from_rows(rows: list[object]) -> pa.Table:
             raise InputError("CEP401", f"row {number} is {type(row).__name__} {shown}, not a dict", _ACCEPTED)
         for name in row:
             if not isinstance(name, str):
-                remedy = "name every attribute with a string"
-                raise InputError("CEP404", f"row {number} has the key {name!r}", remedy)
+                remedy = "use strings as keys"
+                raise InputError("CEP404", f"row {number} has the key {name!r}, which is not a string", remedy)
             names[name] = None
     columns = {name: _column(name, [row.get(name) for row in rows]) for name in names}  # type: ignore[attr-defined]
     try:
@@ -131,7 +131,7 @@ def _column(name: str, values: list[object]) -> pa.Array:
     values = [None if isinstance(value, datetime) and value != value else value for value in values]
     zones = {value.utcoffset() for value in values if isinstance(value, datetime)}
     if None in zones and len(zones) > 1:
-        remedy = "give all of them a zone, or none"
+        remedy = "give all of them a time zone, or none"
         raise InputError("CEP403", f"column '{name}' has datetimes with and without a time zone", remedy)
     try:
         # Arrow would take the zone of whichever row comes first.
@@ -146,7 +146,7 @@ def _column(name: str, values: list[object]) -> pa.Array:
 
 
 def _culprit(values: list[object]) -> tuple[int, object]:
-    """The first value that the ones before it do not go with."""
+    """The first value that does not fit into a column with the values before it."""
     low, high = 0, len(values)
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""What a query is made with, checked: a wrong argument is told by name, not by a traceback from inside."""
+"""Checks the arguments of a query: an error names the wrong argument."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ def read_roles(time: object, type_: object, order_by: object, types: object, uni
 
 def _name(what: str, value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise UsageError("CEP603", f"{what} is {value!r}, which is no column name", "name a column of the events")
+        raise UsageError("CEP603", f"{what} is {value!r}, which is not a column name", "name a column of the events")
     return value
 
 
 def _items(what: str, value: object) -> list[object]:
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
-        raise UsageError("CEP603", f"{what} is {value!r}", f"pass a list of column names as {what}")
+        raise UsageError("CEP603", f"{what} is {value!r}, not a list", f"pass a list of column names as {what}")
     return list(value)
 
 
 def _types(types: object) -> dict[str, tuple[str, ...]]:
     remedy = "pass types={'Shelf': ['tag_id', 'reader'], …}"
     if not isinstance(types, Mapping):
-        raise UsageError("CEP603", f"types is {types!r}", remedy)
+        raise UsageError("CEP603", f"types is {types!r}, not a dict", remedy)
     declared: dict[str, tuple[str, ...]] = {}
     for name, attributes in types.items():
         if not isinstance(name, str) or not name or isinstance(attributes, str):
-            raise UsageError("CEP603", f"types gives {name!r} the attributes {attributes!r}", remedy)
+            raise UsageError("CEP603", f"types can't have the entry {name!r}: {attributes!r}", remedy)
         named = [_name(f"an attribute of {name}", a) for a in _items(f"types[{name!r}]", attributes)]
-        # A set has another order in every process, and a snapshot knows its query by all of this.
+        # Sorted: a set has another order in every process, and a snapshot identifies its query by this.
         declared[name] = tuple(sorted(named) if isinstance(attributes, set | frozenset) else named)
     return declared
 
@@ -55,7 +55,7 @@ def read_params(params: object) -> dict[str, object]:
     if params is None:
         return {}
     if not isinstance(params, Mapping) or not all(isinstance(name, str) for name in params):
-        raise UsageError("CEP603", f"params is {params!r}", "pass params={'T': '12 hours', …}")
+        raise UsageError("CEP603", f"params is {params!r}, not a dict of names", "pass params={'T': '12 hours', …}")
     return dict(params)
 
 
@@ -65,17 +65,17 @@ def read_functions(functions: object) -> dict[str, Callable[..., object]]:
         return {}
     remedy = "pass functions={'Corr': a_python_function}"
     if not isinstance(functions, Mapping) or not all(isinstance(name, str) for name in functions):
-        raise UsageError("CEP603", f"functions is {functions!r}", remedy)
+        raise UsageError("CEP603", f"functions is {functions!r}, not a dict of names", remedy)
     for name, function in functions.items():
         if not callable(function):
             raise BindError("CEP312", f"the function '{name}' is {function!r}, which can't be called", remedy)
         if name.lower() in AGGREGATES:
-            raise BindError("CEP312", f"'{name}' is an aggregate", "give your function another name")
+            raise BindError("CEP312", f"'{name}' is the name of an aggregate", "give your function another name")
     return dict(functions)
 
 
 def stable(value: object) -> object:
-    """A value whose `repr` is whole, and the same in every process: sets have no order, and arrays are shown in part.
+    """A value whose `repr` is complete and the same in every process, unlike that of sets and large arrays.
 
     >>> stable({"y", "x"})
     ('set', ["'x'", "'y'"])

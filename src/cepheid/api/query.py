@@ -1,4 +1,4 @@
-"""The query that a user holds."""
+"""`Query`: the entry point of the API."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ENGINES = ("auto", "compiled", "plain", "interpreted", "reference")
 
 
 class HasProgram(Protocol):
-    """What the builder makes: anything that knows its pattern tree."""
+    """An object of the builder: anything with a pattern tree."""
 
     @property
     def program(self) -> Program: ...
@@ -47,11 +47,11 @@ class Query:
 
     query: the text, or a pattern of the builder.
     params: values of the parameters that the query names: numbers, strings, dates, sets, windows ("12 hours").
-    functions: Python functions that the query calls, by name; they get and give Python values, None for NULL.
+    functions: Python functions that the query calls, by name; they take and return Python values, None for NULL.
     time: the time column: integers, timestamps or dates. unit: of an integer time, and of a bare number in WITHIN.
-    type: the column with the event type; None for a stream of a single type.
-    order_by: columns that break ties of time, before the content of the row does.
-    types: the attributes of each event type, where not every type has every column.
+    type: the column with the event type; None for a stream of one type.
+    order_by: columns that order events with equal times, before the content of the row does.
+    types: the attributes of each event type, if not every type has every column.
 
     >>> q = Query("PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 seconds")
     >>> m = q.match([{"ts": 1, "type": "A", "id": 7}, {"ts": 2, "type": "B", "id": 7}])
@@ -86,7 +86,7 @@ class Query:
             warnings.warn(message, CepheidWarning, stacklevel=2)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what was made for earlier runs: it is made anew where the query arrives."""
+        """The state to pickle, without cached results: they are recomputed after unpickling."""
         return {**vars(self), "_made": {}}
 
     @property
@@ -108,16 +108,16 @@ class Query:
     ) -> Any:
         """All matches in a stream of events, in the order of their ends.
 
-        plan: "automaton", "stacks", "lazy(c, b, a)", "tree", or "auto", which takes what it expects to be fastest.
+        plan: "automaton", "stacks", "lazy(c, b, a)", "tree", or "auto", which chooses the one expected to be fastest.
 
-        limit: at most so many, those that end first; a query with more matches than a machine can hold gives some.
+        limit: the maximum number of matches, those that end first; works also if there are too many to hold in memory.
 
-        A Spark DataFrame gives a Spark DataFrame; `cepheid.spark.match` says which options it has.
+        A Spark DataFrame returns a Spark DataFrame; see `cepheid.spark.match` for its options.
         """
         if is_spark(events):
             if limit is not None:
-                remedy = "limit what it gives: q.match(df).limit(n)"
-                raise UsageError("CEP603", "limit= is for events in memory", remedy)
+                remedy = "limit the result: q.match(df).limit(n)"
+                raise UsageError("CEP603", "limit= can't be used with a Spark DataFrame", remedy)
             return spark_room().match(events, self, engine=engine, plan=plan, **options)
         _check_options(options)
         choice = _check_engine(engine, plan)
@@ -138,21 +138,21 @@ class Query:
     def session(
         self, *, engine: str = "auto", plan: str = "auto", lateness: int | None = None, late: str = "error"
     ) -> Session:
-        """A session for a stream that comes in parts.
+        """A session for a stream of batches.
 
-        plan: as for `match`; "auto" changes it when the rates of the stream have changed.
+        plan: as for `match`; "auto" may change it when the event rates change.
 
-        lateness: after each push the watermark is the greatest time seen less so much; None: only `advance` moves it.
-        late: what becomes of events before the watermark: "error", "drop" (they are counted), "collect".
+        lateness: after each push the watermark is the greatest time minus this; None: only `advance` moves it.
+        late: what to do with events before the watermark: "error", "drop" (they are counted) or "collect".
         """
         choice = _check_engine(engine, plan)
         if engine == "reference":
-            raise UsageError("CEP601", "the reference has no sessions", "use engine='auto'")
+            raise UsageError("CEP601", "engine 'reference' does not support sessions", "use engine='auto'")
         flow = self._plan(engine, None, choice)
         return Session(flow, self._roles, self._fingerprint(), self._empty_table, lateness=lateness, late=late)
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:
-        """A session that goes on where the one was of which `snapshot` gave these bytes."""
+        """A session that continues from a snapshot."""
         session = self.session(engine=engine, plan=plan)
         session._restore(blob)
         return session
@@ -162,7 +162,7 @@ class Query:
         return Plan(self._analysed, self._sources, self._functions, machine, self._made)
 
     def _fingerprint(self) -> str:
-        """What a snapshot must agree with."""
+        """Identifies the query: a snapshot can only be restored by the same query."""
         params = sorted((name, repr(stable(value))) for name, value in self._params.items())
         facts = [self.text, params, sorted(self._functions), repr(self._roles)]
         return sha256(repr(facts).encode()).hexdigest()
@@ -185,32 +185,32 @@ class Query:
         return self._named(found)
 
     def warn_of_types(self, events: pa.Table, *, stacklevel: int = 2) -> None:
-        """Warn of types that no event has while a similar one occurs."""
+        """Warn about types that no event has if a similar one occurs."""
         pairs = zip(self._analysed, self._sources, strict=True)
         for message in misspelt_types((analysed for analysed, source in pairs if source is None), events):
             warnings.warn(message, CepheidWarning, stacklevel=stacklevel)
 
     def _empty_table(self) -> pa.Table:
-        """Events without any column are an empty stream: its columns are those that the queries read."""
+        """An empty table for events without columns; it has the columns that the queries read."""
         names = dict.fromkeys(name for a in self._analysed for name in columns_read(a))
         fields = {name: pa.null() for name in names} | {self._roles.time: pa.int64()}
         return pa.schema(list(fields.items())).empty_table()
 
     def schema(self, events: Any) -> Any:
-        """The columns of a match over events of a schema, known before running: pyarrow's, or Spark's for Spark's."""
+        """The schema of the matches for a schema of events (of pyarrow or Spark), without running the query."""
         if is_spark(events):
             return spark_room().schema(events, self)
         if not isinstance(events, pa.Schema):
-            remedy = "pass a schema of pyarrow or of Spark, such as table.schema"
+            remedy = "pass a pyarrow or Spark schema, such as table.schema"
             raise UsageError("CEP603", f"{events!r} is not a schema", remedy)
         return self.match(events.empty_table()).schema
 
     def explain(self, events: object = None, *, plan: str = "auto", **options: Any) -> Explanation:
-        """The query with every default written out, its components, and where each predicate sits.
+        """The query with all defaults written out, its components, and where each predicate is tested.
 
-        With the schema of the events also how it runs: `.sources` has the generated source of each query. With events,
-        in whatever form `match` takes them, also which plan it would take, and what it expects of each. With a Spark
-        DataFrame, what Spark does around the engine; it takes the options that `match` takes.
+        With the schema of the events, also how the query runs; `.sources` has the generated source of each query. With
+        events, in any form that `match` accepts, also the plan and the expected cost of each plan. With a Spark
+        DataFrame, also what Spark does around the engine; the options are those of `match`.
         """
         if is_spark(events):
             told: Explanation = spark_room().explain(events, self, plan=plan, **options)
@@ -231,9 +231,9 @@ class Query:
 def _read(query: object) -> Program:
     if isinstance(query, str):
         if re.fullmatch(r"\S+\.\w+", query.strip()):
-            remedy = f"read it: Query(Path({query.strip()!r}).read_text())"
+            remedy = f"read the file first: Query(Path({query.strip()!r}).read_text())"
             raise UsageError(
-                "CEP601", f"{query.strip()!r} looks like a file, and Query takes the text of a query", remedy
+                "CEP601", f"{query.strip()!r} looks like a file name; Query takes the text of a query", remedy
             )
         return parse(query)
     if isinstance(query, Program):
@@ -242,17 +242,19 @@ def _read(query: object) -> Program:
     if isinstance(program, Program):
         return program
     shown = type(query).__name__
-    raise UsageError("CEP601", f"a {shown} is no text of a query", "pass the text, or a pattern of the builder")
+    raise UsageError("CEP601", f"Query can't read a {shown}", "pass the text of a query, or a pattern of the builder")
 
 
 def _check_options(options: Mapping[str, object]) -> None:
     for name in options:
-        raise UsageError("CEP603", f"'{name}' is no option for events in memory", "it is one for Spark DataFrames only")
+        raise UsageError(
+            "CEP603", f"'{name}' is not an option for events in memory", "use it with Spark DataFrames only"
+        )
 
 
 def _check_limit(limit: object) -> None:
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
-        raise UsageError("CEP603", f"limit is {limit!r}", "give a number of matches, 0 or more, or None")
+        raise UsageError("CEP603", f"limit can't be {limit!r}", "pass a whole number, 0 or more, or None")
 
 
 def _check_engine(engine: object, plan: object) -> Choice:
@@ -260,6 +262,6 @@ def _check_engine(engine: object, plan: object) -> Choice:
         raise UsageError("CEP601", f"unknown engine {engine!r}", did_you_mean(str(engine), ENGINES, "engines"))
     choice = read_choice(plan)
     if choice.joins and engine in ("interpreted", "reference"):
-        message = f"engine '{engine}' has runs only, and plan '{choice}' is of stacks"
+        message = f"engine '{engine}' does not support plan '{choice}'"
         raise UsageError("CEP610", message, "use engine='auto', 'compiled' or 'plain'")
     return choice

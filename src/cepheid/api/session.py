@@ -1,4 +1,4 @@
-"""A session: a query on a stream that comes in parts."""
+"""A session: a query on a stream of batches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LATE = ("error", "drop", "collect")
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a session has done and what it holds."""
+    """Counters of a session and the size of its state."""
 
     events: int
     runs: int
@@ -37,11 +37,11 @@ class Stats:
 
 
 class Session:
-    """A query on a stream that comes in parts: any split of the stream gives the same matches as one call.
+    """A query on a stream of batches. The matches do not depend on how the stream is split into batches.
 
-    push: more events, of any number of keys, in any order as long as none is before the watermark.
-    advance: all events before a time are in; gives the matches that became certain.
-    close: the stream has ended.
+    push: adds events, with any number of keys and in any order, as long as none is before the watermark.
+    advance: moves the watermark: all events before this time have arrived. Emits the matches that became certain.
+    close: ends the stream and emits the remaining matches.
 
     >>> from cepheid import Query
     >>> s = Query("PATTERN SEQ(A a, B b) WITHIN 1 second").session()
@@ -62,10 +62,12 @@ class Session:
         late: str = "error",
     ) -> None:
         if late not in LATE:
-            raise UsageError("CEP601", f"unknown policy {late!r}", did_you_mean(str(late), LATE, "policies"))
+            raise UsageError(
+                "CEP601", f"unknown policy {late!r} for late events", did_you_mean(str(late), LATE, "policies")
+            )
         if lateness is not None and (isinstance(lateness, bool) or not isinstance(lateness, int) or lateness < 0):
-            remedy = "give a number of units of the time column, 0 or more, or None"
-            raise UsageError("CEP603", f"lateness is {lateness!r}", remedy)
+            remedy = "pass a whole number in the unit of the query, 0 or more, or None"
+            raise UsageError("CEP603", f"lateness can't be {lateness!r}", remedy)
         self._plan = plan
         self._roles = roles
         self._fingerprint = fingerprint
@@ -82,7 +84,7 @@ class Session:
         self._set_aside: list[pa.Table] = []
 
     def push(self, events: object) -> Matches:
-        """More events. With `lateness` the watermark follows them; without, only `advance` moves it."""
+        """Add events. With `lateness` the watermark follows them; otherwise only `advance` moves it."""
         self._check_open()
         table = to_table(events)
         if self._pipeline is not None and self._events and not hasattr(events, "columns"):
@@ -99,24 +101,26 @@ class Session:
         return self._move(latest if self._watermark is None else max(latest, self._watermark))
 
     def advance(self, watermark: object) -> Matches:
-        """All events before a time are in: what became certain."""
+        """Move the watermark: all events before it have arrived. Returns the matches that became certain."""
         self._check_open()
         if self._pipeline is None:
             raise UsageError(
-                "CEP606", "advance before the first push", "push events, possibly none, to tell the columns"
+                "CEP606",
+                "advance was called before the first push",
+                "push first, if only an empty table, to define the columns",
             )
         return self.reach(to_ticks(self._pipeline.schema, watermark), shown=watermark)
 
     def reach(self, to: int, *, shown: object = None) -> Matches:
-        """As `advance`, to a time in ticks of the time column."""
+        """Like `advance`, with the time in ticks of the time column."""
         if self._watermark is not None and to < self._watermark:
             told = to if shown is None else shown
-            remedy = "a watermark only moves forward"
-            raise UsageError("CEP606", f"the watermark {told!r} is before the last one", remedy)
+            remedy = "pass a time that is not before the current watermark"
+            raise UsageError("CEP606", f"the watermark {told!r} is before the current one", remedy)
         return self._move(to)
 
     def close(self) -> Matches:
-        """The end of the stream: everything that is left."""
+        """End the stream. Returns the remaining matches."""
         self._check_open()
         if self._pipeline is None:
             self._conform(self._empty())
@@ -125,7 +129,7 @@ class Session:
 
     @property
     def stats(self) -> Stats:
-        """What the session has done and what it holds."""
+        """Counters of the session and the size of its state."""
         stages = self._pipeline.stages if self._pipeline is not None else []
         return Stats(
             events=self._events,
@@ -141,13 +145,13 @@ class Session:
 
     @property
     def late_events(self) -> pa.Table:
-        """Under late="collect": the events that came after the watermark had passed them."""
+        """With late="collect": the events that arrived after the watermark had passed them."""
         if not self._set_aside:
             return self._pipeline.schema.arrow.empty_table() if self._pipeline is not None else pa.table({})
         return pa.concat_tables(self._set_aside)
 
     def snapshot(self) -> bytes:
-        """The state as bytes: `q.restore(blob)` goes on where this session is."""
+        """The state as bytes: `q.restore(blob)` continues from here."""
         flat = FlatSink()
         return to_bytes(self._save(flat), flat)
 
@@ -185,13 +189,13 @@ class Session:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise UsageError("CEP606", "the session is closed", "open another one with q.session()")
+            raise UsageError("CEP606", "the session is closed", "open a new one with q.session()")
         if self._failed:
-            remedy = "mend what failed, and go on from the last snapshot with q.restore(…)"
-            raise UsageError("CEP606", "an error has stopped the session in the middle of its events", remedy)
+            remedy = "fix the cause, and continue from the last snapshot with q.restore(…)"
+            raise UsageError("CEP606", "the session was stopped by an earlier error", remedy)
 
     def _conform(self, table: pa.Table) -> pa.Table:
-        """The first batch says what the columns are; later ones must have the same."""
+        """The first batch defines the columns; later ones must have the same."""
         if not table.num_columns:
             table = self._empty() if self._pipeline is None else self._pipeline.schema.arrow.empty_table()
         if self._pipeline is None or not self._events:  # before the first event, the columns may still change
@@ -201,7 +205,7 @@ class Session:
         if set(table.column_names) != set(wanted.names):
             missing = sorted(set(wanted.names) - set(table.column_names))
             extra = sorted(set(table.column_names) - set(wanted.names))
-            told = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has also {', '.join(extra)}"] * bool(extra)
+            told = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"adds {', '.join(extra)}"] * bool(extra)
             remedy = f"give every batch the columns of the first: {', '.join(wanted.names)}"
             raise InputError("CEP409", f"the batch {' and '.join(told)}", remedy)
         table = table.select(wanted.names)
@@ -214,7 +218,7 @@ class Session:
             raise InputError("CEP409", f"the batch does not fit the first one: {error}", remedy) from None
 
     def _completed(self, table: pa.Table) -> pa.Table:
-        """Rows of Python need not have every key, as those of one call need not."""
+        """Add columns that no row of a list of dicts has, as NULL."""
         for field in self._opened.schema.arrow:
             if table.num_columns and field.name not in table.column_names:
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
@@ -240,13 +244,13 @@ class Session:
         return self._given(self._run(watermark))
 
     def _run(self, now: int | None) -> list[Matches]:
-        self._failed = True  # until it has gone well
+        self._failed = True  # until it has succeeded
         given = self._opened.advance(now)
         self._failed = False
         return given
 
     def _lateness_ticks(self) -> int:
-        """Lateness counts in the query's unit, as a bare number in WITHIN does."""
+        """The lateness, given in the query's unit like a bare number in WITHIN, in ticks of the time column."""
         assert self._lateness is not None
         return -(-self._lateness * NANOSECONDS[self._roles.unit] // tick(self._opened.schema))
 
@@ -263,11 +267,11 @@ _WIDER = {(Kind.INT, Kind.FLOAT), (Kind.INT, Kind.DECIMAL)}
 
 
 def _check_fits(field: pa.Field, arrow: pa.DataType) -> None:
-    """Whether a column of a later batch can be what the first batch had."""
+    """Check that a column of a later batch fits the type that it has in the first."""
     wanted, given = from_arrow(field.type), from_arrow(arrow)
     zones = {zone_of(wanted) is None, zone_of(given) is None}
     alike = given.kind is wanted.kind and len(zones) == 1
     if alike or given.kind is Kind.NULL or (given.kind, wanted.kind) in _WIDER:
         return
-    remedy = "give every batch the column types of the first, in Arrow tables if Python's types are not enough"
+    remedy = "give every batch the column types of the first; Arrow tables of one schema ensure that"
     raise InputError("CEP409", f"the batch has '{field.name}' as {given}, the first one as {wanted}", remedy)

@@ -1,4 +1,4 @@
-"""Type names that no event has: they match nothing, and a negated one excludes nothing."""
+"""Warnings about type names that no event has: such a type never matches, and its negation always holds."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _DIGITS = re.compile(r"\d+")
 
 
 def misspelt_types(queries: Iterable[Analysed], events: pa.Table) -> Iterator[str]:
-    """A warning for each type that does not occur while a similar one does, which no query names.
+    """A warning for each type that does not occur, if a similar one does that no query names.
 
-    `queries` are those that read the events themselves, not what other queries make.
+    `queries` are those that read the events themselves, not composite events.
     """
     named: dict[str, None] = {}
     column = None
@@ -27,7 +27,7 @@ def misspelt_types(queries: Iterable[Analysed], events: pa.Table) -> Iterator[st
         return
     types = events.column(column)
     if isinstance(types.type, pa.DictionaryType):
-        # A dictionary is known without a look at the rows.
+        # The values of a dictionary are known without reading the rows.
         listed = {value for chunk in types.chunks for value in chunk.dictionary.to_pylist()}
         if named.keys() <= listed:
             return
@@ -35,6 +35,6 @@ def misspelt_types(queries: Iterable[Analysed], events: pa.Table) -> Iterator[st
     others = sorted(present - named.keys())
     for name in named:
         close = nearest(name, others) if name not in present else None
-        # Shelf1 is no slip for Shelf2.
+        # Shelf1 is not a misspelling of Shelf2.
         if close is not None and _DIGITS.sub("", close) != _DIGITS.sub("", name):
             yield f"no event has the type '{name}'; did you mean '{close}'?"

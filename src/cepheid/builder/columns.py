@@ -36,8 +36,8 @@ class Column:
 
     def __bool__(self) -> NoReturn:
         raise misuse(
-            "a condition of a query is neither true nor false in Python",
-            "use & | ~ for and, or, not, and (1 < x) & (x < 5) for 1 < x < 5",
+            "a query condition has no truth value in Python",
+            "use & | ~ instead of and, or, not, and (1 < x) & (x < 5) instead of 1 < x < 5",
         )
 
     def __add__(self, other: object) -> Column:
@@ -108,7 +108,7 @@ class Column:
         return Column(joined(ex.Or, other, self))
 
     def __invert__(self) -> Column:
-        """NOT; of `is_in`, `between`, `like` and `is_null` it is NOT IN and its like."""
+        """NOT; on `is_in`, `between`, `like` and `is_null` it gives NOT IN, NOT BETWEEN, NOT LIKE and IS NOT NULL."""
         match self.expression:
             case ex.In() | ex.InSet() | ex.Between() | ex.Like() | ex.IsNull() as node:
                 # Not the same as NOT (x IN …): where x is missing, x NOT IN … is an atom and therefore TRUE (S3).
@@ -125,7 +125,7 @@ class Column:
         return Column(ex.IsNull(self.expression, negated=True))
 
     def is_in(self, values: Collection[object] | Column) -> Column:
-        """One of some values, or of a set that is a parameter.
+        """Whether the value is in a list, or in a set that is a parameter.
 
         >>> from cepheid import builder as cep
         >>> cep.var("a").ticker.is_in(cep.param("Hi-Tech"))
@@ -145,7 +145,7 @@ class Column:
 
 
 def lit(value: object) -> Column:
-    """A constant to call methods of; beside a column, a Python value becomes one by itself.
+    """A constant with the methods of a column. Next to a column, Python values become constants by themselves.
 
     >>> from cepheid import builder as cep
     >>> cep.lit(5).between(cep.var("a").low, cep.var("a").high)
@@ -164,7 +164,7 @@ def param(name: str) -> Column:
 
 
 def col(name: str) -> Column:
-    """An attribute of the only event of a pattern; where there are several, `cep.var("a").price` says whose.
+    """An attribute in a pattern of a single event. With several events, write `cep.var("a").price`.
 
     >>> col("category") == "food"
     <Column category = 'food'>
@@ -172,7 +172,7 @@ def col(name: str) -> Column:
     check_name(name, "a column", "write cep.col('price')")
     variable, dot, attribute = name.partition(".")
     if dot:
-        raise misuse(f"col({name!r}) names an event and its attribute", f"write cep.var({variable!r})[{attribute!r}]")
+        raise misuse(f"col({name!r}) names a variable and an attribute", f"write cep.var({variable!r})[{attribute!r}]")
     return Column(ex.Name(name))
 
 
@@ -186,12 +186,12 @@ def operand(value: object) -> ex.Expression:
         constant = literal(value)
     except BindError:
         raise misuse(
-            f"{shown(value)} is no value of an expression",
-            "name an attribute, such as cep.var('a').price, or pass a number of at most 64 bits, a string, a boolean, "
+            f"{shown(value)} can't be used in an expression",
+            "use an attribute such as cep.var('a').price, or pass a number of at most 64 bits, a string, a boolean, "
             "a date, a datetime, a timedelta or None",
         ) from None
     if not _has_spelling(constant):
-        remedy = "write cep.param('x') and pass it when the query is made: cep.Query(…, params={'x': …})"
+        remedy = "write cep.param('x') and pass the value with cep.Query(…, params={'x': …})"
         raise misuse(f"{shown(value)} can't be written in a query", remedy)
     return constant
 
@@ -207,7 +207,7 @@ def _has_spelling(constant: ex.Literal) -> bool:
 
 def _choices(values: object) -> tuple[ex.Expression, ...]:
     if not isinstance(values, Collection) or isinstance(values, str | bytes) or len(values) == 0:
-        remedy = "pass a list with at least one value, or cep.param('Name') for a set that is a parameter"
+        remedy = "pass a list with at least one value, or cep.param('Name') for a set parameter"
         raise misuse(f"is_in got {shown(values)}, not a list of values", remedy)
     # A set has no order of its own, and a query must print the same everywhere.
     ordered = sorted(values, key=repr) if isinstance(values, set | frozenset) else values
@@ -215,7 +215,7 @@ def _choices(values: object) -> tuple[ex.Expression, ...]:
 
 
 def condition(value: object) -> ex.Expression:
-    """The node of a condition. A Python value there is most likely a slip."""
+    """The node of a condition. A Python value is refused: it is most likely a mistake."""
     if isinstance(value, Column):
         return value.expression
     raise misuse(

@@ -1,4 +1,4 @@
-"""Queries under construction: a pattern and the clauses around it."""
+"""Queries under construction: a pattern and its clauses."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from cepheid.pattern.walk import MAX_DEPTH, conjuncts, too_deep
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Draft:
-    """A pattern with clauses. Every method gives a new draft; `cep.Query(draft)` runs it, `str` shows its text.
+    """A pattern with clauses. Every method returns a new draft; `cep.Query(draft)` runs it, `str` shows its text.
 
-    Conditions, strategies, partitions and results add to those that are there; `within`, `into` and `from_` replace.
+    Conditions, strategies, partitions and results are added to the existing ones; `within`, `into` and `from_` replace.
     """
 
     query: tree.Query
@@ -41,12 +41,12 @@ class Draft:
 
     def __bool__(self) -> NoReturn:
         raise misuse(
-            "a pattern is neither true nor false in Python",
+            "a pattern has no truth value in Python",
             "use | or cep.either(…) instead of or, cep.any_order(…) instead of and, ~ instead of not",
         )
 
     def where(self, *conditions: Column) -> Draft:
-        """Conditions that all must hold.
+        """Add conditions; all must hold.
 
         >>> from cepheid import builder as cep
         >>> a, b = cep.var("a"), cep.var("b")
@@ -60,7 +60,7 @@ class Draft:
         return self._with(where=(*self.query.where, *more))
 
     def same(self, *attributes: str, **values: object) -> Draft:
-        """All events of a match, the absent ones too, agree on attributes, or have these values of them.
+        """All events of a match, negated ones too, have the same value of each attribute, or the given value.
 
         >>> from cepheid import builder as cep
         >>> print(cep.event("Shelf", "a").same("tag_id", site="north"))
@@ -88,7 +88,7 @@ class Draft:
         return self._with(strategies=(*self.query.strategies, chosen))
 
     def partition_by(self, *columns: str) -> Draft:
-        """Match within each group of events that agree on columns."""
+        """Match separately within each group of events that have the same values in some columns."""
         _require(columns, "partition_by", "'site'")
         more = (tree.Column(check_name(c, "a column", "write partition_by('site')")) for c in columns)
         return self._with(partition_by=(*self.query.partition_by, *more))
@@ -110,7 +110,7 @@ class Draft:
         return self._with(having=joined(ex.And, *before, *conditions))
 
     def returns(self, **columns: object) -> Draft:
-        """What a match gives, by name, instead of its events.
+        """The columns of a match, by name, instead of its events.
 
         >>> from cepheid import builder as cep
         >>> a = cep.var("a")
@@ -126,16 +126,16 @@ class Draft:
         """The type of the composite events that `returns` makes, for a later query to read."""
         check_name(name, "a stream", "write into('Alert')")
         if not self.query.returns:
-            remedy = "say first what they hold: returns(price=a.price).into('Alert')"
-            raise misuse(f"into({name!r}) has no events to name", remedy)
+            remedy = "call returns first: returns(price=a.price).into('Alert')"
+            raise misuse(f"into({name!r}) needs returns", remedy)
         return self._with(into=name)
 
     def from_(self, stream: str) -> Draft:
-        """The stream to read: what another query of the program makes with `into`."""
+        """The stream to read: the composite events that another query of the program writes with `into`."""
         return self._with(source=check_name(stream, "a stream", "write from_('Alert')"))
 
     def non_overlapping(self) -> Draft:
-        """Only matches that do not overlap in time, per partition."""
+        """Emit only matches that do not overlap in time, per partition."""
         return self._with(output=tree.Output.NON_OVERLAP)
 
     def simultaneous(self) -> Draft:
@@ -155,8 +155,8 @@ def program(*drafts: Draft) -> tree.Program:
     2
     """
     made = _checked(*drafts)
-    # Read back from its own text, the tree knows the places that errors of later stages point to. The text lends
-    # nothing else: where a constant does not print as itself, the tree stays as it was made.
+    # The tree is read back from its own text, so that later errors can point to places in it. If a constant does not
+    # print as itself, the two trees differ and the original one is used.
     placed = parse(print_program(made))
     return placed if placed == made else made
 
@@ -165,7 +165,7 @@ def _checked(*drafts: Draft) -> tree.Program:
     _require(drafts, "program", "cep.event('Shelf', 'a')")
     for draft in drafts:
         if not isinstance(draft, Draft):
-            raise misuse(f"{shown(draft)} is no query of the builder", "pass patterns such as cep.event('Shelf', 'a')")
+            raise misuse(f"{shown(draft)} is not a query", "pass patterns such as cep.event('Shelf', 'a')")
         if too_deep(draft.query) is not None:
             raise misuse(f"the query is nested more than {MAX_DEPTH} levels deep", "split it into simpler conditions")
     return tree.Program(tuple(with_lengths(draft.query) for draft in drafts))
@@ -187,9 +187,9 @@ def _window(window: object) -> tree.Window:
         return read_window(text, "within", None)
     except BindError:
         remedy = "write a number and a unit: within('12 hours'), within('500 events')"
-        raise misuse(f"{shown(window)} is no window", remedy) from None
+        raise misuse(f"{shown(window)} is not a window", remedy) from None
 
 
 def _require(arguments: tuple[object, ...], method: str, example: str) -> None:
     if not arguments:
-        raise misuse(f"{method}() got nothing", f"pass at least one: {method}({example})")
+        raise misuse(f"{method}() needs an argument", f"pass at least one: {method}({example})")

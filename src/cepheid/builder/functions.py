@@ -67,7 +67,7 @@ def _aggregate(function: str, argument: object) -> Column:
     if isinstance(argument, Column):
         return Column(ex.Aggregate(function, argument.expression))
     remedy = f"aggregate over the events of a Kleene variable: cep.{function}(cep.var('a').each.price)"
-    raise misuse(f"{shown(argument)} is nothing that {function} can run over", remedy)
+    raise misuse(f"{function} can't be applied to {shown(argument)}", remedy)
 
 
 def call(function: str, *arguments: object) -> Column:
@@ -85,22 +85,22 @@ def call(function: str, *arguments: object) -> Column:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Case(Column):
-    """A value that depends on conditions; the first that holds decides, and NULL is the value where none does."""
+    """A value that depends on conditions: the first that holds decides; if none holds, it is NULL."""
 
     expression: ex.Case
 
     def when(self, test: Column, value: object) -> Case:
-        """One more condition, and the value where it is the first to hold."""
+        """Another condition, and the value if it is the first that holds."""
         arm = ex.When(condition(test), operand(value))
         return Case(replace(self.expression, arms=(*self.expression.arms, arm)))
 
     def otherwise(self, value: object) -> Column:
-        """The value where no condition holds."""
+        """The value if no condition holds."""
         return Column(replace(self.expression, otherwise=operand(value)))
 
 
 def when(test: Column, value: object) -> Case:
-    """A value where a condition holds, to go on with `.when(…)` and `.otherwise(…)`.
+    """A value if a condition holds; continue with `.when(…)` and `.otherwise(…)`.
 
     >>> from cepheid import builder as cep
     >>> cep.when(cep.var("a").price > 100, "high").otherwise("low")

@@ -1,4 +1,4 @@
-"""What a wrong Python argument raises, and the check that all names share."""
+"""The error for wrong Python arguments, and the check of names."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _SHORT.maxstring = _SHORT.maxother = 80
 
 
 def shown(value: object) -> str:
-    """A value as an error shows it: whole unless it is long."""
+    """A value as an error shows it: shortened if it is long."""
     return _SHORT.repr(value)
 
 
 def misuse(message: str, remedy: str) -> UsageError:
-    """The error of every call that the builder does not offer."""
+    """The error for a wrong use of the builder."""
     return UsageError("CEP604", message, remedy)
 
 
 def check_name(name: object, what: str, remedy: str) -> str:
-    """A name that is a string with something in it."""
+    """The name, if it is a string that is not empty."""
     if isinstance(name, str) and name:
         return name
-    raise misuse(f"{shown(name)} is no name of {what}", remedy)
+    raise misuse(f"{shown(name)} can't be the name of {what}", remedy)

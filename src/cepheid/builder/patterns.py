@@ -1,4 +1,4 @@
-"""Patterns: events, and what is made of them."""
+"""Patterns: events and their combinations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cepheid.pattern import tree
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pattern(Draft):
-    """A pattern without clauses, which can still become a part of a larger one.
+    """A pattern without clauses; it can be part of a larger pattern.
 
     >>> event("Shelf", "a").one_or_more() | event("Exit", "b")
     <PATTERN OR(Shelf+ a[], Exit b)>
@@ -56,7 +56,7 @@ class Pattern(Draft):
         most = low if high is None else high
         if _number(most) < max(1, _number(low)):
             remedy = "write times(2), or times(2, 4) with the smaller number first"
-            raise misuse(f"no number of times is between {low} and {most}", remedy)
+            raise misuse(f"times({low}, {most}) is not a range of repetitions", remedy)
         return _pattern(tree.Repeat(self.query.pattern, low, most))
 
     def at_least(self, low: int) -> Pattern:
@@ -92,7 +92,7 @@ def seq(*patterns: Pattern) -> Pattern:
 
 
 def either(*patterns: Pattern) -> Pattern:
-    """The matches of each of them."""
+    """Any one of them: the union of their matches."""
     return _pattern(tree.Either(_nodes("either", *patterns)))
 
 
@@ -107,13 +107,13 @@ def _pattern(node: tree.Pattern) -> Pattern:
 
 def _nodes(name: str, *patterns: object) -> tuple[tree.Pattern, ...]:
     if not patterns:
-        raise misuse(f"{name}() got no pattern", f"write {name}(cep.event('Shelf', 'a'), cep.event('Exit', 'b'))")
+        raise misuse(f"{name}() needs a pattern", f"write {name}(cep.event('Shelf', 'a'), cep.event('Exit', 'b'))")
     nodes = []
     for pattern in patterns:
         if isinstance(pattern, Pattern):
             nodes.append(pattern.query.pattern)
         elif isinstance(pattern, Draft):
-            remedy = "clauses such as where and within belong to the whole: add them to the outermost pattern"
+            remedy = "add clauses such as where and within to the outermost pattern"
             raise misuse(f"{shown(pattern)} has clauses and can't be a part of {name}", remedy)
         else:
             remedy = "write a pattern, such as cep.event('Shelf', 'a')"
@@ -123,5 +123,5 @@ def _nodes(name: str, *patterns: object) -> tuple[tree.Pattern, ...]:
 
 def _number(times: object) -> int:
     if isinstance(times, bool) or not isinstance(times, int) or times < 0:
-        raise misuse(f"{shown(times)} is no number of times", "pass a whole number that is not negative")
+        raise misuse(f"{shown(times)} is not a number of repetitions", "pass a whole number, 0 or more")
     return times

@@ -32,9 +32,9 @@ class Events:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Variable(Events):
-    """A variable of the pattern; of a Kleene variable, properties say which of its events are meant.
+    """A variable of the pattern. For a Kleene variable, properties select which of its events are meant.
 
-    An attribute that is named like one of the properties is read as `a["first"]`.
+    An attribute with the name of a property is read as `a["first"]`.
     """
 
     @property
@@ -96,6 +96,6 @@ def source_of(events: Events) -> tuple[str, Index]:
     """The variable and the index that an aggregate over events runs over."""
     if isinstance(events, Variable):
         name = events._variable
-        remedy = "say which events: .each are all of them, .before those before the current one"
-        raise misuse(f"the variable {shown(name)} alone is nothing to run over", remedy)
+        remedy = "say which events: .each for all of them, .before for those before the current one"
+        raise misuse(f"an aggregate can't be applied to the variable {shown(name)} itself", remedy)
     return events._variable, events._index

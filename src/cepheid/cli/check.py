@@ -1,4 +1,4 @@
-"""`cepheid check`: whether a query is right, in itself and for the events."""
+"""`cepheid check`: validates a query, alone or against events."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from cepheid.language import parse
 def check(settings: Settings, query: str, schema: str | None) -> None:
     """Check QUERY without running it.
 
-    Without --schema: is it a query, and does it mean something? With --schema also: do the events have the columns,
-    are their types right, and is a type of the query the misspelt one of an event? The columns of a match are listed.
+    Without --schema: checks syntax and meaning. With --schema, also checks that the events have the columns, that
+    their types fit, and that no event type is misspelt, and lists the columns of a match.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`cepheid demo`: one query embedded, on Spark in batch, and on Spark as a stream; what `make demo` runs."""
+"""`cepheid demo`, used by `make demo`: one query embedded, on Spark in batch, and on Spark as a stream."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _SETTINGS = Settings(time="ts", type="type", order_by=(), unit="ms", params={}, 
 def demo(master: str) -> None:
     """Find the shoplifters in a day of a store's readings, in three ways.
 
-    Runs one query over the same readings: embedded, on Spark in batch, and on Spark as a stream. Shows the matches
-    and the number that each gave. Without Java or pyspark it says so, and runs embedded only.
+    Runs one query over the same readings: embedded, on Spark in batch, and on Spark as a stream. Shows the matches,
+    and how many each run found. Without Java or pyspark it prints a warning and runs embedded only.
     """
     with as_file(files("cepheid") / "demo") as folder:
         text, readings = (folder / "shoplifting.sase").read_text(encoding="utf-8"), folder / "readings.csv"
@@ -56,7 +56,7 @@ def _say(way: str, count: int) -> None:
 
 
 def _on_spark(text: str, readings: Path, master: str) -> dict[str, int]:
-    """How many matches each way on Spark gives."""
+    """The number of matches on Spark, in batch and as a stream."""
     from cepheid.cli import spark as on_spark  # only here: it needs pyspark
 
     query = _SETTINGS.query(parse(text))
@@ -70,7 +70,7 @@ def _on_spark(text: str, readings: Path, master: str) -> dict[str, int]:
 
 
 def _cut(readings: Path, folder: Path) -> None:
-    """Cut the readings into files as they would come in during the day."""
+    """Split the readings into files, as they would arrive during the day."""
     header, *lines = readings.read_text(encoding="utf-8").splitlines(keepends=True)
     folder.mkdir()
     for part in range(_PARTS):

@@ -21,14 +21,14 @@ EXIT_INTERRUPTED = 130
 
 EXIT_CODES = """\b
 Exit codes:
-  0    success, also when nothing matches or the reader of a pipe has seen enough
+  0    success, also if nothing matches or the reader of a pipe closes it
   1    the query or the events are wrong; or `fmt --check` would change the query
   2    the command line is wrong
   3    a file can't be read or written
   130  interrupted
 """
 
-# The remedies of the library name arguments of Python; these are the same arguments here.
+# Remedies of the library name Python arguments; these are the options of the command line for them.
 _OPTIONS = (
     (r"params=\{'([^']*)': …\}", r"--param \1=…"),
     (r"\btype=None\b", "--no-type"),
@@ -43,24 +43,24 @@ class FileError(CepheidError):
 
     @classmethod
     def of(cls, action: str, what: str, error: OSError) -> Self:
-        """The failure of the operating system, with what to do about it."""
+        """An error of the operating system, with a remedy."""
         reason = error.strerror or str(error)
         remedies = {
             FileNotFoundError: "check the spelling and the directory",
-            PermissionError: f"ask for the right to {action} it, or choose another file",
+            PermissionError: f"get permission to {action} it, or choose another file",
             IsADirectoryError: "name a file",
         }
-        remedy = remedies.get(type(error), "choose another file, or mend the device it is on")
+        remedy = remedies.get(type(error), "choose another file, or check the device")
         return cls("CEP801", f"can't {action} {what}: {reason}", remedy)
 
 
 def refuse_to_write(path: str, checkpoint: str | None = None) -> NoReturn:
-    """Say that there is something where matches should go. checkpoint: the one that has no stream to go on with."""
+    """Raise because the output path is not empty. checkpoint: the one without a stream to resume."""
     if checkpoint is None:
-        message, remedy = f"can't write '{path}': there is something in it", "choose another path, or pass --overwrite"
+        message, remedy = f"can't write '{path}': it is not empty", "choose another path, or pass --overwrite"
     else:
-        message = f"can't write '{path}': there is something in it, and no stream to go on with in '{checkpoint}'"
-        remedy = "choose another path, or the checkpoint that those matches are from"
+        message = f"can't write '{path}': it is not empty, and '{checkpoint}' has no stream to resume"
+        remedy = "choose another path, or the checkpoint of these matches"
     raise FileError("CEP801", message, remedy)
 
 
@@ -72,7 +72,7 @@ def exit_code(error: CepheidError) -> int:
 
 
 def printable(text: str) -> str:
-    """A text whose control characters, the ends of lines apart, can't drive a terminal.
+    """The text with control characters escaped, except line ends, so that it is safe to print on a terminal.
 
     >>> printable("bell\\x07")
     'bell\\\\x07'
@@ -100,13 +100,13 @@ def warn(message: str) -> None:
 
 
 def note(message: str) -> None:
-    """Print what is worth knowing and belongs to no output."""
+    """Print a note on stderr."""
     click.echo(printable(message), err=True)
 
 
 @contextmanager
 def warnings_as_lines() -> Iterator[None]:
-    """Print the library's warnings as lines, without the place in its code."""
+    """Print the library's warnings as single lines, without their place in the code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", CepheidWarning)
         show = warnings.showwarning

@@ -23,12 +23,12 @@ def read_events(argument: str, type_column: str | None) -> pa.Table:
     with working(f"reading {name}"):
         if argument == "-":
             data, form = read_stdin(), None
-        elif os.path.isdir(argument):  # unlike Path.is_dir, False for what no path can be
+        elif os.path.isdir(argument):  # unlike Path.is_dir, False for an argument that can't be a path
             return read_directory(Path(argument))
         else:
             data, form = _read_file(argument), FORMATS.get(Path(argument).suffix.lower())
         if not data.strip():
-            remedy = "give a file with at least the names of the columns: a CSV header, or Parquet without rows"
+            remedy = "pass a file that has at least the column names: a CSV header, or Parquet without rows"
             raise InputError("CEP407", f"{name} is empty", remedy)
         return _parse(data, form or sniff(data), name, type_column)
 
@@ -51,10 +51,10 @@ def _parse(data: bytes, form: Format, name: str, type_column: str | None) -> pa.
 
 
 def _check_text(data: bytes, name: str) -> None:
-    """Arrow takes any bytes for text and fails much later."""
+    """Check for UTF-8 here: Arrow accepts any bytes as text and fails much later."""
     try:
         data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"{name} is not UTF-8 text: byte 0x{data[error.start]:02x} in line {line}"
-        raise InputError("CEP406", message, "save it as UTF-8; unpack it first if it is compressed") from None
+        raise InputError("CEP406", message, "save it as UTF-8; decompress it first if it is compressed") from None

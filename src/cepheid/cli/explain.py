@@ -1,4 +1,4 @@
-"""`cepheid explain`: what a query does, with every default written out."""
+"""`cepheid explain`: what a query does, with all defaults written out."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from cepheid.language import parse
 def explain(settings: Settings, query: str, events: str | None, plan: str) -> None:
     """Explain QUERY.
 
-    Shows the query with every default written out, its components, and where each predicate is tested. With EVENTS
-    also by which plan it runs on them, and what was expected of each.
+    Shows the query with all defaults written out, its components, and where each predicate is tested. With EVENTS,
+    also the plan for them, and the expected cost of each plan.
 
     \b
     Examples:

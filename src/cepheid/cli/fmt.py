@@ -12,7 +12,7 @@ from cepheid.cli.streams import write_stdout
 from cepheid.errors import Span, UsageError
 from cepheid.language import parse, print_program
 
-# As the grammar has them: a comment does not begin inside a string or a quoted name.
+# As in the grammar: a comment does not begin inside a string or a quoted name.
 _STRINGS = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|‘[^’]*’|“[^”]*”|`(?:[^`]|``)+`"""
 _STRING_OR_COMMENT = re.compile(rf"(?P<string>{_STRINGS})|(?P<comment>/\*(?:.|\n)*?\*/|--[^\n]*)")
 
@@ -24,7 +24,7 @@ _STRING_OR_COMMENT = re.compile(rf"(?P<string>{_STRINGS})|(?P<comment>/\*(?:.|\n
 def fmt(query: str, write: bool, check: bool) -> None:
     """Print QUERY in canonical spelling.
 
-    The result means the same. Comments are not kept, so that --write refuses a file that has any.
+    The meaning stays the same. Comments are not kept, so --write refuses a file that has any.
 
     \b
     Examples:
@@ -34,7 +34,7 @@ def fmt(query: str, write: bool, check: bool) -> None:
       cepheid fmt "event seq(Shelf a, ~(Register b), Exit c) where a.tag_id == c.tag_id"
     """
     if write and check:
-        raise click.UsageError("--write and --check exclude each other")
+        raise click.UsageError("--write and --check can't be combined")
     source = read_query(query)
     if write and source.path is None:
         raise click.UsageError("--write needs a file")

@@ -1,4 +1,4 @@
-"""The formats of files, by the endings of their names or by their first bytes."""
+"""File formats, recognised by file name or by the first bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Format(Enum):
-    """How a file holds its rows."""
+    """A file format."""
 
     PARQUET = "Parquet"
     CSV = "CSV"
@@ -24,7 +24,7 @@ FORMATS = {
 
 
 def sniff(data: bytes) -> Format:
-    """The format of what has no telling name.
+    """Recognise the format by the first bytes.
 
     >>> sniff(b'{"ts": 1}'), sniff(b"ts,type")
     (<Format.JSON_LINES: 'JSON lines'>, <Format.CSV: 'CSV'>)

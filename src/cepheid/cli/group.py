@@ -1,4 +1,4 @@
-"""The command `cepheid`: its commands, and how every failure ends."""
+"""The command `cepheid`: its subcommands, and the handling of errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Commands(click.Group):
     """A group whose commands end with a documented exit code, never with a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; what it raises becomes a message on stderr."""
+        """Run a command; errors become messages on stderr."""
         tolerate_narrow_encoding()
         try:
             with warnings_as_lines():
@@ -36,10 +36,10 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             ctx.exit(EXIT_INTERRUPTED)
-        except BrokenPipeError:  # `| head` has seen enough
+        except BrokenPipeError:  # the reader of the pipe has stopped, such as `| head`
             silence_stdout()
             ctx.exit(0)
-        except OSError as error:  # files are guarded where they are opened: what is left is a standard stream
+        except OSError as error:  # file errors are handled where files are opened; this is a standard stream
             silence_stdout()
             report(FileError.of("write", "to stdout", error))
             ctx.exit(EXIT_FILE)

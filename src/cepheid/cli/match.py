@@ -30,17 +30,21 @@ from cepheid.language import parse
     "--format",
     "form",
     type=click.Choice(["table", "jsonl", "csv"]),
-    help="What stdout gets.  [default: table on a terminal, else jsonl]",
+    help="The format on stdout.  [default: table on a terminal, else jsonl]",
 )
-@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Give only the first N matches.")
+@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Print only the first N matches.")
 @click.option(
-    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="What runs the query."
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    show_default=True,
+    help="The engine that runs the query.",
 )
 @click.option(
     "--plan",
     default="auto",
     show_default=True,
-    help="How it is evaluated: auto, automaton, stacks, tree, or an order such as 'lazy(c, b, a)'.",
+    help="The plan: auto, automaton, stacks, tree, or an order such as 'lazy(c, b, a)'.",
 )
 @query_options
 def match(
@@ -56,8 +60,8 @@ def match(
     """Find all matches of QUERY in EVENTS.
 
     QUERY is a file or the text itself. EVENTS is a .parquet, .csv, .json, .jsonl or .ndjson file, a directory of
-    Parquet files, or `-` for stdin, where the first bytes tell the format. Of a program of several queries the
-    matches of the last one are given.
+    Parquet files, or `-` for stdin, whose format is recognised by the first bytes. For a program of several queries,
+    the matches of the last one are printed.
 
     CSV has a header; types are inferred, empty fields are NULL, and fields are separated by commas, or by tabs or
     semicolons where the header has no comma. JSON is one object a line, or one array of objects. In both, ISO dates
@@ -81,7 +85,7 @@ def match(
         output = None
     if output is not None:
         if form is not None:
-            raise click.UsageError("--format is for stdout; the ending of --output says the format of a file")
+            raise click.UsageError("--format is for stdout; the ending of --output sets the format of a file")
         _check_output(output, events)
     program = parse(read_query(query).text)
     prepared = settings.query(program)
@@ -89,7 +93,7 @@ def match(
     with working(f"matching {table.num_rows:,} events"):
         matches = prepared.match(table, engine=engine, plan=plan)
         shown = (matches if limit is None else matches.head(limit)).to_arrow()
-        total = shown.num_rows if limit is None else matches.count()  # counting does not make them
+        total = shown.num_rows if limit is None else matches.count()  # counting does not enumerate them
     count = _count(shown.num_rows, total)
     if output is not None:
         with working(f"writing '{output}'"):
@@ -104,17 +108,17 @@ def match(
 
 
 def _check_output(output: str, events: str) -> None:
-    """Before the work, not after it."""
+    """Check the output file before the query runs."""
     path = Path(output)
     if path.suffix.lower() not in FORMATS:
-        raise click.UsageError(f"the ending of '{output}' is none of {', '.join(FORMATS)}")
+        raise click.UsageError(f"unknown ending of '{output}': use one of {', '.join(FORMATS)}")
     if os.path.exists(output) and os.path.exists(events) and os.path.samefile(output, events):
-        raise click.UsageError(f"'{output}' holds the events: write the matches to another file")
+        raise click.UsageError(f"'{output}' is the file of the events: write the matches to another file")
     if os.path.isdir(output):
         raise FileError("CEP801", f"can't write '{output}': it is a directory", "name a file")
     if not os.path.isdir(path.parent):
         message = f"can't write '{output}': there is no directory '{path.parent}'"
-        raise FileError("CEP801", message, "make it first, or choose another one")
+        raise FileError("CEP801", message, "create it first, or choose another one")
 
 
 def _count(shown: int, all_: int) -> str:

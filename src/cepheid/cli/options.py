@@ -15,7 +15,7 @@ from cepheid.pattern.tree import Program
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What `cepheid.Query` takes besides the query."""
+    """The arguments of `cepheid.Query` besides the query."""
 
     time: str
     type: str | None
@@ -64,7 +64,7 @@ def read_pairs(ctx: click.Context, option: click.Parameter, given: tuple[str, ..
             raise click.BadParameter("it is not UTF-8 text") from None
         name, equals, value = text.partition("=")
         if not name or not equals:
-            raise click.BadParameter(f"'{text}' is not of the form {option.metavar}")
+            raise click.BadParameter(f"'{text}' does not have the form {option.metavar}")
         if name in pairs:
             raise click.BadParameter(f"'{name}' is given twice")
         pairs[name] = value
@@ -74,7 +74,7 @@ def read_pairs(ctx: click.Context, option: click.Parameter, given: tuple[str, ..
 _OPTIONS = (
     click.option("--time", default="ts", metavar="COLUMN", show_default=True, help="The column with the time."),
     click.option("--type", "type_column", metavar="COLUMN", help="The column with the type.  [default: type]"),
-    click.option("--no-type", is_flag=True, help="There is no type column: all events are of one type."),
+    click.option("--no-type", is_flag=True, help="There is no type column: all events have one type."),
     click.option(
         "--order-by", multiple=True, metavar="COLUMN", help="Orders events of the same time. Can be repeated."
     ),
@@ -93,7 +93,7 @@ _OPTIONS = (
         multiple=True,
         metavar="TYPE=COLUMN,…",
         callback=read_pairs,
-        help="The attributes of a type; without any, every type has every column. Can be repeated.",
+        help="The attributes of a type; by default every type has every column. Can be repeated.",
     ),
 )
 
@@ -114,7 +114,7 @@ def query_options(command: Callable[..., None]) -> Callable[..., None]:
         **rest: object,
     ) -> None:
         if no_type and type_column is not None:
-            raise click.UsageError("--type and --no-type exclude each other")
+            raise click.UsageError("--type and --no-type can't be combined")
         settings = Settings(
             time=time,
             type=None if no_type else "type" if type_column is None else type_column,

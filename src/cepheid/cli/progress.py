@@ -1,4 +1,4 @@
-"""A spinner or a bar with the time that has passed, for people only."""
+"""A spinner or a progress bar with the elapsed time, shown on terminals only."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SECONDS_BETWEEN_LOOKS = 0.25
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Say on stderr what is going on and for how long; nothing where stderr is no terminal."""
-    # Not rich's own test: FORCE_COLOR makes it take a log file for a terminal.
+    """Show on stderr what is running and for how long; nothing if stderr is not a terminal."""
+    # Not rich's own test: with FORCE_COLOR it treats a log file as a terminal.
     if not sys.stderr.isatty():
         yield
         return
@@ -27,21 +27,21 @@ def working(what: str) -> Iterator[None]:
 
 
 class Bar:
-    """A bar on stderr that can be told how far the work is; nothing where stderr is no terminal."""
+    """A progress bar on stderr; nothing if stderr is not a terminal."""
 
     def __init__(self, progress: Progress | None, task: TaskID) -> None:
         self._progress = progress
         self._task = task
 
     def tell(self, what: str, done: int = 0, total: int | None = None) -> None:
-        """Show what is going on and how much of it is done; without a total only that it goes on."""
+        """Show what is running and how much of it is done; without a total, only that it is running."""
         if self._progress is not None:
             self._progress.update(self._task, description=what, completed=done, total=total)
 
 
 @contextmanager
 def bar(what: str) -> Iterator[Bar]:
-    """A bar for work whose parts are counted."""
+    """A progress bar for work with countable parts."""
     if not sys.stderr.isatty():
         yield Bar(None, TaskID(0))
         return
@@ -57,7 +57,7 @@ def looking(look: Callable[[], None]) -> Iterator[None]:
 
     def run() -> None:
         while not over.wait(_SECONDS_BETWEEN_LOOKS):
-            with suppress(Exception):  # it is for show: what went wrong, the work itself tells
+            with suppress(Exception):  # only for display: the work itself reports its errors
                 look()
 
     thread = Thread(target=run, daemon=True)

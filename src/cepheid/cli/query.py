@@ -1,4 +1,4 @@
-"""QUERY: a file, a text, or stdin."""
+"""The QUERY argument: a file, the text itself, or stdin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUERY_ENDINGS = (".sase", ".sql", ".txt", ".cep", ".query")
 
 @dataclass(frozen=True, slots=True)
 class QueryText:
-    """The text of a query, the file that it is from, if any, and how to call it."""
+    """The text of a query, its name in messages, and its file, if any."""
 
     text: str
     name: str
@@ -33,10 +33,10 @@ def read_query(argument: str) -> QueryText:
     """
     if argument == "-":
         return QueryText(_decode(read_stdin(), "stdin"), "stdin")
-    if os.path.exists(argument):  # unlike Path.exists, False for a text that no path can be
+    if os.path.exists(argument):  # unlike Path.exists, False for a text that can't be a path
         path = Path(argument)
         if path.suffix.lower() in FORMATS:
-            raise click.UsageError(f"'{argument}' holds events: QUERY comes first, EVENTS after it")
+            raise click.UsageError(f"'{argument}' is a file of events: write QUERY first, then EVENTS")
         try:
             return QueryText(_decode(path.read_bytes(), f"'{argument}'"), argument, path)
         except OSError as error:
@@ -51,7 +51,7 @@ def read_query(argument: str) -> QueryText:
 
 
 def _looks_like_path(argument: str) -> bool:
-    """Queries have spaces or parentheses; names of query files have an ending."""
+    """Whether an argument looks like a file: queries have spaces or parentheses, file names have an ending."""
     words = argument.split()
     if not words or "\n" in argument:
         return False

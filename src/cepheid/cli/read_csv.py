@@ -22,7 +22,7 @@ def read_csv(data: bytes, name: str, type_column: str | None) -> pa.Table:
     try:
         table = _read(data, separator, texts)
         clock_times = {f.name for f in table.schema if pa.types.is_time(f.type)}
-        if clock_times:  # no expression can compare them; as text they at least have an order
+        if clock_times:  # no expression can compare them; text at least has an order
             table = _read(data, separator, texts | clock_times)
     except pa.ArrowInvalid as error:
         raise _diagnose(data.decode(), separator, name, error) from None
@@ -36,7 +36,7 @@ def _separator(data: bytes) -> str:
 
 
 def _read(data: bytes, separator: str, texts: set[str]) -> pa.Table:
-    # One block: types are inferred from the first one, and a later row may be what makes a column text.
+    # One block: types are inferred from the first one, and a later row may turn a column into text.
     block = min(len(data) + 1, _LARGEST_BLOCK)
     return pacsv.read_csv(
         pa.BufferReader(data),
@@ -59,7 +59,7 @@ def _check_header(names: list[str], name: str) -> None:
 
 
 def _diagnose(text: str, separator: str, name: str, error: pa.ArrowInvalid) -> InputError:
-    """Find the line: Arrow does not say which one it could not read."""
+    """Find the line that could not be read: Arrow does not report it."""
     reader = csv.reader(StringIO(text, newline=""), delimiter=separator)
     expected: int | None = None
     line = 1
@@ -76,6 +76,6 @@ def _diagnose(text: str, separator: str, name: str, error: pa.ArrowInvalid) -> I
                 )
             line = reader.line_num + 1
     except csv.Error:
-        pass  # Python's reader has limits that Arrow's has not: its reason tells less
+        pass  # Python's reader has limits that Arrow's does not have; Arrow's reason is more useful
     reason = str(error).splitlines()[0].removeprefix("CSV parse error: ")
     return InputError("CEP406", f"{name} can't be read as CSV: {reason}", "give every line the fields of the header")

@@ -1,4 +1,4 @@
-"""JSON lines, or one JSON array of objects; texts that are all ISO dates or times become such."""
+"""JSON lines, or one JSON array of objects; text columns of ISO dates or times are converted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cepheid.errors import InputError
 
 _LARGEST_BLOCK = 2**31 - 1
 _DEEPEST = 64  # Arrow's reader overflows the stack on what is nested thousands of levels deep
-_REMEDY = 'write one object a line: {"ts": 1, "type": "Shelf", "tag_id": 7}'
+_REMEDY = 'write one object per line: {"ts": 1, "type": "Shelf", "tag_id": 7}'
 
 # The types that Arrow's CSV reader tries, in its order; its JSON reader knows whole seconds only and loses the zone.
 _TIMES = (
@@ -70,14 +70,14 @@ def _array_as_lines(data: bytes, name: str) -> bytes:
     try:
         rows = json.loads(data)
     except RecursionError:
-        raise InputError("CEP406", f"{name} is nested too deep", _REMEDY) from None
+        raise InputError("CEP406", f"{name} is nested too deeply", _REMEDY) from None
     except json.JSONDecodeError as error:
         message = f"line {error.lineno} of {name} is not JSON: {error.msg} at column {error.colno}"
-        raise InputError("CEP406", message, "mend it, or write one object a line") from None
+        raise InputError("CEP406", message, "fix it, or write one object per line") from None
     except ValueError as error:  # a number of thousands of digits
         raise InputError("CEP406", f"{name} can't be read as JSON: {error}", _REMEDY) from None
     if not rows:
-        raise InputError("CEP407", f"{name} is an empty array", "give at least one event")
+        raise InputError("CEP407", f"{name} is an empty array", "pass at least one event")
     return b"\n".join(json.dumps(row).encode() for row in rows)
 
 
@@ -92,7 +92,7 @@ def _check_lines(lines: list[bytes], name: str, unit: str) -> None:
                 raise InputError("CEP405", message, "write it in quotes")
         if stripped.count(b"{") + stripped.count(b"[") > _DEEPEST and _depth(stripped) > _DEEPEST:
             message = f"{unit} {number} of {name} is nested more than {_DEEPEST} levels deep"
-            raise InputError("CEP406", message, "flatten it, or leave the attribute out")
+            raise InputError("CEP406", message, "flatten it, or remove the attribute")
 
 
 def _not_an_object(line: bytes, number: int, name: str, unit: str) -> InputError:
@@ -119,7 +119,7 @@ def _depth(line: bytes) -> int:
 
 
 def _diagnose(lines: list[bytes], name: str, unit: str, error: pa.ArrowInvalid) -> InputError:
-    """Find the line: Arrow counts rows, within blocks, and not always."""
+    """Find the line that could not be read: Arrow counts rows within blocks, and not always."""
     seen: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -142,6 +142,6 @@ def _diagnose(lines: list[bytes], name: str, unit: str, error: pa.ArrowInvalid) 
 
 
 def _kind(value: object) -> str:
-    """What Arrow does not mix in one column; nothing for null, which goes with all."""
+    """The kind of a value: Arrow does not mix kinds in one column. None for null, which fits everywhere."""
     kinds = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", tuple: "an object"}
     return kinds.get(type(value), "")

@@ -25,11 +25,11 @@ def read_parquet(data: bytes, name: str) -> pa.Table:
 
 
 def read_directory(directory: Path) -> pa.Table:
-    """The rows of all Parquet files under a directory; a part of a path such as `day=14` is a column.
+    """The rows of all Parquet files in a directory; a path segment such as `day=14` becomes a column.
 
-    A column that some files lack is NULL there; hidden files, and those of Spark that start with `_`, are left out.
+    A column that a file lacks is NULL there; hidden files, and Spark's files that start with `_`, are skipped.
     """
-    # Not pyarrow.dataset: where pandas is installed it imports it, which takes longer than most queries.
+    # Not pyarrow.dataset: it imports pandas if that is installed, which takes longer than most queries.
     paths = sorted(p for p in directory.rglob("*.parquet") if p.is_file() and not _hidden(p.relative_to(directory)))
     if not paths:
         remedy = "name a directory with .parquet files, or a file of Parquet, CSV or JSON lines"
@@ -40,7 +40,7 @@ def read_directory(directory: Path) -> pa.Table:
     except pa.ArrowException as error:
         reason = str(error).splitlines()[0]
         remedy = "give each column one type in all files"
-        raise InputError("CEP406", f"the files of '{directory}' do not go together: {reason}", remedy) from None
+        raise InputError("CEP406", f"the files of '{directory}' have different schemas: {reason}", remedy) from None
 
 
 def _read_file(path: Path) -> pa.Table:
@@ -51,13 +51,13 @@ def _read_file(path: Path) -> pa.Table:
 
 
 def _parts(path: Path) -> dict[str, str]:
-    """The columns that the names of directories hold, as Spark and Hive write them."""
+    """The columns in directory names, as Spark and Hive write them."""
     pairs = (part.partition("=") for part in path.parent.parts)
     return {name: unquote(value) for name, equals, value in pairs if name and equals and value != _HIVE_NULL}
 
 
 def _with_parts(tables: list[pa.Table], parts: list[dict[str, str]]) -> list[pa.Table]:
-    """The tables with the columns of their paths, numbers where all files have numbers there."""
+    """The tables with the columns of their paths; a column is numeric if all files have numbers there."""
     for name in dict.fromkeys(name for part in parts for name in part):
         number = all(_NUMBER.fullmatch(part[name]) for part in parts if name in part)
         for k, part in enumerate(parts):

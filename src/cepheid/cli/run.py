@@ -1,4 +1,4 @@
-"""`cepheid run`: a query on Spark, over files or a table, now or as a stream."""
+"""`cepheid run`: a query on Spark over files or a table, in batch or as a stream."""
 
 from __future__ import annotations
 
@@ -28,35 +28,56 @@ _FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json
     "--format",
     "form",
     type=click.Choice(["parquet", "json", "csv"]),
-    help="What is written.  [default: by the ending of PATH, else parquet]",
+    help="The output format.  [default: by the ending of PATH, else parquet]",
 )
-@click.option("--from-format", metavar="FORMAT", help="What is read, where names don't tell: parquet, orc, delta, …")
-@click.option("--overwrite", is_flag=True, help="Replace what is in PATH, once all matches are written.")
-@click.option("--stream", is_flag=True, help="Read the directory as a stream, and go on from the checkpoint.")
-@click.option("--checkpoint", metavar="DIR", help="Where a stream keeps how far it is, and what it holds.")
 @click.option(
-    "--watermark", default="0 seconds", metavar="DELAY", show_default=True, help="How late events of a stream may be."
+    "--from-format", metavar="FORMAT", help="The input format, if file names don't show it: parquet, orc, delta, …"
+)
+@click.option("--overwrite", is_flag=True, help="Replace the contents of PATH once all matches are written.")
+@click.option("--stream", is_flag=True, help="Read the directory as a stream, and resume from the checkpoint.")
+@click.option("--checkpoint", metavar="DIR", help="Where a stream keeps its progress and its state.")
+@click.option(
+    "--watermark",
+    default="0 seconds",
+    metavar="DELAY",
+    show_default=True,
+    help="How late events may arrive in a stream.",
 )
 @click.option("--files", type=click.IntRange(min=1), metavar="N", help="At most N files in a micro-batch of a stream.")
-@click.option("--watch", is_flag=True, help="Go on until Ctrl-C, rather than end with the files that are there.")
-@click.option("--flush", is_flag=True, help="In the end also write what would match if the stream ended here.")
-@click.option("--late", type=click.Choice(["drop", "error"]), default="drop", show_default=True, help="Late events.")
+@click.option("--watch", is_flag=True, help="Run until Ctrl-C instead of stopping after the existing files.")
+@click.option("--flush", is_flag=True, help="At the end, also write the matches as if the stream ended here.")
 @click.option(
-    "--buckets", type=click.IntRange(min=1), metavar="N", help="Parts of a stream's state.  [default: one a task]"
+    "--late",
+    type=click.Choice(["drop", "error"]),
+    default="drop",
+    show_default=True,
+    help="What to do with late events.",
 )
-@click.option("--partitions", type=click.IntRange(min=1), metavar="N", help="Tasks of a batch.  [default: Spark's]")
+@click.option(
+    "--buckets",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of parts of a stream's state.  [default: one per task]",
+)
+@click.option(
+    "--partitions", type=click.IntRange(min=1), metavar="N", help="Number of tasks in batch.  [default: Spark's]"
+)
 @click.option("--master", default="local[*]", metavar="URL", show_default=True, help="Where Spark runs.")
 @click.option(
     "--conf",
     multiple=True,
     metavar="NAME=VALUE",
     callback=read_pairs,
-    help="A setting of Spark, such as spark.driver.memory=4g. Can be repeated.",
+    help="A Spark setting, such as spark.driver.memory=4g. Can be repeated.",
 )
 @click.option(
-    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="What runs the query."
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    show_default=True,
+    help="The engine that runs the query.",
 )
-@click.option("--plan", default="auto", show_default=True, help="How it is evaluated, as for match.")
+@click.option("--plan", default="auto", show_default=True, help="The plan, as for match.")
 @query_options
 def run(
     settings: Settings,
@@ -83,19 +104,19 @@ def run(
     """Run QUERY on Spark and write its matches to a directory.
 
     QUERY is a file or the text itself. Events are a file or a directory of Parquet, JSON lines or CSV with a header,
-    or a table: table:NAME, or a NAME that is no file. A path without a scheme such as s3a: is one of this machine.
-    Spark runs on this machine unless --master says otherwise.
+    or a table: table:NAME, or a NAME that is not a file. A path without a scheme such as s3a: is local. Spark runs on
+    this machine unless --master is given.
 
-    With --stream the directory is read as a stream: the files that are there, and, with --watch, those that are added
-    until Ctrl-C. The time must be a timestamp. The matches of micro-batch N are in PATH/batch=N, each exactly once,
-    whatever happened on the way: the same command goes on where the last one stopped. With --flush, PATH/batch=end
-    has what would match if no more events came; it is removed when the stream goes on.
+    With --stream the directory is read as a stream: the existing files and, with --watch, those added until Ctrl-C.
+    The time must be a timestamp. The matches of micro-batch N are in PATH/batch=N, each exactly once, even after a
+    crash: run the same command again to resume. With --flush, PATH/batch=end has the matches as if the stream ended
+    here; it is removed when the stream resumes.
 
     \b
     Examples:
       cepheid run thefts.sase --from readings/ --to thefts/
       cepheid run thefts.sase --from day.csv --to thefts.csv --overwrite
-      cepheid run thefts.sase --from readings/ --to thefts/ --stream --checkpoint state/ --flush
+      cepheid run thefts.sase --from readings/ --to live-thefts/ --stream --checkpoint state/ --flush
       cepheid run thefts.sase --from table:readings --to s3a://bucket/thefts --master spark://host:7077
     """
     for_streams = {"checkpoint": checkpoint, "watch": watch, "flush": flush, "files": files, "buckets": buckets}
@@ -120,21 +141,21 @@ def run(
 def _check_options(stream: bool, for_streams: dict[str, Any], for_batches: dict[str, Any]) -> None:
     for name, value in (for_batches if stream else for_streams).items():
         if value:
-            what = "not for a stream: leave it out" if stream else "for a stream: add --stream"
+            what = "not for streams: leave it out" if stream else "for streams only: add --stream"
             raise click.UsageError(f"--{name} is {what}")
     if stream and for_streams["checkpoint"] is None:
-        raise click.UsageError("a stream needs a directory of its own to go on from: add --checkpoint DIR")
+        raise click.UsageError("a stream needs a checkpoint: add --checkpoint DIR")
     if for_streams["watch"] and for_streams["flush"]:
-        raise click.UsageError("--watch and --flush exclude each other: what is watched has no end")
+        raise click.UsageError("--watch and --flush can't be combined: a watched stream has no end")
 
 
 def _check_places(source: str, to: str, checkpoint: str | None, *, overwrite: bool) -> None:
-    """Before the work, not after it. What is elsewhere Spark looks at."""
+    """Check local paths before the query runs; Spark checks remote ones."""
     path, events = local(to), local(source)
     state = local(checkpoint) if checkpoint is not None else None
     for name, one, other in (("--from", events, path), ("--checkpoint", state, path), ("--from", events, state)):
         if one is not None and other is not None and _nested(one, other):
-            raise click.UsageError(f"'{other}' and {name} '{one}' are in each other: choose another directory")
+            raise click.UsageError(f"'{other}' and {name} '{one}' overlap: choose another directory")
     if path is None or not _holds_something(path) or overwrite:
         return
     if checkpoint is None or (state is not None and not _holds_something(state)):

@@ -1,4 +1,4 @@
-"""EVENTS for Spark: a table, or files whose format their names and first bytes tell."""
+"""EVENTS for Spark: a table, or files whose format is recognised by their names and first bytes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Place:
 
 
 def address(path: str) -> str:
-    """The address of a path for Spark: one without a scheme is of this machine, whatever Spark takes for its default.
+    """The URI of a path for Spark: a path without a scheme is local, whatever Spark's default file system is.
 
     >>> address("s3a://bucket/day")
     's3a://bucket/day'
@@ -48,14 +48,14 @@ def address(path: str) -> str:
 
 
 def local(path: str) -> Path | None:
-    """The path on this machine, or None where it is elsewhere."""
+    """The local path, or None for a remote one."""
     if path.startswith("file:"):
         return Path(re.sub("^file:(//)?", "", path))
     return None if _SCHEME.match(path) else Path(path)
 
 
 def find_source(argument: str, form: str | None, *, stream: bool) -> Table | Place:
-    """What the argument of --from names."""
+    """Resolve the argument of --from."""
     if argument.startswith(_TABLE):
         return Table(argument.removeprefix(_TABLE))
     path = local(argument)
@@ -65,10 +65,10 @@ def find_source(argument: str, form: str | None, *, stream: bool) -> Table | Pla
         if _TABLE_NAME.fullmatch(argument) and Path(argument).suffix.lower() not in FORMATS:
             return Table(argument)
         message = f"can't read the events '{argument}': there is no such file or directory"
-        raise FileError("CEP801", message, "check the spelling and the directory; a table is written table:NAME")
+        raise FileError("CEP801", message, "check the spelling and the directory; write table:NAME for a table")
     if stream and not os.path.isdir(path):
-        message = f"'{argument}' is a file, and a stream is a directory that gets files"
-        raise UsageError("CEP603", message, "name the directory, or leave --stream out")
+        message = f"'{argument}' is a file, but a stream reads a directory"
+        raise UsageError("CEP603", message, "pass the directory, or leave out --stream")
     if form is not None:
         return Place(address(argument), form)
     return _look_at(path, argument)
@@ -77,8 +77,8 @@ def find_source(argument: str, form: str | None, *, stream: bool) -> Table | Pla
 def _told(argument: str) -> str:
     form = FORMATS.get(_ending(argument.rstrip("/")))
     if form is None:
-        message = f"the name '{argument}' does not tell the format of the events"
-        raise UsageError("CEP603", message, "say it with --from-format parquet, json or csv")
+        message = f"the name '{argument}' does not show the format of the events"
+        raise UsageError("CEP603", message, "pass it: --from-format parquet, json or csv")
     return _SPARK[form]
 
 
@@ -89,12 +89,12 @@ def _ending(name: str) -> str:
 
 def _look_at(path: Path, argument: str) -> Place:
     if os.path.isdir(path / "_delta_log") or next(path.glob("metadata/*.metadata.json"), None):
-        message = f"'{argument}' is a table of Delta Lake or Iceberg: not all of its files belong to it now"
+        message = f"'{argument}' is a Delta Lake or Iceberg table: some of its files may be obsolete"
         remedy = "read it through its connector: --from-format delta and --conf spark.jars.packages=…, or table:NAME"
         raise InputError("CEP406", message, remedy)
     file = next(_data_files(path), None) if os.path.isdir(path) else path
     if file is None:
-        raise InputError("CEP407", f"'{argument}' has no files", "give a directory with files of events")
+        raise InputError("CEP407", f"'{argument}' has no files", "pass a directory with files of events")
     try:
         with file.open("rb") as opened:
             head = opened.read(_HEAD)
@@ -109,7 +109,7 @@ def _look_at(path: Path, argument: str) -> Place:
 
 
 def _data_files(directory: Path) -> Iterator[Path]:
-    """Files in the order of their names, without those that Spark hides as well."""
+    """Data files sorted by name, without those that Spark ignores."""
     for parent, folders, files in os.walk(directory):
         folders[:] = sorted(name for name in folders if not name.startswith(("_", ".")))
         for name in sorted(files):
@@ -118,7 +118,7 @@ def _data_files(directory: Path) -> Iterator[Path]:
 
 
 def _details(form: Format, head: bytes) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Options of the reader, and the columns of the first object: Spark would sort those of JSON by name."""
+    """Options of the reader, and the columns of the first object: Spark would sort JSON columns by name."""
     text = head.decode("utf-8", "ignore").removeprefix("\ufeff").lstrip()
     if form is Format.CSV:
         header = text.split("\n", 1)[0]

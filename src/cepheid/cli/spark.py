@@ -1,4 +1,4 @@
-"""What `cepheid run` does once Spark is needed: imported only then."""
+"""The part of `cepheid run` that needs pyspark; imported only when used."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cepheid.spark.stream import pending
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be run: the query, where its events are, and where its matches go."""
+    """A job: the query, the source of the events, and the output path."""
 
     query: Query
     source: Table | Place
@@ -50,7 +50,7 @@ class Flow:
 
 @contextmanager
 def started(master: str, conf: dict[str, str]) -> Iterator[SparkSession]:
-    """A session; whatever Spark raises in it becomes an error with a remedy."""
+    """A Spark session; errors of Spark are converted to errors with a remedy."""
     warnings.filterwarnings("ignore", "PySpark does not yet fully support", FutureWarning)
     scratch = Path(tempfile.mkdtemp(prefix="cepheid-run-"))
     log = scratch / "spark.log"
@@ -86,7 +86,7 @@ def _files(job: Job) -> running.Files:
 
 
 def run_batch(spark: SparkSession, job: Job) -> None:
-    """Write the matches in all events that there are."""
+    """Write the matches of a batch."""
     if local(job.to) is None and not job.overwrite and running.holds_something(spark, job.to):
         refuse_to_write(job.to)
     with bar("planning") as shown:
@@ -103,7 +103,7 @@ def run_batch(spark: SparkSession, job: Job) -> None:
 
 @contextmanager
 def _replacing(to: str) -> Iterator[str]:
-    """Where to write: beside the path, put in place when all is written, so that a failure leaves what was there."""
+    """A temporary place beside the path, moved into place at the end, so that a failure keeps the old contents."""
     path = local(to)
     if path is None or not os.path.exists(path):
         yield address(to)
@@ -131,7 +131,7 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
         events = running.stream_files(spark, _files(job), flow.at_once)
     events = running.with_watermark(events, job.settings.time, flow.watermark)
     matches = job.query.match(events, **job.options)
-    running.remove(spark, end)  # if the stream goes on, it gives these itself
+    running.remove(spark, end)  # if the stream resumes, it writes these matches itself
     count = _Count()
     with bar("the first micro-batch") as shown:
         streaming = running.start_stream(matches, place, job.form, flow.checkpoint, watch=flow.watch)
@@ -154,11 +154,11 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
     if flow.flush:
         with working("flushing"):
             rest = running.write_files(pending(spark, job.query, flow.checkpoint), end, job.form)
-        note(f"{_matches(rest)} if the stream ended here written to '{job.to}/{running.END}'")
+        note(f"{_matches(rest)} pending, written to '{job.to}/{running.END}'")
 
 
 class _Count:
-    """What the micro-batches of this run did together."""
+    """The totals of the micro-batches of this run."""
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
@@ -186,12 +186,12 @@ def _matches(count: int) -> str:
 
 
 def count_batch(spark: SparkSession, query: Query, scratch: Path, settings: Settings) -> int:
-    """How many matches there are in the readings of the demo, in batch."""
+    """The number of matches in the demo's readings, in batch."""
     return int(query.match(running.read_files(spark, _demo_files(scratch, settings))).count())
 
 
 def count_stream(spark: SparkSession, query: Query, scratch: Path, settings: Settings) -> int:
-    """How many there are in the same readings as a stream, a file at a time."""
+    """The number of matches in the same readings as a stream, one file at a time."""
     events = running.stream_files(spark, _demo_files(scratch, settings), at_once=1)
     matches = query.match(running.with_watermark(events, settings.time, "1 minute"))
     place, checkpoint = address(str(scratch / "matches")), address(str(scratch / "checkpoint"))

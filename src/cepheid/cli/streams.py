@@ -13,7 +13,7 @@ from cepheid.cli.errors import FileError
 def read_stdin() -> bytes:
     """All of stdin."""
     if sys.stdin is None:  # the shell's `<&-`
-        raise FileError("CEP801", "can't read stdin: it is closed", "pipe something into it, or name a file")
+        raise FileError("CEP801", "can't read stdin: it is closed", "pipe data into it, or pass a file")
     try:
         return sys.stdin.buffer.read()
     except OSError as error:
@@ -28,13 +28,13 @@ def write_stdout(lines: Iterable[str]) -> None:
 
 
 def tolerate_narrow_encoding() -> None:
-    """Escape what a terminal's encoding lacks in texts for people, rather than fail."""
+    """Escape characters that the terminal's encoding lacks, instead of failing."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def silence_stdout() -> None:
-    """Send to nowhere what can't be written, or Python would complain again when it ends."""
+    """Discard what can't be written; otherwise Python would fail again at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -31,7 +31,7 @@ class _Line:
 
 
 def print_table(matches: pa.Table, count: str, time: str, *, returned: bool) -> None:
-    """Print the matches, and how many they are."""
+    """Print the matches and their number."""
     console = Console(highlight=False, markup=False, emoji=False)
     if matches.num_rows:
         keys = () if returned else (_MATCH, _VARIABLE)
@@ -61,13 +61,13 @@ def _events(matches: pa.Table, time: str) -> list[_Line]:
             shown = {name: value for name, value in event.items() if name != time}
             keys = (str(number) if k == 0 else "", label)
             lines.append(_Line(keys, {time: event[time], **shown}, last=k == len(bound) - 1))
-    # A column that is NULL throughout is one of other types of events.
+    # A column that is always NULL belongs to other event types.
     names = [name for name in lines[0].cells if any(line.cells[name] is not None for line in lines)]
     return [replace(line, cells={name: line.cells[name] for name in names}) for line in lines]
 
 
 def _instant(time: Any) -> Any:
-    """What orders times: written with an offset, they jump back when summer ends."""
+    """A sort key for times: local times with an offset go back when summer time ends."""
     return datetime.fromisoformat(time) if isinstance(time, str) and time[-6:-5] in ("+", "-") else time
 
 

@@ -1,4 +1,4 @@
-"""Values of Arrow columns as what a text can hold: numbers, strings, booleans, NULL, dicts and lists."""
+"""Values of Arrow columns for text formats: numbers, strings, booleans, NULL, dicts and lists."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     if pa.types.is_timestamp(arrow):
         return [None if t is None else _iso(t) for t in column.cast(pa.string()).to_pylist()]
     if pa.types.is_duration(arrow):
-        # Not to_pylist: below a microsecond it fails, or gives what pandas has, where that is installed.
+        # Not to_pylist: below a microsecond it fails, or returns pandas values if pandas is installed.
         return [None if d is None else duration(d, arrow.unit) for d in column.cast(pa.int64()).to_pylist()]
     if pa.types.is_date(arrow) or pa.types.is_time(arrow):
         return list(column.cast(pa.string()).to_pylist())
@@ -92,7 +92,7 @@ def _plain(value: object) -> object:
 
 
 def to_json(value: object) -> str:
-    """One value as JSON; what JSON has no number for, NaN and infinities, is null.
+    """One value as JSON; NaN and infinities, which JSON lacks, become null.
 
     >>> to_json({"price": Decimal("1.10"), "tags": ["é", None], "x": float("nan")})
     '{"price": 1.10, "tags": ["é", null], "x": null}'
@@ -111,7 +111,7 @@ def to_json(value: object) -> str:
 
 
 def to_text(value: object) -> str:
-    """One value for a person or a CSV field: strings without quotes, NULL as nothing."""
+    """One value for display or a CSV field: strings without quotes, NULL as an empty text."""
     if value is None:
         return ""
     if isinstance(value, str):

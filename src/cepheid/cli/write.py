@@ -19,7 +19,7 @@ _ROWS_AT_ONCE = 1_000
 
 
 def write_file(matches: pa.Table, path: Path) -> None:
-    """Write the matches to a file whose ending says the format."""
+    """Write the matches to a file; its ending sets the format."""
     form = FORMATS[path.suffix.lower()]
     try:
         if form is Format.PARQUET:
@@ -42,7 +42,7 @@ def _write_parquet(matches: pa.Table, path: Path) -> None:
 
 
 def _rows(matches: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """The rows, converted some at a time: Python's values take many times the room of Arrow's."""
+    """The rows, converted in chunks: Python values take much more memory than Arrow's."""
     for start in range(0, matches.num_rows, _ROWS_AT_ONCE):
         part = matches.slice(start, _ROWS_AT_ONCE)
         yield from zip(*(values(column) for column in part.columns), strict=True)
@@ -55,7 +55,7 @@ def json_lines(matches: pa.Table) -> Iterator[str]:
 
 
 def _json_array(matches: pa.Table) -> Iterator[str]:
-    """An array for tools that read a whole file; still a match a line."""
+    """One JSON array, for tools that read a whole file; still one match per line."""
     yield "["
     for number, line in enumerate(json_lines(matches)):
         yield f"{',' if number else ''}\n{line.rstrip()}"

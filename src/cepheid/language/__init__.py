@@ -12,7 +12,7 @@ def parse(text: str) -> Program:
     >>> len(parse("EVENT A a; EVENT B b").queries)
     2
     """
-    # lark would be a third of the time that `import cepheid` takes, and many who import it never parse.
+    # Imported here: lark would take a third of the time of `import cepheid`, and many programs never parse.
     from cepheid.language.parser import parse as read
 
     return read(text)

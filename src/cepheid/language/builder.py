@@ -57,8 +57,8 @@ class QueryBuilder(ExpressionBuilder):
         for changes, span in clauses:
             for key in changes:
                 if key in found and key in _CLAUSES:
-                    remedy = "keep one of the two" + ("; conditions are joined with AND" * (key == "where"))
-                    raise ParseError("CEP106", f"a second {_CLAUSES[key]} clause", remedy, span)
+                    remedy = "keep one of them" + ("; join their conditions with AND" * (key == "where"))
+                    raise ParseError("CEP106", f"there are two {_CLAUSES[key]} clauses", remedy, span)
             found |= changes
         return with_lengths(Query(pattern=pattern, source=source, span=self.span(meta), **found))
 
@@ -101,7 +101,7 @@ class QueryBuilder(ExpressionBuilder):
             raise PatternError(
                 "CEP209",
                 "only a single event can be negated",
-                "write !(Type b) or !(ANY(T1, T2) b); a sequence or a repetition has no absence of its own",
+                "write !(Type b) or !(ANY(T1, T2) b); a sequence or a repetition can't be negated",
                 self.span(meta),
             )
         return Negation(parts[0], span=self.span(meta))
@@ -114,8 +114,8 @@ class QueryBuilder(ExpressionBuilder):
             single = f"{names[0]}{times or ''} {name}"
             raise PatternError(
                 "CEP208",
-                f"{name}[] is an array, but its component is a single event",
-                f"write {names[0]}+ {name}[] for a Kleene closure, or {single}",
+                f"{name}[] declares a list of events, but {names[0]} is a single event",
+                f"write {names[0]}+ {name}[] for a Kleene closure, or {single} for one event",
                 self.span(meta),
             )
         return self.quantified(Event(tuple(names), name, span=self.span(meta)), times, meta)
@@ -145,12 +145,12 @@ class QueryBuilder(ExpressionBuilder):
         return self.times(meta, parts[0], parts[1])
 
     def times(self, meta: Meta, low: Token, high: Token | None) -> tuple[int, int | None]:
-        fewer = "no match has so many events"
+        fewer = "write a smaller number"
         least = read_integer(low, self.span(meta), fewer)
         most = None if high is None else read_integer(high, self.span(meta), fewer)
         if most is not None and (most == 0 or most < least):
-            remedy = "write {2,4}: at least two, at most four; at most must be 1 or more and not below at least"
-            raise ParseError("CEP109", f"no number of times is between {least} and {most}", remedy, self.span(meta))
+            remedy = "write the smaller number first, as in {2,4}; the larger one must be at least 1"
+            raise ParseError("CEP109", f"{{{least},{most}}} is not a range of repetitions", remedy, self.span(meta))
         return least, most
 
     def where(self, meta: Meta, parts: list[ex.Expression]) -> tuple[dict[str, Any], Span]:
@@ -178,8 +178,8 @@ class QueryBuilder(ExpressionBuilder):
             if word not in UNITS and word not in ("event", "events"):
                 remedy = did_you_mean(word, [*NANOSECONDS, "events"], "units")
                 if word.startswith(("month", "year")):
-                    remedy = "months and years have no fixed length: write days"
-                raise ParseError("CEP111", f"'{unit}' is no unit of a window", remedy, self.span(unit))
+                    remedy = "months and years have no fixed length; write days"
+                raise ParseError("CEP111", f"unknown window unit '{unit}'", remedy, self.span(unit))
             unit = UNITS.get(word, "events")
         return {"within": Window(amount, unit, span=self.span(meta))}, self.span(meta)
 
@@ -206,7 +206,7 @@ class QueryBuilder(ExpressionBuilder):
                 return name
             case ex.Aggregate(function=function, argument=ex.Attribute(name=name)):
                 return f"{function}_{name}"
-        raise PatternError("CEP213", "this column has no name", "add AS and a name", expression.span)
+        raise PatternError("CEP213", "this RETURN column has no name", "add AS and a name", expression.span)
 
     def output(self, meta: Meta, parts: list[Token]) -> tuple[dict[str, Any], Span]:
         return {"output": Output(parts[0].upper().replace("-", "_"))}, self.span(meta)

@@ -35,7 +35,7 @@ def text_of(token: Token) -> str:
 
 @v_args(meta=True)
 class ExpressionBuilder(Transformer[Token, Any]):
-    """Bottom-up: every method gets the built children and gives the node."""
+    """Builds expression nodes bottom-up: every method gets the children and returns the node."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return ex.Literal(value, type_, span=span)
 
     def has_minus(self, span: Span) -> bool:
-        """Whether a minus stands before: only so can 9223372036854775808 be part of a 64-bit number."""
+        """Whether a minus comes before: 9223372036854775808 fits into 64 bits only with one."""
         return self.text[: span.start].rstrip(" \t\r\n(").endswith("-")
 
     def integer(self, meta: Meta, parts: list[Token]) -> ex.Expression:
@@ -115,7 +115,10 @@ class ExpressionBuilder(Transformer[Token, Any]):
         nanoseconds = amount * unit if amount < 2**63 else Decimal(2**63)
         if nanoseconds != int(nanoseconds) or nanoseconds >= 2**63:
             raise ParseError(
-                "CEP105", "the duration is not a whole number of nanoseconds", "use another unit", self.span(meta)
+                "CEP105",
+                "the duration is not a whole number of nanoseconds, or too long",
+                "use fewer digits",
+                self.span(meta),
             )
         return ex.Literal(int(nanoseconds), types.duration(types.unit_for(int(nanoseconds))), span=self.span(meta))
 
@@ -126,7 +129,8 @@ class ExpressionBuilder(Transformer[Token, Any]):
         try:
             day = date.fromisoformat(text_of(parts[0]))
         except ValueError:
-            raise ParseError("CEP105", "this is not a date", "write DATE '2024-12-31'", self.span(meta)) from None
+            message = f"'{text_of(parts[0])}' is not a date"
+            raise ParseError("CEP105", message, "write DATE '2024-12-31'", self.span(meta)) from None
         return ex.Literal((day - date(1970, 1, 1)).days, types.DATE, span=self.span(meta))
 
     def timestamp(self, meta: Meta, parts: list[Token]) -> ex.Expression:
@@ -134,7 +138,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
             nanoseconds, zoned = read_timestamp(text_of(parts[0]))
         except (ValueError, OverflowError):
             remedy = "write TIMESTAMP '2024-12-31 23:59:59'"
-            raise ParseError("CEP105", "this is not a timestamp", remedy, self.span(meta)) from None
+            raise ParseError("CEP105", f"'{text_of(parts[0])}' is not a timestamp", remedy, self.span(meta)) from None
         return ex.Literal(
             nanoseconds, types.timestamp("UTC" if zoned else None, types.unit_for(nanoseconds)), span=self.span(meta)
         )
@@ -163,7 +167,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return ex.Rows(name_of(parts[0]), self.own_index(parts[0], parts[1]), span=self.span(meta))
 
     def own_index(self, variable: Token, index: ex.Index | Token) -> ex.Index:
-        """`a[b.LEN]` is no index of a."""
+        """The index, which must belong to the variable: `a[a.LEN]` does, `a[b.LEN]` does not."""
         if isinstance(index, Token):
             if name_of(index) != name_of(variable):
                 raise self.bad_index(self.span(index), name_of(variable))
@@ -174,8 +178,8 @@ class ExpressionBuilder(Transformer[Token, Any]):
         a = variable
         return ParseError(
             "CEP107",
-            f"'{span.excerpt}' is not an index",
-            f"an index is {a}[1], {a}[i], {a}[i-1], {a}[..i-1], {a}[{a}.LEN] or {a}[]",
+            f"'{span.excerpt}' is not a valid index",
+            f"use {a}[1], {a}[i], {a}[i-1], {a}[..i-1], {a}[{a}.LEN] or {a}[]",
             span,
         )
 
@@ -236,7 +240,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
 
 
 def read_integer(token: Token, span: Span, remedy: str = "write it with a decimal point") -> int:
-    """An integer of a bearable length: Python refuses to read more than some thousand digits."""
+    """Read an integer. Python itself refuses to read more than a few thousand digits."""
     if len(token) > 30:
         raise ParseError("CEP105", f"{token[:12]}… does not fit into 64 bits", remedy, span)
     return int(token)

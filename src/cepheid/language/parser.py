@@ -16,7 +16,7 @@ from cepheid.language.builder import QueryBuilder
 from cepheid.pattern.tree import Program, Strategy
 from cepheid.pattern.walk import MAX_DEPTH, too_deep
 
-# How a terminal of the grammar is called in an error.
+# The names of terminals in error messages.
 _WORDS = {
     "_AND": "AND",
     "_OR": "OR",
@@ -45,20 +45,20 @@ _WORDS = {
     "SEMICOLON": "';'",
     "ARRAY": "'[]'",
     "_EQUALS": "'='",
-    "$END": "the end",
+    "$END": "the end of the query",
 }
-# Named last or not at all: what could stand almost anywhere tells the user nothing.
+# Left out of "expected …": they are possible almost everywhere, so naming them does not help.
 _QUIET = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT_SIGN", "_CONCAT", "QUOTED", "TIME_UNIT", "PERCENTAGE", "QMARK"}
 
 
-# What is quoted or a comment has no brackets that count.
+# Brackets inside quotes and comments do not count as nesting.
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`|/\*.*?\*/|--[^\n]*", re.DOTALL)
 
 
 @cache
 def _grammar() -> Lark:
     text = files("cepheid.language").joinpath("grammar.lark").read_text(encoding="utf-8")
-    # The tables take longer to make than all of a small query; Lark checks that the file is of this grammar.
+    # Making the tables takes longer than a small query; Lark checks that the cached file belongs to this grammar.
     tables = str(cache_directory() / "grammar.lark.tables")
     return Lark(text, start="program", parser="lalr", propagate_positions=True, maybe_placeholders=True, cache=tables)
 
@@ -70,11 +70,13 @@ def parse(text: str) -> Program:
     2
     """
     if not text.strip().strip(";"):
-        raise ParseError("CEP108", "the query is empty", "write PATTERN SEQ(Shelf a, Exit b) …", Span(text, 0, 0))
+        raise ParseError("CEP108", "the query is empty", "write PATTERN SEQ(Shelf a, Exit b)", Span(text, 0, 0))
     for position, character in enumerate(text):
         if "\ud800" <= character <= "\udfff":
             place = Span(text, position, position + 1)
-            raise ParseError("CEP112", "half of a surrogate pair is no text", "write the character itself", place)
+            raise ParseError(
+                "CEP112", "the query contains half of a surrogate pair", "write the whole character", place
+            )
     _check_nesting(text)
     try:
         tree = _grammar().parse(text)
@@ -123,15 +125,15 @@ def _syntax_error(text: str, error: UnexpectedInput) -> ParseError:
         if token == "{" and called and called[1]:
             remedy = did_you_mean(called[1], [strategy.value for strategy in Strategy], "strategies")
             place = Span(text, called.start(1), called.end(1))
-            return ParseError("CEP101", f"'{called[1]}' is no strategy", remedy, place)
+            return ParseError("CEP101", f"unknown strategy '{called[1]}'", remedy, place)
         habit = _habit(str(token), text[:start])
         if habit is not None:
-            return ParseError("CEP101", f"'{token}' can't stand here", habit, span)
+            return ParseError("CEP101", f"unexpected '{token}'", habit, span)
         if token == "*" and re.search(r"count\s*\(\s*\Z", text[:start], re.IGNORECASE):
-            return ParseError("CEP101", "count(*) has no events to count", "write count(a[])", span)
+            return ParseError("CEP101", "count(*) is not supported", "write count(a[])", span)
         if token.upper() == "INTO":
-            return ParseError("CEP101", "INTO without RETURN", "write RETURN a.x AS x INTO Name", span)
-        return ParseError("CEP101", f"'{token}' can't stand here", _expected(error, str(token)), span)
+            return ParseError("CEP101", "INTO needs RETURN", "write RETURN a.x AS x INTO Name", span)
+        return ParseError("CEP101", f"unexpected '{token}'", _expected(error, str(token)), span)
     if isinstance(error, UnexpectedCharacters):
         position: Any = error.pos_in_stream  # lark declares None, and always sets it
         start = int(position)
@@ -141,24 +143,26 @@ def _syntax_error(text: str, error: UnexpectedInput) -> ParseError:
                 "CEP103", "the name is empty", "write a name between the quotes", Span(text, start, start + 2)
             )
         if rest[0] in "'\"‘“`":
-            return ParseError("CEP103", "the quote is not closed", "close it", Span(text, start, start + 1))
+            return ParseError(
+                "CEP103", "the quote is not closed", "add the closing quote", Span(text, start, start + 1)
+            )
         found = re.match(r"\w+", rest)
         word = found[0] if found else rest[0]
         span = Span(text, start, start + len(word))
         remedy = _habit(word, text[:start]) or _expected(error, word)
-        return ParseError("CEP101", f"'{word}' can't stand here", remedy, span)
+        return ParseError("CEP101", f"unexpected '{word}'", remedy, span)
     assert isinstance(error, UnexpectedToken | UnexpectedEOF)
     end = len(text.rstrip())
-    return ParseError("CEP102", "the query ends too early", _expected(error, ""), Span(text, end, end + 1))
+    return ParseError("CEP102", "unexpected end of the query", _expected(error, ""), Span(text, end, end + 1))
 
 
-# What SQL has and a pattern query says in another way.
+# SQL words, and what to write instead.
 _HABITS = {
-    "SELECT": "begin with PATTERN; what SELECT lists goes into RETURN",
+    "SELECT": "begin with PATTERN; list the output columns in RETURN",
     "GROUP": "use PARTITION BY, or [attr] in WHERE",
-    "ORDER": "matches come in the order of their ends; sort them afterwards",
-    "LIMIT": "take the first matches afterwards: matches[:10], or --limit on the command line",
-    "DISTINCT": "each match is given once; RETURN has no DISTINCT",
+    "ORDER": "matches are ordered by their end; sort the result instead",
+    "LIMIT": "limit the result instead: q.match(events, limit=10), or --limit on the command line",
+    "DISTINCT": "RETURN has no DISTINCT; remove duplicates from the result",
     "INTERVAL": "write the number and the unit: 5 minutes",
     "JOIN": "bind both events in the pattern: SEQ(A a, B b)",
 }
@@ -168,13 +172,13 @@ def _habit(token: str, before: str) -> str | None:
     if token == "," and not re.search(r"\b(where|within|partition|having|return)\b", before, re.IGNORECASE):
         return "write PATTERN SEQ(A a, B b)"
     if token == "." and re.search(r"(\[|\bby\s|,)\s*\w+\s*\Z", before, re.IGNORECASE):
-        return "name the attribute alone: [tag_id], PARTITION BY tag_id"
+        return "write the attribute without a variable: [tag_id], PARTITION BY tag_id"
     if re.search(r"\bwithin\s*\Z", before, re.IGNORECASE):
         return "write a number and a unit without quotes: WITHIN 12 hours, WITHIN 500 events"
     if re.search(r"\bwithin\s+[\d.]+\s*\w+\s*\Z", before, re.IGNORECASE) and token[0].isdigit():
         return "write one number and one unit: WITHIN 90 minutes"
     if token in ("<", "<=", ">", ">=", "=", "==", "!="):
-        return "join two comparisons with AND: a.x < b.x AND b.x < c.x"
+        return "combine two comparisons with AND: a.x < b.x AND b.x < c.x"
     return _HABITS.get(token.upper())
 
 
@@ -183,7 +187,7 @@ def _expected(error: UnexpectedToken | UnexpectedCharacters | UnexpectedEOF, wor
     if isinstance(error, UnexpectedToken):
         terminals = set(error.accepts or error.expected) - _QUIET
     if "_DOTS" in terminals:
-        return "an index is a[1], a[i], a[i-1], a[..i-1], a[a.LEN] or a[]"
+        return "use a[1], a[i], a[i-1], a[..i-1], a[a.LEN] or a[]"
     called = {_WORDS.get(t, t.strip("_").replace("_", " ")) for t in terminals}
     words = sorted(called, key=lambda w: (not w.isupper(), w))
     close = nearest(word, [w for w in words if w.isupper()]) if len(word) > 2 else None
@@ -191,4 +195,4 @@ def _expected(error: UnexpectedToken | UnexpectedCharacters | UnexpectedEOF, wor
         return f"did you mean {close}?"
     if len(words) > 1:
         return f"expected {', '.join(words[:-1])} or {words[-1]}"
-    return f"expected {words[0] if words else 'nothing more'}"
+    return f"expected {words[0] if words else 'the end of the query'}"

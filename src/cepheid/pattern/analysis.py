@@ -1,4 +1,4 @@
-"""From a parsed query to one with names, parameters and strategies settled; no schema is needed."""
+"""Analysis of a parsed query: names, parameters and strategies are resolved. No schema is needed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Functions = Mapping[str, Callable[..., object]]
 
 @dataclass(frozen=True, slots=True)
 class Analysed:
-    """A query that is right in itself. `same`: its `[attr]` tests; `conditions`: its other conjuncts."""
+    """A query, checked without a schema. `same`: its `[attr]` tests; `conditions`: its other conjuncts."""
 
     query: Query
     components: Mapping[str, Component]
@@ -39,7 +39,7 @@ class Analysed:
     same: tuple[ex.SameValue, ...]
     conditions: tuple[ex.Expression, ...]
     roles: Roles
-    surprises: tuple[str, ...]  # what is allowed and likely to surprise
+    surprises: tuple[str, ...]  # allowed, but likely to surprise: the texts of warnings
 
     @property
     def positive(self) -> tuple[Component, ...]:
@@ -48,7 +48,7 @@ class Analysed:
 
 
 def analyse(query: Query, params: Params, roles: Roles) -> Analysed:
-    """Settle names, parameters and strategies, and check all rules that need no schema."""
+    """Resolve names, parameters and strategies, and check all rules that need no schema."""
     pattern = name_events(query.pattern)
     check_negations(pattern)
     found = {c.variable: c for c in components(pattern)}
@@ -78,8 +78,8 @@ def _check_types(found: Mapping[str, Component], roles: Roles) -> None:
     if roles.type is None and len(names) > 1:
         raise BindError(
             "CEP302",
-            f"type=None says that all events are of one type, but the query names {', '.join(names)}",
-            "use one type name for all components, or say which column is the type with type=",
+            f"type=None means that all events have one type, but the query names {', '.join(names)}",
+            "use one type name for all components, or name the type column with type=",
             next(c.span for c in found.values() if c.types[0] != next(iter(names)) or len(c.types) > 1),
         )
     if roles.types is not None:
@@ -91,18 +91,18 @@ def _check_types(found: Mapping[str, Component], roles: Roles) -> None:
 
 
 def _check_reads(query: Query, source: str | None, program: Program) -> None:
-    """Composite events are all of the type that INTO names, and only FROM reads them."""
+    """All composite events have the type that INTO names, and only FROM reads them."""
     made = {q.into for q in program.queries if q.into is not None}
     for event in (node for node in walk(query.pattern) if isinstance(node, Event)):
         if source is not None and event.types != (source,):
-            remedy = f"the events that FROM {source} reads are all of type {source}"
+            remedy = f"all events of FROM {source} have the type {source}"
             raise BindError("CEP302", f"unknown type '{', '.join(event.types)}'", remedy, event.span)
         if source is None and made.intersection(event.types):
             name = next(t for t in event.types if t in made)
             remedy = (
-                f"read it with FROM {name}" if name != query.into else "give INTO a name that the query does not read"
+                f"read it with FROM {name}" if name != query.into else "give INTO a name that the pattern does not use"
             )
-            raise PatternError("CEP214", f"'{name}' is made by INTO", remedy, event.span)
+            raise PatternError("CEP214", f"'{name}' is the output of INTO, not an event type", remedy, event.span)
 
 
 def columns_read(analysed: Analysed) -> tuple[str, ...]:
@@ -133,18 +133,18 @@ def check_flow(program: Program) -> tuple[str | None, ...]:
             later = [q.into for q in program.queries if q.into is not None]
             close = did_you_mean(source, later, "streams")
             if source in later:
-                remedy = "put the query that makes it first"
-                raise PatternError("CEP214", f"'{source}' is read before it is made", remedy, query.span)
-            # The first query names the events; a name that comes later and that nothing makes is a slip.
+                remedy = f"move the query with INTO {source} before this one"
+                raise PatternError("CEP214", f"'{source}' is read before the query that writes it", remedy, query.span)
+            # The first query names the events; a later name that no INTO writes is a mistake.
             if source != base and (number > 0 or close.startswith("did")):
-                message = f"no query of the program makes '{source}'"
-                remedy = close if later or base is None else f"the events are '{base}'"
+                message = f"no query of the program writes INTO {source}"
+                remedy = close if later or base is None else f"the input events are named '{base}'"
                 raise PatternError("CEP214", message, remedy, query.span)
             base = source
             sources.append(None)
         if query.into is not None:
             if query.into in made:
-                remedy = "give each query's INTO a name of its own"
-                raise PatternError("CEP214", f"two queries make '{query.into}'", remedy, query.span)
+                remedy = "give each INTO a different name"
+                raise PatternError("CEP214", f"two queries write INTO {query.into}", remedy, query.span)
             made[query.into] = query
     return tuple(sources)

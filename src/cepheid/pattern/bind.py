@@ -86,8 +86,9 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
             remedy = did_you_mean(column.name, schema.columns, "columns")
             raise BindError("CEP301", f"unknown column '{column.name}'", remedy, column.span)
         if found.kind is Kind.OPAQUE:
-            remedy = "partition by a column of single values"
-            raise BindError("CEP305", f"'{column.name}' is {found}, which has no equality", remedy, column.span)
+            remedy = "partition by a column of simple values, such as strings or integers"
+            message = f"'{column.name}' is {found}, which can't be compared for equality"
+            raise BindError("CEP305", message, remedy, column.span)
     within = None
     if query.within is not None:
         if query.within.unit == "events":
@@ -122,6 +123,6 @@ def _same_value(typer: Typer, test: ex.SameValue) -> ex.SameValue:
     assert isinstance(checked, ex.SameValue)
     if checked.value is not None and not isinstance(checked.value, ex.Literal):
         raise BindError(
-            "CEP305", f"[{test.attribute} = …] takes a constant", "write a literal or a parameter", test.span
+            "CEP305", f"[{test.attribute} = …] needs a constant", "write a literal or a parameter", test.span
         )
     return checked

@@ -1,4 +1,4 @@
-"""Rules that a query must keep whatever the data: each with a code, the place and a remedy."""
+"""Rules for queries that do not depend on the data: each has a code, a place and a remedy."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Components = Mapping[str, Component]
 
 
 def check_negations(pattern: Pattern, *, in_sequence: bool = False) -> None:
-    """An absence has a place only among the parts of a sequence that bind something."""
+    """A negated event must be part of a sequence that also binds an event."""
     match pattern:
         case Negation() if not in_sequence:
             raise PatternError(
                 "CEP209",
-                "a negated event needs a place: between, before or after other events",
-                "put it into a sequence: SEQ(Shelf a, !(Register b), Exit c)",
+                "a negated event must be part of a sequence",
+                "put it before, between or after other events: SEQ(Shelf a, !(Register b), Exit c)",
                 pattern.span,
             )
         case Seq(parts=parts) if all(isinstance(p, Negation) for p in parts):
-            remedy = "add the events between which the others must be absent"
+            remedy = "add at least one event that is not negated"
             raise PatternError("CEP209", "the sequence has only negated events", remedy, pattern.span)
         case Repeat(body=body) | Maybe(body=body):
             check_negations(body)
@@ -41,7 +41,7 @@ def check_negations(pattern: Pattern, *, in_sequence: bool = False) -> None:
 
 
 def check_ends(query: Query, layout: Layout) -> None:
-    """Negation at an end means nothing without a window (S10)."""
+    """Negation at the start or end of a pattern needs a window (S10)."""
     if query.within is not None:
         return
     at_end = [move for moves in layout.moves for move in moves if move.target is None]
@@ -51,8 +51,8 @@ def check_ends(query: Query, layout: Layout) -> None:
                 where = "end" if move.target is None else "start"
                 raise PatternError(
                     "CEP203",
-                    f"negation at the {where} of the pattern without WITHIN",
-                    "add a window, such as WITHIN 12 hours: the event must be absent for some time",
+                    f"negation at the {where} of the pattern needs WITHIN",
+                    "add a window, such as WITHIN 12 hours: it says how long the event must be absent",
                     layout.negations[mark.number].event.span,
                 )
 
@@ -66,8 +66,8 @@ def canonical(condition: ex.Expression, components: Components) -> ex.Expression
         component = components[use.variable]
         if not component.array and use.index is not ex.Index.ONE:
             a = use.variable
-            remedy = f"write {a}.x; or declare it as a Kleene closure: {component.types[0]}+ {a}[]"
-            raise PatternError("CEP208", f"{a} is a single event and has no index", remedy, use.node.span)
+            remedy = f"write {a}.x, or declare a Kleene closure: {component.types[0]}+ {a}[]"
+            raise PatternError("CEP208", f"'{a}' is a single event and can't have an index", remedy, use.node.span)
     _check_aggregates(condition, inside=False)
 
     def change(node: ex.Expression) -> ex.Expression:
@@ -91,20 +91,21 @@ def _check_aggregates(node: ex.Expression, *, inside: bool) -> None:
             ranges = {(u.variable, _range(u.index)) for u in found}
             example = f"{name}(a[].price) or {name}(a[..i-1].price)"
             if inside:
-                remedy = "compute one of them in RETURN, and the other in a query that reads it"
-                raise PatternError("CEP206", "an aggregate of an aggregate", remedy, node.span)
+                remedy = "compute the inner one in RETURN … INTO, and the outer one in a query that reads it"
+                raise PatternError("CEP206", "aggregates can't be nested", remedy, node.span)
             if len(ranges) != 1 or None in {r for _, r in ranges}:
-                remedy = f"aggregate over the events of one Kleene variable: {example}"
-                raise PatternError("CEP206", f"{name} has nothing to run over", remedy, node.span)
+                raise PatternError(
+                    "CEP206", f"{name} needs the events of one Kleene variable", f"write {example}", node.span
+                )
             if name == "count" and isinstance(argument, ex.Rows):
                 return
             _check_aggregates(argument, inside=True)
         case ex.Rows(variable=a):
-            remedy = f"name an attribute, {a}[i].price, or count them: count({a}[])"
-            raise PatternError("CEP206", "events without an attribute", remedy, node.span)
+            remedy = f"add an attribute, {a}[i].price, or count the events: count({a}[])"
+            raise PatternError("CEP206", f"'{a}' is a list of events, not a value", remedy, node.span)
         case ex.Attribute(index=ex.Index.BEFORE, variable=a) if not inside:
-            remedy = f"aggregate over it, avg({a}[..i-1].x), or use {a}[i-1]"
-            raise PatternError("CEP205", f"{a}[..i-1] is many events", remedy, node.span)
+            remedy = f"aggregate them, avg({a}[..i-1].x), or use the previous event, {a}[i-1]"
+            raise PatternError("CEP205", f"{a}[..i-1] is several events, not one", remedy, node.span)
         case _:
             for child in children(node):
                 _check_aggregates(child, inside=inside)
@@ -117,12 +118,14 @@ def _range(index: ex.Index) -> str | None:
 
 
 def check_same_values(node: ex.Expression, *, top: bool) -> None:
-    """`[attr]` speaks of the whole match, so it can only be a conjunct of its own."""
+    """`[attr]` is about the whole match, so it must be a conjunct of WHERE."""
     if isinstance(node, ex.SameValue):
         if top:
             return
-        remedy = f"write WHERE [{node.attribute}] AND …; or compare the attributes: a.x = b.x"
-        raise PatternError("CEP210", f"[{node.attribute}] can only be joined with AND in WHERE", remedy, node.span)
+        remedy = f"write WHERE [{node.attribute}] AND …, or compare the attributes: a.x = b.x"
+        raise PatternError(
+            "CEP210", f"[{node.attribute}] is only allowed in WHERE, combined with AND", remedy, node.span
+        )
     for child in children(node):
         check_same_values(child, top=False)
 
@@ -137,8 +140,8 @@ def check_strategies(query: Query, components: Components) -> Mapping[str, Strat
                 remedy = did_you_mean(name, components, "variables")
                 raise PatternError("CEP202", f"unknown variable '{name}'", remedy, selection.span)
             if name in chosen:
-                remedy = "name each variable once; a strategy without variables governs all of them"
-                raise PatternError("CEP215", f"two strategies for '{name}'", remedy, selection.span)
+                remedy = "name each variable once; a strategy without variables applies to all of them"
+                raise PatternError("CEP215", f"'{name}' has two strategies", remedy, selection.span)
             chosen[name] = selection.strategy
     positive = [c.variable for c in components.values() if not c.negated]
     strategies = {v: chosen.get(v, Strategy.ANY) for v in positive}
@@ -146,8 +149,8 @@ def check_strategies(query: Query, components: Components) -> Mapping[str, Strat
     if Strategy.PARTITION in strategies.values() and not same and not query.partition_by:
         raise PatternError(
             "CEP207",
-            "partition_contiguity without a partition",
-            "add an equivalence test, such as [symbol], to WHERE, or a PARTITION BY clause",
+            "partition_contiguity needs a partition",
+            "add an equivalence test such as [symbol] to WHERE, or a PARTITION BY clause",
             next(s.span for s in query.strategies if s.strategy is Strategy.PARTITION),
         )
     return strategies
@@ -158,17 +161,17 @@ def check_composite(query: Query, roles: Roles) -> None:
     for item in query.returns if query.into is not None else ():
         if item.name in (roles.time, roles.type or "type"):
             remedy = "choose another name with AS"
-            raise PatternError("CEP212", f"'{item.name}' is a column of every composite event", remedy, item.span)
+            raise PatternError("CEP212", f"every composite event already has a column '{item.name}'", remedy, item.span)
 
 
 def check_output(query: Query, components: Components) -> None:
-    """HAVING and RETURN see the complete match."""
+    """Check HAVING and RETURN, which read the complete match."""
     for name, node in _results(query):
         check_same_values(node, top=False)
         for use in uses(node):
             if components[use.variable].negated:
-                remedy = f"use it in WHERE: {use.variable} is absent from every match"
-                raise PatternError("CEP211", f"{name} of a negated event", remedy, use.node.span)
+                remedy = f"use {use.variable} in WHERE only: it is in no match"
+                raise PatternError("CEP211", f"{name} can't read the negated '{use.variable}'", remedy, use.node.span)
         check_complete(uses(node), components, name)
     names = [r.name for r in query.returns]
     twice = output_names(names if query.returns else [c.variable for c in components.values() if not c.negated])
@@ -176,7 +179,7 @@ def check_output(query: Query, components: Components) -> None:
         found = [r.span for r in query.returns if r.name == twice]
         place = found[-1] if found else components[twice].span
         reserved = twice in (START, END)
-        message = f"'{twice}' is a column of every match" if reserved else f"two columns are named '{twice}'"
+        message = f"every match already has a column '{twice}'" if reserved else f"two columns are named '{twice}'"
         raise PatternError("CEP212", message, "rename it with AS" if query.returns else "rename the variable", place)
 
 
@@ -188,7 +191,7 @@ def _results(query: Query) -> Iterator[tuple[str, ex.Expression]]:
 
 
 def find_surprises(query: Query, strategies: Mapping[str, Strategy]) -> tuple[str, ...]:
-    """What is allowed and likely to surprise, in words: the caller decides how to tell it."""
+    """Warnings about what is allowed but likely to surprise; the caller decides how to show them."""
     return (*_without_strategy(query, strategies), *_unbounded(query, strategies), *_never_true(query))
 
 
@@ -207,7 +210,7 @@ def _without_strategy(query: Query, strategies: Mapping[str, Strategy]) -> Itera
     named = {name for selection in query.strategies for name in selection.variables or strategies}
     left = [variable for variable in strategies if variable not in named]
     if named and left:
-        yield f"no strategy is named for {', '.join(left)}: skip_till_any_match holds there"
+        yield f"{', '.join(left)}: no strategy is given, so the default, skip_till_any_match, applies"
 
 
 def _unbounded(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[str]:

@@ -59,7 +59,7 @@ def components(pattern: Pattern) -> tuple[Component, ...]:
             raise PatternError(
                 "CEP201",
                 f"the variable '{component.variable}' is declared twice",
-                "give each component a variable of its own",
+                "give each component its own variable",
                 component.span,
             )
         seen[component.variable] = component

@@ -1,4 +1,4 @@
-"""Constants take the type of what they meet: `id = '1'` on an integer column, `at < '2024-12-31'` on a timestamp."""
+"""Constants take the type of their column: `id = '1'` on integers, `at < '2024-12-31'` on times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DECIMAL_LIMIT = 1e18  # a larger constant is a double: it may not fit beside a 
 
 
 def read_as(constant: tuple[Expression, Type], wanted: Type) -> tuple[Expression, Type]:
-    """A literal in the type of a column, if it can be read so exactly; else as it is."""
+    """A literal converted to the type of a column, if that is exact; else unchanged."""
     node, type_ = constant
     assert isinstance(node, Literal)
     value = node.value
@@ -38,7 +38,7 @@ def read_as(constant: tuple[Expression, Type], wanted: Type) -> tuple[Expression
 
 
 def _read_timestamp(text: str, wanted: Type) -> Literal:
-    """A timestamp without a zone is one of the column's."""
+    """A timestamp without a zone is read in the zone of the column."""
     zone = zone_of(wanted)
     nanoseconds, zoned = read_timestamp(text, time_zone(zone) if zone else None)
     return Literal(nanoseconds, timestamp("UTC" if zoned else None, unit_for(nanoseconds)))

@@ -120,7 +120,7 @@ def check_orders(pattern: Pattern) -> int:
             raise PatternError(
                 "CEP217",
                 f"AND of {len(pattern.parts)} patterns has too many orders",
-                "use at most eight single events, or fewer operands of more events",
+                "use at most eight single events, or fewer operands if they have several events",
                 pattern.span,
             )
     return places

@@ -9,7 +9,7 @@ from cepheid.pattern.walk import rewrite, rewrite_expressions, walk
 
 
 def with_lengths(query: Query) -> Query:
-    """Tell the two apart: neither the grammar nor an expression alone can."""
+    """Tell the two apart; the grammar or an expression alone can't."""
     repeats = [node for node in walk(name_events(query.pattern)) if isinstance(node, Repeat)]
     arrays = {event.variable for repeat in repeats for event in walk(repeat.body) if isinstance(event, Event)}
 

@@ -1,4 +1,4 @@
-"""Parameters: bare names and sets get the values that the query is made with."""
+"""Parameters: bare names and sets are replaced by the values passed with the query."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def literal(value: object, span: Span | None = None, name: str = "value") -> Lit
     if found is None:
         raise BindError(
             "CEP307",
-            f"the parameter '{name}' is {_shown(value)}, which no expression can hold",
+            f"the parameter '{name}' is {_shown(value)}, which can't be used in a query",
             "pass a number of at most 64 bits, a string, a boolean, a date, a datetime, a timedelta, a Decimal or None",
             span,
         )
@@ -68,7 +68,7 @@ class _Nanoseconds:
 
 
 def _is_text(value: str) -> bool:
-    """Half of a surrogate pair is no text, and Arrow can't hold it."""
+    """Arrow can't hold half of a surrogate pair."""
     return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
@@ -117,15 +117,17 @@ def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], sing
         if node.name in arrays:
             a, array = node.name, arrays[node.name]
             remedy = (
-                f"count them, count({a}[]), or name an attribute: {a}[i].x" if array else f"name an attribute: {a}.x"
+                f"add an attribute, {a}[i].x, or count the events: count({a}[])"
+                if array
+                else f"add an attribute: {a}.x"
             )
-            what = "many events" if array else "an event"
+            what = "a list of events" if array else "an event"
             raise PatternError("CEP218", f"'{a}' is {what}, not a value", remedy, node.span)
         if single is not None:
             return Attribute(single, Index.ONE, node.name, span=node.span)
         a = next(iter(arrays), "a")
         example = f"{a}[].{node.name}" if arrays.get(a) else f"{a}.{node.name}"
-        other = f", write a text in quotes, '{node.name}', or an attribute with its variable, {example}"
+        other = f"; or, for text, write '{node.name}' in quotes; or, for an attribute, write {example}"
         raise _unknown(node.name, node.span, params, other)
 
     query = rewrite_expressions(query, lambda expression: rewrite(expression, change))
@@ -141,8 +143,8 @@ def _unknown(name: str, span: Span | None, params: Params, other: str = "") -> B
 def _one_value(node: Name, params: Params) -> object:
     value = params[node.name]
     if isinstance(value, Collection) and not isinstance(value, str | bytes):
-        remedy = f"write IN {node.name}, or pass one value"
-        raise BindError("CEP307", f"the parameter '{node.name}' is a set of values", remedy, node.span)
+        remedy = f"write IN {node.name}, or pass a single value"
+        raise BindError("CEP307", f"the parameter '{node.name}' is a set, not a single value", remedy, node.span)
     return value
 
 
@@ -174,17 +176,17 @@ def _window(window: Window, params: Params) -> Window:
         elif isinstance(value, timedelta) and window.unit is None:
             window = Window(Literal(nanoseconds_of(value), types.INT), "nanoseconds", span=window.span)
         elif isinstance(value, timedelta | str):
-            remedy = f"write WITHIN {name}, or pass a number"
-            raise BindError("CEP307", f"the parameter '{name}' has a unit of its own", remedy, window.span)
+            remedy = f"write WITHIN {name} without a unit, or pass a number"
+            raise BindError("CEP307", f"the parameter '{name}' already has a unit", remedy, window.span)
         else:
             window = replace(window, amount=literal(value, window.amount.span, name))
     assert isinstance(window.amount, Literal)
     amount = window.amount.value
     if not isinstance(amount, int | float | Decimal) or isinstance(amount, bool) or not 0 < amount < inf:
-        remedy = "a window is a number greater than zero and a unit: 12 hours, 500 events"
-        raise PatternError("CEP216", f"{amount!r} is no length of a window", remedy, window.span)
+        remedy = "write a number greater than zero and a unit: 12 hours, 500 events"
+        raise PatternError("CEP216", f"a window can't be {amount!r} long", remedy, window.span)
     if window.unit == "events" and window.amount.type is not types.INT:
-        raise PatternError("CEP216", f"{amount!r} events is no whole number", "write 500 events", window.span)
+        raise PatternError("CEP216", f"{amount!r} events is not a whole number", "write 500 events", window.span)
     return window
 
 
@@ -198,7 +200,7 @@ def read_window(text: str, name: str, span: Span | None) -> Window:
     unit = found and ("events" if found[2].lower() in ("event", "events") else UNITS.get(found[2].lower()))
     if not found or unit is None:
         remedy = "write a number and a unit: '12 hours', '500 events'"
-        raise BindError("CEP307", f"the parameter '{name}' is {text!r}, which is no window", remedy, span)
+        raise BindError("CEP307", f"the parameter '{name}' is {text!r}, which is not a window", remedy, span)
     amount = float(found[1]) if "." in found[1] else int(found[1])
     return Window(literal(amount), unit, span=span)
 

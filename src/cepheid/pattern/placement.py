@@ -1,4 +1,4 @@
-"""Where predicates sit (S5): each conjunct is tested when its last identifier is bound (SASE+ 3.2 step 2)."""
+"""Where predicates are tested (S5): each conjunct when its last identifier is bound (SASE+ 3.2 step 2)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Placement:
 
 
 def place(conditions: Sequence[Expression], layout: Layout, components: Mapping[str, Component]) -> Placement:
-    """Find the place of each condition, or say why it has none."""
+    """Find the place where each condition is tested; an error says why there is none."""
     at_place: dict[int, list[tuple[When, Expression]]] = {}
     at_exit: dict[int, list[Expression]] = {}
     of_witness: dict[int, list[Expression]] = {}
@@ -44,14 +44,14 @@ def place(conditions: Sequence[Expression], layout: Layout, components: Mapping[
             constant.append(condition)
         elif len(negated) > 1:
             names = " and ".join(sorted(negated))
-            remedy = "split it with AND: each conjunct may speak of one absent event (SASE 2.2.2)"
-            raise PatternError("CEP204", f"a condition with two negated variables, {names}", remedy, condition.span)
+            remedy = "split it with AND, so that each condition has one negated variable (SASE 2.2.2)"
+            raise PatternError("CEP204", f"the condition has two negated variables, {names}", remedy, condition.span)
         elif negated:
             # AND lays a negation out once for each set of operands that can come after its own.
             for number, absent in enumerate(layout.negations):
                 if absent.variable in negated:
                     others = [use for use in found if use.variable not in negated]
-                    check_complete(others, components, "the negated event", layout, absent.loops)
+                    check_complete(others, components, "a condition on a negated event", layout, absent.loops)
                     of_witness.setdefault(number, []).append(condition)
         else:
             for number, when in _places(found, layout, components):
@@ -87,7 +87,7 @@ def _no_single_event(use: Use, reader: str) -> PatternError:
     a = use.variable
     return PatternError(
         "CEP205",
-        f"{a}{use.index.value} can't stand here: {reader} does not see one event of {a} after the other",
+        f"{a}{use.index.value} can't be used in {reader}, which does not go through the events of {a} one by one",
         f"use {a}[1], {a}[{a}.LEN], or an aggregate such as max({a}[].x)",
         use.node.span,
     )
@@ -95,9 +95,9 @@ def _no_single_event(use: Use, reader: str) -> PatternError:
 
 def _needs_index(use: Use, *, complete: bool = False) -> PatternError:
     a = use.variable
-    more = "" if complete else f"{a}[i], {a}[i-1], each with {a}[], "
-    remedy = f"say which: {a}[1], {a}[{a}.LEN], {more}or an aggregate over {a}[]"
-    return PatternError("CEP208", f"{a} is bound many times", remedy, use.node.span)
+    more = "" if complete else f"{a}[i], {a}[i-1], {a}[] for each event, "
+    remedy = f"say which event: {a}[1], {a}[{a}.LEN], {more}or use an aggregate over {a}[]"
+    return PatternError("CEP208", f"'{a}' is a list of events and needs an index", remedy, use.node.span)
 
 
 def _places(found: Sequence[Use], layout: Layout, components: Mapping[str, Component]) -> Iterator[tuple[int, When]]:
@@ -139,8 +139,8 @@ def _check_own_whole(own: Sequence[Use]) -> None:
             a = use.variable
             raise PatternError(
                 "CEP206",
-                f"{a}{use.index.value} and all of {a}[] in one condition: while {a} grows, its whole is not known",
-                f"use the running {a}[..i-1], or put what needs all of {a}[] into HAVING",
+                f"{a}{use.index.value} and all of {a}[] can't be in one condition: {a}[] is still growing at {a}[i]",
+                f"use the events so far, {a}[..i-1], or move the part on all of {a}[] to HAVING",
                 use.node.span,
             )
 
@@ -149,8 +149,8 @@ def _incomplete(use: Use) -> PatternError:
     a = use.variable
     return PatternError(
         "CEP206",
-        f"all of {a}[] is not known here: the group that binds {a} may repeat",
-        "put the condition into HAVING",
+        f"{a}[] is not complete here: the group that binds {a} may repeat",
+        "move the condition to HAVING",
         use.node.span,
     )
 
@@ -166,8 +166,8 @@ def _when(own: Sequence[Use], component: Component) -> When:
             a = component.variable
             raise PatternError(
                 "CEP205",
-                f"{a}[] is each event and {a}[i] each from the second: one condition can't mean both",
-                f"use {a}[i] for the event and {a}[i-1] for the one before it",
+                f"{a}[] is every event and {a}[i] every event from the second on: one condition can't have both",
+                f"use {a}[i] for the current event and {a}[i-1] for the previous one",
                 own[0].node.span,
             )
         return When.LATER
@@ -178,7 +178,7 @@ def _check_others(others: Sequence[Use], spot: Place, layout: Layout, components
     around = _around(spot, layout)
     for use in others:
         if use.index in ITERATED or (use.index is Index.EACH and not use.whole):
-            raise _no_single_event(use, f"the condition of {spot.variable}")
+            raise _no_single_event(use, f"a condition on {spot.variable}")
         if use.whole and use.variable in around:
             raise _incomplete(use)
         component = components[use.variable]
@@ -204,5 +204,5 @@ def _exits(found: Sequence[Use], layout: Layout, components: Mapping[str, Compon
         for use in inside:
             if not use.whole and use.index is not Index.FIRST:
                 raise _incomplete(use)
-        check_complete(found, components, f"the end of {', '.join(sorted(loop.variables))}")
+        check_complete(found, components, f"a condition on all of {', '.join(sorted(loop.variables))}")
         yield number

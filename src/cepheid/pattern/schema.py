@@ -1,4 +1,4 @@
-"""What a query is bound to: the columns of the events, and which of them are time and type."""
+"""The schema that a query is bound to: the columns of the events, and which of them are time and type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ END = "match_end"
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Which columns are what, as the user says when the query is made."""
+    """The roles of columns, as passed to the query."""
 
     time: str = "ts"
     type: str | None = "type"
@@ -57,10 +57,10 @@ def make_schema(arrow: pa.Schema, roles: Roles, start: str | None = None) -> Sch
     _check_time(columns, roles)
     _check_type(columns, roles)
     for name in roles.order_by:
-        _require(name, columns, "CEP301", f"order_by names '{name}', which is no column of the events")
+        _require(name, columns, "CEP301", f"order_by names '{name}', which is not a column of the events")
     for type_name, attributes in (roles.types or {}).items():
         for name in attributes:
-            message = f"types gives {type_name} the attribute '{name}', which is no column of the events"
+            message = f"types gives {type_name} the attribute '{name}', which is not a column of the events"
             _require(name, columns, "CEP301", message)
     return Schema(columns, roles, start)
 
@@ -73,12 +73,12 @@ def _require(name: str, columns: Mapping[str, Type], code: str, message: str, mo
 
 def _check_time(columns: Mapping[str, Type], roles: Roles) -> None:
     message = f"the events have no time column '{roles.time}'"
-    found = _require(roles.time, columns, "CEP309", message, "; say which column is the time with time=")
+    found = _require(roles.time, columns, "CEP309", message, "; name the time column with time=")
     if found.kind not in (Kind.INT, Kind.TIMESTAMP, Kind.DATE, Kind.NULL):
         raise BindError(
             "CEP309",
-            f"the time column '{roles.time}' is {found}, which has no exact order in time",
-            "cast it to a timestamp, or to an integer of milliseconds (or of the unit that unit= says)",
+            f"the time column '{roles.time}' is {found}, not a timestamp, a date or an integer",
+            "cast it to a timestamp, or to an integer in milliseconds (or in the unit given with unit=)",
         )
 
 
@@ -86,15 +86,15 @@ def _check_type(columns: Mapping[str, Type], roles: Roles) -> None:
     if roles.type is None:
         return
     message = f"the events have no type column '{roles.type}'"
-    more = "; say which column it is with type=, or type=None for a stream of a single type"
+    more = "; name the type column with type=, or pass type=None for a stream of one type"
     found = _require(roles.type, columns, "CEP310", message, more)
     if found.kind not in (Kind.STRING, Kind.NULL):
-        remedy = "cast it to strings: they are compared with the type names of the query"
-        raise BindError("CEP310", f"the type column '{roles.type}' is {found}", remedy)
+        remedy = "cast it to strings, such as the type names in the query"
+        raise BindError("CEP310", f"the type column '{roles.type}' is {found}, not string", remedy)
 
 
 def output_names(names: Sequence[str]) -> str | None:
-    """The first name that a match's columns would have twice."""
+    """The first name that two columns of a match would share, if any."""
     seen = {START, END}
     for name in names:
         if name in seen:

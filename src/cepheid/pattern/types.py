@@ -131,7 +131,7 @@ def time_zone(name: str) -> tzinfo:
         assert found is not None
         return found
     except ValueError:
-        remedy = "cast the column to a zone that this machine knows, such as UTC"
+        remedy = "convert the column to a time zone that this machine knows, such as UTC"
         raise BindError("CEP311", f"unknown time zone '{name}'", remedy) from None
 
 

@@ -1,4 +1,4 @@
-"""Types of expressions: every node is checked once, and constants take the type of what they meet."""
+"""Types of expressions: every node is checked once; constants take the type of the other operand."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Typer:
         """A checked predicate."""
         checked, type_ = self.check(node)
         if type_.kind not in (Kind.BOOL, Kind.NULL, Kind.ANY):
-            remedy = "compare it with something: a predicate is TRUE, FALSE or NULL"
-            raise BindError("CEP308", f"this is {_a(type_)}, not a condition", remedy, node.span)
+            remedy = "write a comparison: a condition is TRUE, FALSE or NULL"
+            raise BindError("CEP308", f"this expression is {_a(type_)}, not a condition", remedy, node.span)
         return checked
 
     @singledispatchmethod
@@ -92,9 +92,9 @@ class Typer:
         if name in ("first", "last"):
             return checked, type_
         if name in ("min", "max"):
-            self.require(node, type_, _ORDERED, f"{name} of {_a(type_)}")
+            self.require(node, type_, _ORDERED, f"{name} can't be applied to {_a(type_)}")
             return checked, type_
-        self.require(node, type_, NUMERIC, f"{name} of {_a(type_)}")
+        self.require(node, type_, NUMERIC, f"{name} can't be applied to {_a(type_)}")
         if name == "sum":
             return checked, type_ if type_.kind in (Kind.ANY, Kind.NULL) else _widest(type_)
         return checked, FLOAT
@@ -136,7 +136,7 @@ class Typer:
     @check.register
     def _(self, node: ex.Minus) -> Typed:
         operand, type_ = self.check(node.operand)
-        self.require(node, type_, NUMERIC | {Kind.DURATION}, f"minus {_a(type_)}")
+        self.require(node, type_, NUMERIC | {Kind.DURATION}, f"minus can't be applied to {_a(type_)}")
         return replace(node, operand=operand), type_ if type_.kind is Kind.DURATION else _widest(type_)
 
     @check.register
@@ -169,8 +169,8 @@ class Typer:
                 return duration(unit)
         raise BindError(
             "CEP305",
-            f"{node.operator} between {_a(first)} and {_a(second)}",
-            "arithmetic takes numbers; timestamps take - between them and + or - of a duration such as 5 minutes",
+            f"{node.operator} can't be applied to {_a(first)} and {_a(second)}",
+            "use numbers; timestamps can be subtracted, and a duration such as 5 minutes added or subtracted",
             node.span,
         )
 
@@ -211,8 +211,8 @@ class Typer:
     def _(self, node: ex.Like) -> Typed:
         operand, type_ = self.check(node.operand)
         pattern, of_pattern = self.check(node.pattern)
-        self.require(node, type_, frozenset({Kind.STRING}), f"LIKE on {_a(type_)}")
-        self.require(node, of_pattern, frozenset({Kind.STRING}), f"LIKE with {_a(of_pattern)}")
+        self.require(node, type_, frozenset({Kind.STRING}), f"LIKE can't be applied to {_a(type_)}")
+        self.require(node, of_pattern, frozenset({Kind.STRING}), f"LIKE can't have {_a(of_pattern)} as its pattern")
         return replace(node, operand=operand, pattern=pattern), BOOL
 
     @check.register
@@ -243,7 +243,7 @@ class Typer:
     def _(self, node: ex.SameValue) -> Typed:
         attribute = ex.Attribute("", ex.Index.ONE, node.attribute, span=node.span)
         _, type_ = self.check(attribute)
-        self.require(node, type_, _ORDERED, f"[{node.attribute}] on {_a(type_)}")
+        self.require(node, type_, _ORDERED, f"[{node.attribute}] can't be applied to {_a(type_)}")
         if node.value is None:
             return node, BOOL
         _, value = self.comparable(node, attribute, node.value)
@@ -253,7 +253,9 @@ class Typer:
         """Raise unless a value of the type can be one of the kinds."""
         if type_.kind not in accepts and type_.kind not in (Kind.ANY, Kind.NULL):
             wanted = (
-                " or ".join(sorted(k.value for k in accepts)) if len(accepts) < 6 else "one value, not a nested one"
+                " or ".join(sorted(k.value for k in accepts))
+                if len(accepts) < 6
+                else "a simple value, not a nested one"
             )
             raise BindError("CEP305", message, f"it needs {wanted}", node.span)
 
@@ -267,7 +269,7 @@ class Typer:
         return one, other
 
     def unify(self, node: ex.Expression, pairs: Sequence[Typed]) -> tuple[list[ex.Expression], Type]:
-        """Values of which any may be the result, converted to their common type."""
+        """Possible results of one expression, converted to their common type."""
         given = (type_ for value, type_ in pairs if not isinstance(value, ex.Literal) and type_.kind is not Kind.NULL)
         wanted = next(given, None)
         if wanted is not None:
@@ -275,8 +277,10 @@ class Typer:
         common = pairs[0][1]
         for _, type_ in pairs[1:]:
             if not _comparable(common, type_) and common != type_:
-                remedy = "give all of them one type"
-                raise BindError("CEP305", f"results of {_a(common)} and of {_a(type_)}", remedy, node.span)
+                remedy = "give all results one type"
+                raise BindError(
+                    "CEP305", f"the results have two types, {_a(common)} and {_a(type_)}", remedy, node.span
+                )
             common = _common(common, type_)
         return [_converted(value, type_, common) for value, type_ in pairs], common
 
@@ -304,11 +308,11 @@ def _a(type_: Type) -> str:
 def _mismatch(node: ex.Expression, first: Type, second: Type, left: ex.Expression, right: ex.Expression) -> BindError:
     remedy = "compare values of the same kind"
     if {first.kind, second.kind} == {Kind.INT, Kind.DURATION}:
-        remedy = "an integer has no unit: write the duration as a number, or make the column a timestamp"
+        remedy = "integers have no unit: write the duration as a number, or convert the column to a timestamp"
     if {first.kind, second.kind} == {Kind.DATE, Kind.TIMESTAMP}:
         remedy = "write the constant as a TIMESTAMP '2024-12-31 00:00:00', or compare year(…), month(…) and day(…)"
     if first.kind is second.kind is Kind.TIMESTAMP:
-        remedy = "one has a time zone and the other has none: cast one of the columns, or give the constant a zone"
+        remedy = "only one of them has a time zone: cast one of the columns, or give the constant a zone"
     for constant, type_ in ((left, second), (right, first)):
         if isinstance(constant, ex.Literal) and constant.type.kind is Kind.STRING and type_.kind is not Kind.STRING:
             remedy = f"'{constant.value}' can't be read as {type_.kind.value}: write a value of that type"
@@ -329,7 +333,7 @@ def _comparable(first: Type, second: Type) -> bool:
 
 
 def _converted(value: ex.Expression, type_: Type, common: Type) -> ex.Expression:
-    """A number in the kind of the common type, by adding nothing: what is announced as a double must be one."""
+    """A number converted to the common type: a column announced as a double must hold doubles."""
     zero = {Kind.FLOAT: ex.Literal(0.0, FLOAT), Kind.DECIMAL: ex.Literal(Decimal(0), decimal(0))}.get(common.kind)
     if zero is None or type_.kind not in NUMERIC or type_.kind is common.kind:
         return value

@@ -1,4 +1,4 @@
-"""For tests of queries: case files and their runner; Hypothesis strategies are in `cepheid.testing.strategies`."""
+"""Tools for testing queries: case files and their runner; Hypothesis strategies are in `cepheid.testing.strategies`."""
 
 from cepheid.testing.cases import Case, parse_cases, read_cases
 from cepheid.testing.check import check_cases, find_failure

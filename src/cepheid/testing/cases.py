@@ -1,7 +1,7 @@
-"""Case files: events, a query, and the matches or the error that it must give, in readable text.
+"""Case files: events, a query, and the expected matches or error, as readable text.
 
     # A comment.
-    === a title, one of its kind in the file
+    === a title, unique in the file
     rule: S6
     params: {'T': timedelta(hours=1)}
     --- events
@@ -13,17 +13,17 @@
     --- matches
     a=1 b=2
 
-Header, all of it optional: the options of Query (`time`, `type`, `unit`, `order_by`, `params`, `types`, `functions`;
-`type: none` for a stream of a single type), `rule`, `source`, `note`, `warns: a part of the warning` (or `warns: none`;
-without it warnings do not matter) and `not_on: path: the reason` for an execution path that can't run the case yet.
+The header is optional: the options of Query (`time`, `type`, `unit`, `order_by`, `params`, `types`, `functions`;
+`type: none` for a stream of one type), `rule`, `source`, `note`, `warns: part of the warning` (or `warns: none`;
+without it warnings are ignored) and `not_on: path: the reason` for an execution path that can't run the case yet.
 
-Events are numbered from 1 as written. A column without a type has that of its cells; `NULL` is NULL, 'text' a text.
-Without events the query is made and not run.
+Events are numbered from 1 in the order of the file. The type of a column is inferred from its cells unless given;
+`NULL` is NULL, 'text' a string. Without events the query is made and not run.
 
-A match names the events of each variable: `a=1`, `b=[2 4]` of a closure, `b=[]` empty, `c=-` bound to nothing. Matches
-of a query with RETURN, and those of composite events, are JSON objects that begin with match_start and match_end.
-In place of matches, `--- error` holds the code, line and column, and message of an error: `CEP203 1:24 negation …`,
-with `-` for the place where there is none.
+A match names the events of each variable: `a=1`; `b=[2 4]` for a closure; `b=[]` if it is empty; `c=-` if nothing is
+bound. Matches of a query with RETURN, and of composite events, are JSON objects with match_start and match_end first.
+Instead of matches, `--- error` has the code, line and column, and message of an error: `CEP203 1:24 negation …`,
+with `-` if there is no place.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SECTIONS = ("events", "query", "matches", "error")
 
 @dataclass(frozen=True)
 class Case:
-    """A query on events, and what it must give."""
+    """A query, its events, and the expected outcome."""
 
     title: str
     query: str
@@ -58,15 +58,15 @@ class Case:
     rule: str = ""
     sources: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    warns: str | None = None  # a part of the warning that must be given; "none": there must be none
-    not_on: Mapping[str, str] = field(default_factory=dict)  # the paths that can't run it yet, with the reason
+    warns: str | None = None  # part of the expected warning; "none": no warning is expected
+    not_on: Mapping[str, str] = field(default_factory=dict)  # paths that can't run the case yet, with the reason
     file: str = field(default="<text>", compare=False)
     line: int = field(default=1, compare=False)
     expected_at: tuple[int, int] = field(default=(0, 0), compare=False)  # its lines in the file, from 0
 
 
 def case_files(path: str | Path) -> list[Path]:
-    """A case file, or those of a folder in the order of their names."""
+    """A case file, or those of a folder, sorted by name."""
     path = Path(path)
     return sorted(path.glob("*.case")) if path.is_dir() else [path]
 
@@ -98,12 +98,12 @@ def parse_cases(text: str, file: str = "<text>", functions: Functions | None = N
     starts = [k for k, line in enumerate(page.lines) if line.startswith("===")]
     for k, line in enumerate(page.lines[: starts[0] if starts else None]):
         if not is_gap(line):
-            raise page.error(k, "text before the first case", "begin a case with === and its title")
+            raise page.error(k, "there is text before the first case", "begin a case with === and its title")
     cases: dict[str, Case] = {}
     for start, end in zip(starts, [*starts[1:], len(page.lines)], strict=True):
         case = _case(page, start, end, known)
         if case.title in cases:
-            message = f"line {cases[case.title].line} has a case of this title"
+            message = f"the case in line {cases[case.title].line} has the same title"
             raise page.error(start, message, "give each case its own title")
         cases[case.title] = case
     return list(cases.values())
@@ -112,12 +112,14 @@ def parse_cases(text: str, file: str = "<text>", functions: Functions | None = N
 def _case(page: Page, start: int, end: int, functions: Functions) -> Case:
     title = page.lines[start].removeprefix("===").strip()
     if not title:
-        raise page.error(start, "a case without a title", "write === and a title that says what must hold")
+        raise page.error(start, "the case has no title", "write === and a title that says what is tested")
     sections = _sections(page, start + 1, end)
     if "query" not in sections:
         raise page.error(start, "the case has no query", "write a section: --- query")
     if "matches" in sections and "error" in sections:
-        raise page.error(sections["error"].start - 1, "both matches and an error", "keep one of the two sections")
+        raise page.error(
+            sections["error"].start - 1, "there are both matches and an error", "keep one of the two sections"
+        )
     header = parse_header(page, sections[""], functions)
     query = sections["query"]
     at = sections.get("matches") or sections.get("error")
@@ -146,7 +148,7 @@ def _sections(page: Page, start: int, end: int) -> dict[str, slice]:
             if name[1] not in SECTIONS:
                 raise page.error(k, f"unknown section '{name[1]}'", did_you_mean(name[1], SECTIONS, "sections"))
             if name[1] in found:
-                raise page.error(k, f"a second section '{name[1]}'", "keep one of the two")
+                raise page.error(k, f"there are two sections '{name[1]}'", "keep one of them")
             found[name[1]] = k + 1
     stops = [*(k - 1 for k in list(found.values())[1:]), end]
     return {name: page.trim(k, stop) for (name, k), stop in zip(found.items(), stops, strict=True)}
@@ -160,7 +162,7 @@ def _expected(page: Page, section: slice, name: str) -> Outcome | None:
         except ValueError as error:
             raise page.error(k, str(error), "correct the line") from None
         if name == "error" and len(lines) > 1:
-            raise page.error(k, "more than one error", "write the error in one line")
+            raise page.error(k, "there is more than one line", "write the error in one line")
     if name == "error" and not lines:
-        return None  # left to be completed
+        return None  # to be completed
     return Outcome(tuple(lines), name == "error")

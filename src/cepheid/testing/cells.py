@@ -1,4 +1,4 @@
-"""Cells of a table in text, and the Arrow types that they are read as."""
+"""Cells of a text table, and their Arrow types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PLAIN = re.compile(r"[A-Za-z_](?:[\w .-]*\w)?")
 
 
 def split_row(line: str) -> list[str]:
-    """The cells of a line; a bar within quotes is text.
+    """Split a line into cells; a bar inside quotes belongs to the text.
 
     >>> split_row("1 | 'a|b' | it's")
     ['1', "'a|b'", "it's"]
@@ -33,7 +33,7 @@ def split_row(line: str) -> list[str]:
 
 
 def parse_type(name: str) -> pa.DataType:
-    """An Arrow type by its name; ValueError where there is none.
+    """An Arrow type by its name; ValueError if there is none.
 
     >>> parse_type("timestamp[us, UTC]"), parse_type("list<float64>")
     (TimestampType(timestamp[us, tz=UTC]), ListType(list<item: double>))
@@ -64,7 +64,7 @@ def type_name(type_: pa.DataType) -> str:
 
 
 def infer_type(cells: Sequence[str]) -> pa.DataType:
-    """The type of a column that declares none.
+    """Infer the type of a column from its cells.
 
     >>> infer_type(["1", "NULL", "2.5"])
     DataType(double)
@@ -82,7 +82,7 @@ def infer_type(cells: Sequence[str]) -> pa.DataType:
 
 
 def parse_cell(cell: str, type_: pa.DataType) -> pa.Array:
-    """A column of one cell; ValueError or an error of Arrow where it can't be read.
+    """A column of one cell; ValueError or an Arrow error if it can't be read.
 
     >>> parse_cell("[1.0 2.5]", pa.list_(pa.float64())).to_pylist()
     [[1.0, 2.5]]
@@ -107,7 +107,7 @@ def parse_cell(cell: str, type_: pa.DataType) -> pa.Array:
 
 
 def print_cell(value: Any) -> str:
-    """A cell; a text that could be read as something else is quoted.
+    """A value as a cell; a string that could be read as something else is quoted.
 
     >>> [print_cell(v) for v in (None, "it's", "NULL", 1.0, [1, 2])]
     ['NULL', "'it''s'", "'NULL'", '1.0', '[1 2]']

@@ -20,10 +20,10 @@ def check_cases(
     paths: Iterable[Path] = QUICK,
     complete: bool = False,
 ) -> int:
-    """Check a case file, or the `.case` files of a folder, and say how many cases there are.
+    """Check a case file, or the `.case` files of a folder, and return the number of cases.
 
-    AssertionError where a case gives something else than it says. The header of a case names its functions, and
-    `functions` says what they are; `complete` writes what the cases give into the file first.
+    Raises AssertionError if the outcome of a case differs. The header of a case names its functions, and `functions`
+    maps these names to Python functions; `complete` first writes the outcome of the cases into the file.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -56,7 +56,7 @@ def check_cases(
 
 
 def find_failure(case: Case, path: Path) -> str | None:
-    """Why a case fails on a path, or None. It must fail on one that it declares as `not_on`.
+    """Why a case fails on a path, or None. On a path declared as `not_on` the case must fail.
 
     >>> from cepheid.testing import REFERENCE
     >>> case = Case("a query that can be made", "PATTERN SEQ(A a, B b)", expected=Outcome(("a=1 b=2",)))
@@ -72,26 +72,26 @@ def find_failure(case: Case, path: Path) -> str | None:
         difference = _difference(case, path.run(case))
     except Exception as error:
         if declared is not None:
-            return None  # whatever a path raises that can't run the case yet
+            return None  # any error will do on a path that can't run the case yet
         error.add_note(place)
         raise
     if declared is None:
         return f"{place}\n{difference}" if difference else None
-    return None if difference else f"{place}\nworks, and is declared as not_on: {path.name}: {declared}"
+    return None if difference else f"{place}\npasses, but is declared as not_on: {path.name}: {declared}"
 
 
 def _difference(case: Case, outcome: Outcome) -> str | None:
     if case.expected is None:
-        return "\n".join(["says nothing of what it must give, and gives", *_section(outcome)])
+        return "\n".join(["has no expected outcome; the outcome is", *_section(outcome)])
     if outcome != case.expected:
         lines = ndiff(_section(case.expected), _section(outcome))
         return "\n".join(["(- expected, + got)", *(line for line in lines if not line.startswith("?"))])
     given = "; ".join(outcome.warnings) or "no warning"
     if case.warns == "none":
-        return f"must not warn, and gives: {given}" if outcome.warnings else None
+        return f"expected no warning\ngot: {given}" if outcome.warnings else None
     wanted = case.warns
     if wanted is not None and not any(wanted in warning for warning in outcome.warnings):
-        return f"must warn: {wanted}\nand gives: {given}"
+        return f"expected the warning: {wanted}\ngot: {given}"
     return None
 
 

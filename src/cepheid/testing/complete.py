@@ -1,4 +1,4 @@
-"""Case files complete themselves: what the reference gives is written where a case says something else or nothing."""
+"""Completes case files: writes the outcome on the reference where a case has none or another one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from cepheid.testing.paths import REFERENCE
 
 
 def complete_cases(path: str | pathlib.Path, functions: Functions | None = None) -> int:
-    """Complete a case file, or the `.case` files of a folder, and say how many cases were changed.
+    """Complete a case file, or the `.case` files of a folder, and return the number of changed cases.
 
-    Comments, order and layout stay. Read what was written before you keep it: it proves nothing by itself.
+    Comments, order and layout are kept. Check what was written before you keep it: by itself it proves nothing.
     """
     changed = 0
     for file in case_files(path):
@@ -29,18 +29,18 @@ def complete_cases(path: str | pathlib.Path, functions: Functions | None = None)
 
 
 def complete_text(text: str, file: str = "<text>", functions: Functions | None = None) -> tuple[str, int]:
-    """A text of cases with what they give, and how many were changed.
+    """The text with the outcomes of its cases, and the number of changed cases.
 
-    >>> text, changed = complete_text('''=== a negation that could be seen only later
+    >>> text, changed = complete_text('''=== a negation at the end without a window
     ... --- query
     ... PATTERN SEQ(A a, !(B b))
     ... ''')
     >>> print(text)
-    === a negation that could be seen only later
+    === a negation at the end without a window
     --- query
     PATTERN SEQ(A a, !(B b))
     --- error
-    CEP203 1:20 negation at the end of the pattern without WITHIN
+    CEP203 1:20 negation at the end of the pattern needs WITHIN
     """
     lines = text.split("\n")
     changed = 0
@@ -57,7 +57,7 @@ def complete_text(text: str, file: str = "<text>", functions: Functions | None =
 
 
 def _merge(written: Sequence[str], expected: Sequence[str], outcome: Outcome) -> list[str]:
-    """The lines of an outcome with the comments that were written, each before the line that it stood before."""
+    """The lines of an outcome with the existing comments, each before the same line as it was."""
     comments: list[list[str]] = [[]]
     matches: list[str] = []
     for line in written:

@@ -7,7 +7,7 @@ from math import sqrt
 
 
 def corr(xs: Sequence[float], ys: Sequence[float]) -> float | None:
-    """Pearson's correlation of two lists; None where it is not defined.
+    """Pearson's correlation of two lists; None if it is not defined.
 
     >>> corr([1, 2, 3], [2, 4, 6])
     1.0
@@ -27,7 +27,7 @@ def double(x: float) -> float:
 
 
 def fails(*arguments: object) -> object:
-    """A function that does not work, whatever it is given."""
+    """A function that always raises."""
     raise ValueError("it fails always")
 
 

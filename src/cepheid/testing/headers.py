@@ -19,7 +19,7 @@ Functions = Mapping[str, Callable[..., object]]
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the header says."""
+    """The contents of a header."""
 
     options: Mapping[str, Any]
     rule: str
@@ -30,18 +30,18 @@ class Header:
 
 
 def parse_header(page: Page, section: slice, functions: Functions) -> Header:
-    """Read the header; the functions are those that it can name."""
+    """Read the header; `functions` are those that it may name."""
     found: dict[str, list[tuple[int, str]]] = {key: [] for key in KEYS}
     for k, line in page.written(section):
         key, colon, value = (part.strip() for part in line.partition(":"))
         if not colon:
-            raise page.error(k, f"'{line.strip()}' is no header line", "write key: value, or a section: --- query")
+            raise page.error(k, f"'{line.strip()}' is not a header line", "write key: value, or a section: --- query")
         if key not in found:
             raise page.error(k, f"unknown key '{key}'", did_you_mean(key, KEYS, "keys"))
         if not value:
             raise page.error(k, f"'{key}' has no value", "write key: value, or remove the line")
         if found[key] and key not in REPEATED:
-            raise page.error(k, f"a second '{key}'", "keep one of the two")
+            raise page.error(k, f"there are two lines '{key}'", "keep one of them")
         found[key].append((k, value))
     values = {key: tuple(value for _, value in lines) for key, lines in found.items()}
     return Header(
@@ -78,14 +78,14 @@ def _dict(page: Page, line: int, key: str, value: str) -> dict[object, object]:
     except (ValueError, TypeError, ArithmeticError) as error:
         raise page.error(line, f"{key}: {error}", remedy) from None
     if not isinstance(found, dict):
-        raise page.error(line, f"{key} is no dict", remedy)
+        raise page.error(line, f"{key} is not a dict", remedy)
     return found
 
 
 def _not_on(page: Page, line: int, value: str) -> tuple[str, str]:
     path, _, reason = (part.strip() for part in value.partition(":"))
     if not path or not reason:
-        raise page.error(line, "not_on without a reason", "write not_on: path: why it can't run there")
+        raise page.error(line, "not_on needs a reason", "write not_on: path: why it can't run there")
     return path, reason
 
 

@@ -1,4 +1,4 @@
-"""Python literals in case files, with the times and decimals that a query's parameters may be."""
+"""Python literals in case files, including times and decimals for parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES: Mapping[str, object] = {"UTC": UTC, "timezone.utc": UTC, "nan": math.nan
 
 
 def evaluate(text: str) -> object:
-    """The value of a literal; nothing else is run. The repr of such a value is one too.
+    """The value of a literal; no other code is run. The repr of such a value is a literal too.
 
     >>> evaluate("{'T': timedelta(hours=1), 'Finance': ['IBM', 'ORCL']}")
     {'T': datetime.timedelta(seconds=3600), 'Finance': ['IBM', 'ORCL']}

@@ -1,4 +1,4 @@
-"""What a case expects and what a path gives, as lines that can be compared and written."""
+"""Outcomes of cases, expected and actual, as lines that can be compared and written."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Outcome:
 
     @property
     def section(self) -> str:
-        """The section of a case file that holds it."""
+        """The section of a case file for this outcome."""
         return "error" if self.error else "matches"
 
 
 def error_line(error: CepheidError) -> str:
-    """An error in a line: its code, place and message.
+    """An error as one line: its code, place and message.
 
     >>> error_line(CepheidError("CEP301", "unknown column 'tag'", "did you mean 'tag_id'?"))
     "CEP301 - unknown column 'tag'"
@@ -42,7 +42,7 @@ def error_line(error: CepheidError) -> str:
 
 
 def normalise(line: str, section: str) -> str:
-    """A written line as the runner writes it; ValueError where it is none.
+    """A line of a case file in the spelling of the runner; ValueError if it can't be read.
 
     >>> normalise('{"n":2,   "p": 1.50}', "matches")
     '{"n": 2, "p": 1.5}'
@@ -53,7 +53,7 @@ def normalise(line: str, section: str) -> str:
     if section == "error":
         if found := _ERROR.fullmatch(line):
             return " ".join(found.groups())
-        raise ValueError("an error is written: CEP203 1:24 the message (or - for the place where there is none)")
+        raise ValueError("write an error as CEP203 1:24 the message, with - for the place if there is none")
     if line.startswith("{"):
         try:
             return to_json(json.loads(line))
@@ -61,7 +61,7 @@ def normalise(line: str, section: str) -> str:
             raise ValueError(f"the match is not JSON: {error}") from None
     if _BINDINGS.fullmatch(line):
         return re.sub(r" +", " ", line).replace("[ ", "[").replace(" ]", "]")
-    raise ValueError("a match is written: a=1 b=[2 4] c=-, or as JSON where the query has RETURN")
+    raise ValueError("write a match as a=1 b=[2 4] c=-, or as JSON if the query has RETURN")
 
 
 def to_json(value: object) -> str:

@@ -15,14 +15,14 @@ class CaseError(CepheidError):
 
 @dataclass(frozen=True)
 class Page:
-    """A text in lines, which are counted from 0 here and from 1 in what the user sees."""
+    """A text in lines, counted from 0 here and from 1 in messages."""
 
     text: str
     file: str
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines, without their ends."""
+        """The lines without line ends."""
         return self.text.split("\n")
 
     def error(self, line: int, message: str, remedy: str) -> CaseError:
@@ -46,7 +46,7 @@ class Page:
                 yield number, self.lines[number]
 
     def trim(self, start: int, stop: int) -> slice:
-        """A section without the empty lines and comments at its end: these belong to what follows."""
+        """A section without the empty lines and comments at its end, which belong to the next section."""
         while stop > start and is_gap(self.lines[stop - 1]):
             stop -= 1
         return slice(start, stop)

@@ -1,4 +1,4 @@
-"""Execution paths: every way to run a query must give what the case says."""
+"""Execution paths: ways to run a query; each must give the expected outcome of a case."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def run_reference(case: Case) -> Outcome:
 
 
 def run_shuffled(case: Case) -> Outcome:
-    """The reference on the events in other orders: arrival breaks no tie (S1). The first that is wrong, if any."""
+    """The reference on the events in other orders, which must not matter (S1): the first wrong outcome, if any."""
     outcomes = [run_case(case, partial(_shuffled, seed)) for seed in range(3)]
     return next((o for o in outcomes if o != case.expected), outcomes[0])
 
 
 def run_dictionary(case: Case) -> Outcome:
-    """The reference on strings in dictionary encoding."""
+    """The reference on dictionary-encoded strings."""
     return run_case(case, _encoded)
 
 
@@ -49,9 +49,9 @@ def run_engine(case: Case, engine: str) -> Outcome:
 
 
 def run_session(case: Case, feed: Feed, plan: str = "auto") -> Outcome:
-    """A session that is given the events bit by bit, with a plan that is forced where it applies.
+    """A session that gets the events in small batches; the plan is forced if it applies.
 
-    It gives a match as soon as it is certain, so that all of them together are those of the case in some order.
+    It emits matches when they are certain, so all matches together are those of the case, in some order.
     """
     outcome = run_case(case, partial(_session, feed, case.options.get("time", "ts"), plan))
     if case.expected is not None and sorted(outcome.lines) == sorted(case.expected.lines):
@@ -60,24 +60,24 @@ def run_session(case: Case, feed: Feed, plan: str = "auto") -> Outcome:
 
 
 def run_plan(case: Case, plan: str) -> Outcome:
-    """One call with a plan that is forced, where it applies; `lazy` is in an order that the case's title decides."""
+    """One call; the plan is forced if it applies. The order of `lazy` is derived from the title of the case."""
     return run_case(case, partial(_planned, plan, crc32(case.title.encode())))
 
 
 class Planned(Query):
-    """A query whose sessions have a plan, also those that are restored."""
+    """A query that forces a plan for its sessions, restored ones too."""
 
     def __init__(self, query: Query, plan: str) -> None:
         vars(self).update(vars(query))
         self._forced = plan
 
     def session(self, **options: Any) -> Session:
-        """As the query's own."""
+        """Like the method of the query."""
         return super().session(**{**options, "plan": self._forced})
 
 
 def lazy_order(query: Query, seed: int) -> str:
-    """A lazy plan in an order that chance decides; several queries have no variables in common."""
+    """A lazy plan in a random order; 'auto' for a program, whose queries have different variables."""
     if len(query._analysed) > 1:
         return "auto"
     names = [component.variable for component in query._analysed[-1].positive]
@@ -86,7 +86,7 @@ def lazy_order(query: Query, seed: int) -> str:
 
 
 def applicable(query: Query, table: pa.Table, plan: str) -> str:
-    """A plan, or the one that is chosen where it does not apply."""
+    """The plan, or 'auto' if it does not apply."""
     if plan == "auto":
         return plan
     try:
@@ -126,9 +126,9 @@ def _encoded(query: Query, table: pa.Table) -> Rows:
 
 
 def _session(feed: Feed, time: str, plan: str, query: Query, table: pa.Table) -> Rows:
-    if applicable(query, table, plan) != plan:  # nothing that other paths don't try
+    if applicable(query, table, plan) != plan:  # other paths already cover this
         return _match("plain", query, table)
-    # All matches before the first is read: what a session gave stays as it was, whatever it is given later.
+    # Read only after the last call: matches must stay unchanged by later calls.
     given = list(feed(Planned(query, plan), table, time, random.Random(table.num_rows)))
     return [match for matches in given for match in matches.to_pylist()]
 
@@ -140,7 +140,7 @@ PATHS = (
     Path("arrow_dictionary", run_dictionary),
     Path("engine", partial(run_engine, engine="auto")),
     Path("plain", partial(run_engine, engine="plain")),
-    Path("compiled", partial(run_engine, engine="compiled")),  # a second or two for each kernel
+    Path("compiled", partial(run_engine, engine="compiled")),  # one or two seconds per kernel
     Path("interpreted", partial(run_engine, engine="interpreted")),
     Path("batch_of_1", partial(run_session, feed=batch_of_1)),
     Path("restart_every_batch", partial(run_session, feed=restart_every_batch)),
@@ -152,4 +152,4 @@ PATHS = (
     ),
 )
 QUICK = tuple(path for path in PATHS if path.name != "compiled")
-"""All but the one that takes seconds for each query."""
+"""All paths except the one that compiles every query for seconds."""

@@ -1,4 +1,4 @@
-"""A case as text: to keep an example that was found by a program."""
+"""Prints a case as text, to keep a generated example."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cepheid.testing.tables import print_table
 
 
 def print_case(case: Case) -> str:
-    """The text that reads as the case.
+    """The text of a case.
 
     >>> print(print_case(Case("a pair", "PATTERN SEQ(A a, B b)", rule="S9", options={"order_by": ("id", "n")})))
     === a pair

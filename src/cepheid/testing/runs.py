@@ -1,4 +1,4 @@
-"""Running a case: the matches that a path finds, as the lines of an outcome."""
+"""Runs a case on a path and returns the matches as lines of an outcome."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from cepheid.testing.outcomes import Outcome, error_line, to_json
 
 Rows = Sequence[Mapping[str, Any]]
 Matcher = Callable[[Query, pa.Table], Rows]
-"""How a path matches a table: what `Query.match(events).to_pylist()` gives."""
+"""How a path matches a table: returns what `Query.match(events).to_pylist()` does."""
 
 _ROW = "row of the case"
 _TIMES = ("match_start", "match_end")
 
 
 def run_case(case: Case, match: Matcher) -> Outcome:
-    """What a case gives when a path matches its events."""
+    """The outcome of a case with a given way to match."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CepheidWarning)
         try:
@@ -37,15 +37,15 @@ def _lines(case: Case, match: Matcher) -> Iterator[str]:
     if case.events is None:
         return
     found = match(query, case.events)
-    # Errors and RETURN columns must not see the column of row numbers. It stands last, so that it breaks no tie
-    # that the content of the rows breaks (S1).
+    # Errors and RETURN columns must not see the column of row numbers. It is the last column, so that it does not
+    # change how the content of rows breaks ties (S1).
     numbers = pa.array(range(1, case.events.num_rows + 1), pa.int64())
     numbered = match(query, case.events.append_column(_ROW, numbers))
     if not any(map(_events, numbered)):
         yield from map(to_json, found)
         return
     if [to_json(_without_numbers(m)) for m in numbered] != [to_json(dict(m)) for m in found]:
-        raise AssertionError("a column that the query does not name changes the matches")
+        raise AssertionError("a column that the query does not use changes the matches")
     events = case.events.to_pylist()
     for m in numbered:
         _check_events(m, events, case.options.get("time", "ts"))
@@ -53,7 +53,7 @@ def _lines(case: Case, match: Matcher) -> Iterator[str]:
 
 
 def _events(match: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The events of a match that are rows of the case; composite events and RETURN columns are not."""
+    """The events of a match that are rows of the case, unlike composite events and RETURN columns."""
     values = [item for value in match.values() for item in (value if isinstance(value, list) else [value])]
     return [value for value in values if isinstance(value, Mapping) and _ROW in value]
 
@@ -73,12 +73,12 @@ def _without_numbers(value: Any) -> Any:
 
 
 def _check_events(match: Mapping[str, Any], events: Sequence[Mapping[str, Any]], time: str) -> None:
-    """The events of a match are whole, and its times are those of the first and the last of them (S11)."""
+    """Check that the events of a match are complete, and its times those of the first and last event (S11)."""
     bound = _events(match)
     for event in bound:
         if to_json(_without_numbers(event)) != to_json(events[event[_ROW] - 1]):
-            raise AssertionError(f"the match has the event {event}, and the table {events[event[_ROW] - 1]}")
+            raise AssertionError(f"the match has the event {event}, but the table has {events[event[_ROW] - 1]}")
     times = [event[time] for event in bound]
     if (match["match_start"], match["match_end"]) != (min(times), max(times)):
         shown = f"{match['match_start']} to {match['match_end']}"
-        raise AssertionError(f"a match of events from {min(times)} to {max(times)} says {shown}")
+        raise AssertionError(f"the events of a match are from {min(times)} to {max(times)}, but it says {shown}")

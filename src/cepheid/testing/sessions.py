@@ -1,4 +1,4 @@
-"""Ways to give a session the events of a table, bit by bit: each must give the matches of the whole."""
+"""Ways to push a table to a session in batches: each must give the matches of the whole table."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 from cepheid.api import Matches, Query
 
 Feed = Callable[[Query, pa.Table, str, Random], Iterator[Matches]]
-"""What a session gives, call by call, for a table with a time column, cut and ordered by chance."""
+"""Pushes a table, with a time column, cut and ordered at random; yields the matches of each call."""
 
 
 def batch_of_1(query: Query, table: pa.Table, time: str, chance: Random) -> Iterator[Matches]:
-    """One push for each event, in the order of time."""
+    """One push per event, in the order of time."""
     session = query.session(lateness=0)
-    yield session.push(table.slice(0, 0))  # a schema that does not fit is told of before the times are looked at
+    yield session.push(table.slice(0, 0))  # reports a wrong schema before the times are read
     events = table.sort_by(time)
     for k in range(events.num_rows):
         yield session.push(events.slice(k, 1))
@@ -26,7 +26,7 @@ def batch_of_1(query: Query, table: pa.Table, time: str, chance: Random) -> Iter
 
 
 def restart_every_batch(query: Query, table: pa.Table, time: str, chance: Random) -> Iterator[Matches]:
-    """Small batches in the order of time, and after each of them another session from a snapshot of the last."""
+    """Small batches in the order of time; after each, a new session is restored from a snapshot."""
     session = query.session(lateness=0)
     yield session.push(table.slice(0, 0))
     for batch in _cut(table.sort_by(time), chance):
@@ -36,7 +36,7 @@ def restart_every_batch(query: Query, table: pa.Table, time: str, chance: Random
 
 
 def shuffled_within_watermark(query: Query, table: pa.Table, time: str, chance: Random) -> Iterator[Matches]:
-    """Small batches out of order; the watermark follows the earliest event that is still to come."""
+    """Small batches out of order; the watermark follows the earliest event not yet pushed."""
     session = query.session()
     yield session.push(table.slice(0, 0))
     order = sorted(range(table.num_rows), key=lambda k: k + chance.randint(0, 4))
@@ -51,7 +51,7 @@ def shuffled_within_watermark(query: Query, table: pa.Table, time: str, chance: 
 
 
 def _cut(table: pa.Table, chance: Random) -> list[pa.Table]:
-    """Batches of two events or so; some are empty."""
+    """Batches of about two events; some are empty."""
     size = table.num_rows
     cuts = sorted(chance.randint(0, size) for _ in range(size // 2))
     return [table.slice(start, end - start) for start, end in pairwise([0, *cuts, size])]

@@ -1,12 +1,12 @@
-"""Cases on Spark, in batch and as a stream: every case must give there what it gives in one process.
+"""Cases on Spark, in batch and as a stream: every case must have the same outcome as in one process.
 
 >>> from cepheid.testing import check_cases
 >>> def check(spark, folder):  # a SparkSession, and a folder for the files of streams
 ...     check_cases("tests/cases", paths=spark_paths(spark, folder))
 
-Spark has fewer types than Arrow, and a stream needs times that are timestamps. So a case is `adapted` first: the same
-events in types that Spark has; what they must give is what the reference gives on them. Rows come in no order. Of an
-error the code is compared, as Spark wraps what a worker raises in a text of its own.
+Spark has fewer types than Arrow, and a stream needs timestamps as times. So a case is `adapted` first: the same events
+in types that Spark has; the expected outcome is that of the reference on them. Rows have no order. Only the code of an
+error is compared, because Spark wraps errors of workers in a text of its own.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TOO_BUSY = "Python worker failed to connect back"
 _ATTEMPTS = 4
 _FAR = timedelta(days=365 * 3000)
 _PATIENCE = 600
-"""Seconds after which a stream of a few events is taken to hang."""
+"""Seconds after which a stream of a few events is considered to hang."""
 
 
 def spark_paths(spark: Any, folder: str | FilePath) -> tuple[Path, ...]:
@@ -56,19 +56,19 @@ def spark_paths(spark: Any, folder: str | FilePath) -> tuple[Path, ...]:
 
 
 def run_spark(case: Case, run: Callable[[Case, Query, pa.Table], Rows], *, stream: bool = False) -> Outcome:
-    """What a case gives on Spark: what it says, if that is what its events in Spark's types give the reference."""
+    """The outcome of a case on Spark: the expected one, if it equals that of the reference on the adapted events."""
     if case.expected is None or case.events is None:
         return run_reference(case)
     adapted = replace(case, events=to_spark_types(case.events, case.options if stream else None))
     known = run_reference(adapted)
     found = _numbered_once(adapted, run)
     same = found.error == known.error and sorted(map(_comparable, found.lines)) == sorted(map(_comparable, known.lines))
-    # Spark is lazy: what the reference warns of when it has seen the events is not known there.
+    # Spark is lazy: warnings that depend on the events are not known there.
     return replace(case.expected if same else found, warnings=known.warnings)
 
 
 def _numbered_once(case: Case, run: Callable[[Case, Query, pa.Table], Rows]) -> Outcome:
-    """As `run_case`, with one job for a case instead of two: the numbers of its rows stand last and change nothing."""
+    """Like `run_case`, with one job per case instead of two: the row numbers are the last column and change nothing."""
     numbered: list[Rows] = []
 
     def match(query: Query, table: pa.Table) -> Rows:
@@ -82,7 +82,7 @@ def _numbered_once(case: Case, run: Callable[[Case, Query, pa.Table], Rows]) -> 
 
 
 def _comparable(line: str) -> str:
-    """A line of an error is its code: Spark cuts and wraps the message."""
+    """The code of an error line: Spark cuts and wraps the message."""
     return line.split(" ", 1)[0] if line.startswith("CEP") else line
 
 
@@ -96,7 +96,7 @@ def _stream(spark: Any, folder: FilePath, case: Case, query: Query, table: pa.Ta
 
 
 def match_batch(spark: Any, query: Query, table: pa.Table, *, scattered: int = 1, **options: Any) -> Rows:
-    """The matches in a table that Spark has in some partitions, in no order; options are those of `match`."""
+    """The matches of a table in several Spark partitions, in no order; the options are those of `match`."""
     events = to_dataframe(spark, table).repartition(scattered)
     return told(lambda: rows_of(query.match(events, **options)))
 
@@ -113,9 +113,9 @@ def match_stream(
     files: int | None = None,
     **options: Any,
 ) -> Rows:
-    """The matches of a stream of files, cut and put out of order by chance, in the order in which it gave them.
+    """The matches of a stream of files, cut and reordered at random, in the order of emission.
 
-    The stream ends with an event of the far future, or without one, and then what is still pending is asked for.
+    The stream ends with an event in the far future; or without one, and then the pending matches are added.
     """
     arranged, delay = _disorder(table, time, chance)
     if flush is None:
@@ -133,7 +133,7 @@ def match_stream(
 
 
 def _patiently(run: Callable[[FilePath], Rows], folder: FilePath) -> Rows:
-    """Once more where the machine is so busy that a Python process did not start in the ten seconds it is given."""
+    """Retry if the machine is so busy that a Python process did not start within Spark's ten seconds."""
     for attempt in range(_ATTEMPTS - 1):
         try:
             return run(folder / f"checkpoint{attempt}")
@@ -160,7 +160,7 @@ def _run_stream(spark: Any, query: Query, events: Any, checkpoint: FilePath, *, 
 
 
 def told(run: Callable[[], Rows]) -> Rows:
-    """What a run gives, or the error of ours in the text of Spark's."""
+    """The result of a run, or the Cepheid error inside Spark's error text."""
     try:
         return run()
     except CepheidError:
@@ -170,7 +170,7 @@ def told(run: Callable[[], Rows]) -> Rows:
         if not told:
             raise
         code, message = told[-1]
-        raise CepheidError(code, message, "see the error of Spark") from error
+        raise CepheidError(code, message, "see Spark's error") from error
 
 
 def rows_of(dataframe: Any) -> Rows:
@@ -180,7 +180,7 @@ def rows_of(dataframe: Any) -> Rows:
 
 
 def can_flush(query: Query, table: pa.Table, time: str) -> bool:
-    """Whether nothing is pending once the watermark has passed all windows: an absence among n events stays so."""
+    """Whether nothing is pending once the watermark has passed all windows; windows of n events may stay open."""
     if not table.num_rows or not pa.types.is_timestamp(table.schema.field(time).type):
         return False
     try:
@@ -196,7 +196,7 @@ def can_flush(query: Query, table: pa.Table, time: str) -> bool:
 
 
 def to_spark_types(table: pa.Table, options: Mapping[str, Any] | None = None) -> pa.Table:
-    """The same events in types that Spark has; with the options of a query also in those of a stream's time.
+    """The same events in types that Spark has; with the options of a query, also with the time type of a stream.
 
     >>> to_spark_types(pa.table({"ts": pa.array([1], pa.uint8())})).schema.field("ts").type
     DataType(int16)
@@ -225,7 +225,7 @@ def _to_spark_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _to_timestamps(column: pa.ChunkedArray, unit: str) -> pa.ChunkedArray:
-    """Whatever is a time as a timestamp with a zone: Spark has watermarks on no others. What is none stays as it is."""
+    """Convert a time column to a timestamp with a zone, which Spark needs for a watermark; others are unchanged."""
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         return column.cast(pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
     if pa.types.is_integer(column.type) and unit in _MICROSECONDS:
@@ -235,12 +235,12 @@ def _to_timestamps(column: pa.ChunkedArray, unit: str) -> pa.ChunkedArray:
 
 
 def to_dataframe(spark: Any, table: pa.Table) -> Any:
-    """A table of Spark's types as a DataFrame; left to itself Spark would give every timestamp a zone."""
+    """A table of Spark's types as a DataFrame; by default Spark would give every timestamp a zone."""
     return spark.createDataFrame(table, schema=spark_schema(table.schema))
 
 
 def _storable(table: pa.Table) -> pa.Table:
-    """Parquet as Spark writes it has no columns of NULLs alone, and intervals as integers."""
+    """Parquet as written by Spark has no all-NULL columns, and intervals as integers."""
     for k, field in enumerate(table.schema):
         if pa.types.is_null(field.type) or pa.types.is_duration(field.type):
             table = table.set_column(k, field.name, table[field.name].cast(pa.int64()))
@@ -248,7 +248,7 @@ def _storable(table: pa.Table) -> pa.Table:
 
 
 def _restored(field: pa.Field) -> str:
-    """What makes of a stored column the one that it was."""
+    """The SQL expression that restores a stored column."""
     name = f"`{field.name}`"
     if pa.types.is_null(field.type):
         return f"NULL AS {name}"
@@ -261,7 +261,7 @@ def _restored(field: pa.Field) -> str:
 
 
 def _disorder(table: pa.Table, time: str, chance: Random) -> tuple[pa.Table, timedelta]:
-    """The events out of order by at most so much time."""
+    """The events, out of order by at most the delay."""
     if not table.num_rows or time not in table.column_names or not pa.types.is_timestamp(table.schema.field(time).type):
         return table, timedelta(0)
     times = table[time].cast(pa.int64()).to_pylist()
@@ -274,13 +274,13 @@ def _disorder(table: pa.Table, time: str, chance: Random) -> tuple[pa.Table, tim
 
 
 def _cut(table: pa.Table, files: int, chance: Random) -> list[pa.Table]:
-    """At most so many files: a micro-batch takes about a second."""
+    """The events in a limited number of files: each micro-batch takes about a second."""
     cuts = sorted({chance.randint(0, table.num_rows) for _ in range(files - 1)} - {0, table.num_rows})
     return [table.slice(start, end - start) for start, end in pairwise([0, *cuts, table.num_rows])]
 
 
 def _last_event(table: pa.Table, time: str) -> pa.Table:
-    """An event so late that it can be part of no match, as no watermark ever passes it."""
+    """An event in the far future: no watermark ever passes it, so it is in no match."""
     at = pc.max(table[time]).as_py() + _FAR
     last = table.slice(table.num_rows - 1, 1)
     return last.set_column(table.column_names.index(time), time, pa.array([at], table.schema.field(time).type))

@@ -1,4 +1,4 @@
-"""The events of a case: a table in text, as Arrow and back."""
+"""The events of a case: converts a text table to Arrow and back."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from cepheid.testing.page import Page
 
 
 def parse_table(page: Page, section: slice, options: Mapping[str, Any]) -> pa.Table:
-    """Read the events; a column without a type has that of its cells."""
+    """Read the events; the type of a column is inferred from its cells unless given."""
     written = list(page.written(section))
     if not written:
-        raise page.error(section.start - 1, "a table without columns", "write the column names: ts | type")
+        raise page.error(section.start - 1, "the table has no columns", "write the column names: ts | type")
     (at, header), *lines = written
     titles = split_row(header)
     rows = [(k, split_row(line)) for k, line in lines]
     for k, row in rows:
         if len(row) != len(titles):
-            remedy = "write a cell for each column; NULL where there is no value"
-            raise page.error(k, f"the row has {len(row)} cells and the table {len(titles)} columns", remedy)
+            remedy = "write one cell per column, NULL for a missing value"
+            raise page.error(k, f"the row has {len(row)} cells, but the table has {len(titles)} columns", remedy)
     names, arrays = [], []
     for n, title in enumerate(titles):
         name, typed, wanted = (part.strip() for part in title.partition(":"))
@@ -37,7 +37,7 @@ def parse_table(page: Page, section: slice, options: Mapping[str, Any]) -> pa.Ta
 
 
 def _inferred(name: str, cells: Sequence[str], options: Mapping[str, Any]) -> pa.DataType:
-    """The type of the cells. A stream of no events still needs a time and a type that a query can be bound to."""
+    """The type of the cells. Without events, time and type columns still get types that a query can be bound to."""
     inferred = infer_type(cells)
     if pa.types.is_null(inferred) and name == options.get("time", "ts"):
         return pa.int64()
@@ -69,7 +69,7 @@ def print_table(table: pa.Table) -> list[str]:
     for field, column in zip(table.schema, table.columns, strict=True):
         whole = column.cast(pa.int64()) if pa.types.is_duration(field.type) else column
         cells = [print_cell(value) for value in whole.to_pylist()]
-        # An empty column is read by the role that its name may have, so that its type must be written.
+        # The type of an empty column would be guessed from its name, so it is written out.
         plain = infer_type(cells) == field.type and not pa.types.is_null(field.type)
         columns.append([field.name if plain else f"{field.name}:{type_name(field.type)}", *cells])
     widths = [max(map(len, column)) for column in columns]

@@ -58,7 +58,7 @@ def test_warning_on_exploding_kleene() -> None:
 
 
 def test_warning_on_a_variable_without_a_strategy() -> None:
-    with pytest.warns(cep.CepheidWarning, match="no strategy is named for b"):
+    with pytest.warns(cep.CepheidWarning, match="b: no strategy is given"):
         cep.Query("PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a) { }")
 
 

@@ -13,15 +13,15 @@ from cepheid import builder as cep
 a, b = cep.var("a"), cep.var("b")
 A, B = cep.event("A", "a"), cep.event("B", "b")
 NO_CONDITION = "compare an attribute, and put each comparison in parentheses: (a.price > 1) & (b.price > 2)"
-TRUTH = "use & | ~ for and, or, not, and (1 < x) & (x < 5) for 1 < x < 5"
-NO_TRUTH = "a condition of a query is neither true nor false in Python"
+TRUTH = "use & | ~ instead of and, or, not, and (1 < x) & (x < 5) instead of 1 < x < 5"
+NO_TRUTH = "a query condition has no truth value in Python"
 NO_WINDOW = "write a number and a unit: within('12 hours'), within('500 events')"
 NO_TYPE = "write event('Shelf', 'a') or event(['Shelf', 'Exit'], 'a')"
 NO_ATTRIBUTE = "write a.price or a['price'], and a.first.price for a[1].price"
-NO_LIST = "pass a list with at least one value, or cep.param('Name') for a set that is a parameter"
-NO_LITERAL = "write cep.param('x') and pass it when the query is made: cep.Query(…, params={'x': …})"
+NO_LIST = "pass a list with at least one value, or cep.param('Name') for a set parameter"
+NO_LITERAL = "write cep.param('x') and pass the value with cep.Query(…, params={'x': …})"
 NO_VALUE = (
-    "name an attribute, such as cep.var('a').price, or pass a number of at most 64 bits, a string, a boolean, "
+    "use an attribute such as cep.var('a').price, or pass a number of at most 64 bits, a string, a boolean, "
     "a date, a datetime, a timedelta or None"
 )
 
@@ -29,15 +29,15 @@ NO_VALUE = (
 @pytest.mark.parametrize(
     ("wrong", "message", "remedy"),
     [
-        (lambda: cep.event(""), "'' is no name of a type", NO_TYPE),
-        (lambda: cep.event([]), "[] is no name of a type", NO_TYPE),
-        (lambda: cep.event(["A", 3]), "3 is no name of a type", NO_TYPE),
-        (lambda: cep.event(b"A"), "b'A' is no name of a type", NO_TYPE),
-        (lambda: cep.event("A", ""), "'' is no name of a variable", "write 'a' or cep.var('a')"),
-        (lambda: cep.event("A", a.first), "<a[1]> is no name of a variable", "write 'a' or cep.var('a')"),
+        (lambda: cep.event(""), "'' can't be the name of a type", NO_TYPE),
+        (lambda: cep.event([]), "[] can't be the name of a type", NO_TYPE),
+        (lambda: cep.event(["A", 3]), "3 can't be the name of a type", NO_TYPE),
+        (lambda: cep.event(b"A"), "b'A' can't be the name of a type", NO_TYPE),
+        (lambda: cep.event("A", ""), "'' can't be the name of a variable", "write 'a' or cep.var('a')"),
+        (lambda: cep.event("A", a.first), "<a[1]> can't be the name of a variable", "write 'a' or cep.var('a')"),
         (
             lambda: cep.seq(),
-            "seq() got no pattern",
+            "seq() needs a pattern",
             "write seq(cep.event('Shelf', 'a'), cep.event('Exit', 'b'))",
         ),
         (lambda: cep.either("A"), "'A' is not a pattern", "write a pattern, such as cep.event('Shelf', 'a')"),
@@ -45,26 +45,26 @@ NO_VALUE = (
         (
             lambda: cep.seq(A.where(a.x > 1), B),
             "<PATTERN A a WHERE a.x > 1> has clauses and can't be a part of seq",
-            "clauses such as where and within belong to the whole: add them to the outermost pattern",
+            "add clauses such as where and within to the outermost pattern",
         ),
         (
             lambda: A or B,
-            "a pattern is neither true nor false in Python",
+            "a pattern has no truth value in Python",
             "use | or cep.either(…) instead of or, cep.any_order(…) instead of and, ~ instead of not",
         ),
         (
             lambda: A.times(3, 1),
-            "no number of times is between 3 and 1",
+            "times(3, 1) is not a range of repetitions",
             "write times(2), or times(2, 4) with the smaller number first",
         ),
         (
             lambda: A.times(0),
-            "no number of times is between 0 and 0",
+            "times(0, 0) is not a range of repetitions",
             "write times(2), or times(2, 4) with the smaller number first",
         ),
-        (lambda: A.times(2.0), "2.0 is no number of times", "pass a whole number that is not negative"),
-        (lambda: A.at_least(-1), "-1 is no number of times", "pass a whole number that is not negative"),
-        (lambda: A.at_least(True), "True is no number of times", "pass a whole number that is not negative"),
+        (lambda: A.times(2.0), "2.0 is not a number of repetitions", "pass a whole number, 0 or more"),
+        (lambda: A.at_least(-1), "-1 is not a number of repetitions", "pass a whole number, 0 or more"),
+        (lambda: A.at_least(True), "True is not a number of repetitions", "pass a whole number, 0 or more"),
     ],
 )
 def test_patterns(wrong: Callable[[], object], message: str, remedy: str) -> None:
@@ -76,37 +76,41 @@ def test_patterns(wrong: Callable[[], object], message: str, remedy: str) -> Non
 @pytest.mark.parametrize(
     ("wrong", "message", "remedy"),
     [
-        (lambda: A.where(), "where() got nothing", "pass at least one: where(a.price > 1)"),
+        (lambda: A.where(), "where() needs an argument", "pass at least one: where(a.price > 1)"),
         (lambda: A.where("a.x > 1"), "'a.x > 1' is not a condition", NO_CONDITION),
         (lambda: A.where(a.first == 3), "False is not a condition", NO_CONDITION),
         (lambda: A.having(a), "<a> is not a condition", NO_CONDITION),
-        (lambda: A.same(), "same() got nothing", "pass at least one: same('tag_id')"),
-        (lambda: A.same(a.x), "<Column a.x> is no name of an attribute", "write same('tag_id')"),
+        (lambda: A.same(), "same() needs an argument", "pass at least one: same('tag_id')"),
+        (lambda: A.same(a.x), "<Column a.x> can't be the name of an attribute", "write same('tag_id')"),
         (lambda: A.within(5), "within(5) has no unit", "write within('5 hours')"),
-        (lambda: A.within(True), "True is no window", NO_WINDOW),
-        (lambda: A.within("5"), "'5' is no window", NO_WINDOW),
-        (lambda: A.within("5 huors"), "'5 huors' is no window", NO_WINDOW),
-        (lambda: A.within(timedelta(0)), "datetime.timedelta(0) is no window", NO_WINDOW),
-        (lambda: A.within(a.x), "<Column a.x> is no window", NO_WINDOW),
+        (lambda: A.within(True), "True is not a window", NO_WINDOW),
+        (lambda: A.within("5"), "'5' is not a window", NO_WINDOW),
+        (lambda: A.within("5 huors"), "'5 huors' is not a window", NO_WINDOW),
+        (lambda: A.within(timedelta(0)), "datetime.timedelta(0) is not a window", NO_WINDOW),
+        (lambda: A.within(a.x), "<Column a.x> is not a window", NO_WINDOW),
         (
             lambda: A.strategy("skip_till_next"),
             "unknown strategy 'skip_till_next'",
             "did you mean 'skip_till_next_match'?",
         ),
-        (lambda: A.strategy("strict_contiguity", 3), "3 is no name of a variable", "write 'a' or cep.var('a')"),
-        (lambda: A.partition_by(), "partition_by() got nothing", "pass at least one: partition_by('site')"),
-        (lambda: A.partition_by(cep.col("x")), "<Column x> is no name of a column", "write partition_by('site')"),
-        (lambda: A.returns(), "returns() got nothing", "pass at least one: returns(price=a.price)"),
+        (lambda: A.strategy("strict_contiguity", 3), "3 can't be the name of a variable", "write 'a' or cep.var('a')"),
+        (lambda: A.partition_by(), "partition_by() needs an argument", "pass at least one: partition_by('site')"),
+        (
+            lambda: A.partition_by(cep.col("x")),
+            "<Column x> can't be the name of a column",
+            "write partition_by('site')",
+        ),
+        (lambda: A.returns(), "returns() needs an argument", "pass at least one: returns(price=a.price)"),
         (
             lambda: A.into("Seen"),
-            "into('Seen') has no events to name",
-            "say first what they hold: returns(price=a.price).into('Alert')",
+            "into('Seen') needs returns",
+            "call returns first: returns(price=a.price).into('Alert')",
         ),
-        (lambda: A.from_(""), "'' is no name of a stream", "write from_('Alert')"),
-        (lambda: cep.program(), "program() got nothing", "pass at least one: program(cep.event('Shelf', 'a'))"),
+        (lambda: A.from_(""), "'' can't be the name of a stream", "write from_('Alert')"),
+        (lambda: cep.program(), "program() needs an argument", "pass at least one: program(cep.event('Shelf', 'a'))"),
         (
             lambda: cep.program("PATTERN A a"),
-            "'PATTERN A a' is no query of the builder",
+            "'PATTERN A a' is not a query",
             "pass patterns such as cep.event('Shelf', 'a')",
         ),
     ],
@@ -126,38 +130,38 @@ def test_clauses(wrong: Callable[[], object], message: str, remedy: str) -> None
         (lambda: 1 < a.x < 5, NO_TRUTH, TRUTH),
         (lambda: a.x > 1 & b.y > 2, "1 is not a condition", NO_CONDITION),
         (lambda: (a.x > 1) | True, "True is not a condition", NO_CONDITION),
-        (lambda: a.x + b, "<b> is no value of an expression", NO_VALUE),
-        (lambda: a.x == [1], "[1] is no value of an expression", NO_VALUE),
-        (lambda: cep.lit(2**63), "9223372036854775808 is no value of an expression", NO_VALUE),
-        (lambda: -cep.lit(-(2**63)), "9223372036854775808 is no value of an expression", NO_VALUE),
+        (lambda: a.x + b, "<b> can't be used in an expression", NO_VALUE),
+        (lambda: a.x == [1], "[1] can't be used in an expression", NO_VALUE),
+        (lambda: cep.lit(2**63), "9223372036854775808 can't be used in an expression", NO_VALUE),
+        (lambda: -cep.lit(-(2**63)), "9223372036854775808 can't be used in an expression", NO_VALUE),
         (lambda: cep.lit(Decimal("1.5")), "Decimal('1.5') can't be written in a query", NO_LITERAL),
         (lambda: cep.lit(float("nan")), "nan can't be written in a query", NO_LITERAL),
         (lambda: a.x.is_in("abc"), "is_in got 'abc', not a list of values", NO_LIST),
         (lambda: a.x.is_in([]), "is_in got [], not a list of values", NO_LIST),
         (lambda: a.x.is_in(b.y), "is_in got <Column b.y>, not a list of values", NO_LIST),
-        (lambda: a[1], "1 is no name of an attribute", NO_ATTRIBUTE),
-        (lambda: a[""], "'' is no name of an attribute", NO_ATTRIBUTE),
-        (lambda: cep.var(""), "'' is no name of a variable", "write cep.var('a')"),
-        (lambda: cep.param(3), "3 is no name of a parameter", "write cep.param('T')"),
-        (lambda: cep.col(""), "'' is no name of a column", "write cep.col('price')"),
+        (lambda: a[1], "1 can't be the name of an attribute", NO_ATTRIBUTE),
+        (lambda: a[""], "'' can't be the name of an attribute", NO_ATTRIBUTE),
+        (lambda: cep.var(""), "'' can't be the name of a variable", "write cep.var('a')"),
+        (lambda: cep.param(3), "3 can't be the name of a parameter", "write cep.param('T')"),
+        (lambda: cep.col(""), "'' can't be the name of a column", "write cep.col('price')"),
         (
             lambda: cep.col("a.price"),
-            "col('a.price') names an event and its attribute",
+            "col('a.price') names a variable and an attribute",
             "write cep.var('a')['price']",
         ),
         (lambda: cep.when(True, 3), "True is not a condition", NO_CONDITION),
         (
             lambda: cep.count(a),
-            "the variable 'a' alone is nothing to run over",
-            "say which events: .each are all of them, .before those before the current one",
+            "an aggregate can't be applied to the variable 'a' itself",
+            "say which events: .each for all of them, .before for those before the current one",
         ),
         (
             lambda: cep.sum([1, 2]),
-            "[1, 2] is nothing that sum can run over",
+            "sum can't be applied to [1, 2]",
             "aggregate over the events of a Kleene variable: cep.sum(cep.var('a').each.price)",
         ),
         (lambda: cep.call("AVG", a.x), "AVG is an aggregate", "write cep.avg(…)"),
-        (lambda: cep.call("", a.x), "'' is no name of a function", "write cep.call('upper', a.name)"),
+        (lambda: cep.call("", a.x), "'' can't be the name of a function", "write cep.call('upper', a.name)"),
     ],
 )
 def test_columns(wrong: Callable[[], object], message: str, remedy: str) -> None:
@@ -204,5 +208,5 @@ def test_an_error_of_the_language_shows_the_place_in_the_text() -> None:
         "  at line 1, column 18\n"
         "1 | PATTERN SEQ(A a, B a)\n"
         "  |                  ^^^\n"
-        "help: give each component a variable of its own"
+        "help: give each component its own variable"
     )

@@ -98,7 +98,7 @@ def test_a_watermark_that_goes_back() -> None:
     session.push([event(1, "A"), event(7, "B")])
     session.advance(5)
     session.advance(5)
-    with pytest.raises(UsageError, match="before the last one"):
+    with pytest.raises(UsageError, match="before the current one"):
         session.advance(4)
     with pytest.raises(InputError):
         session.push([event(4, "B")])

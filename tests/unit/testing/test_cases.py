@@ -49,7 +49,7 @@ a=1 b=[] c=-
 --- query
 PATTERN
 --- error
-CEP101   1:8    the query ends too early
+CEP101   1:8    unexpected end of the query
 === nothing yet
 --- query
 EVENT A a
@@ -95,7 +95,9 @@ def test_everything_that_a_case_says_is_read() -> None:
         warns="without WITHIN",
         not_on={"engine": "no window yet"},
     )
-    assert error == Case("an error", "PATTERN", expected=Outcome(("CEP101 1:8 the query ends too early",), error=True))
+    assert error == Case(
+        "an error", "PATTERN", expected=Outcome(("CEP101 1:8 unexpected end of the query",), error=True)
+    )
     assert open_ == Case("nothing yet", "EVENT A a", expected=None)
     assert [(case.file, case.line) for case in (full, error, open_)] == [
         ("some.case", 3),
@@ -163,20 +165,25 @@ def test_columns_of_a_declared_type(name: str, cell: str, type_: pa.DataType, va
 
 
 ERRORS = [
-    ("hello", 1, "text before the first case", "begin a case with === and its title"),
-    ("===\n", 1, "a case without a title", "write === and a title that says what must hold"),
+    ("hello", 1, "there is text before the first case", "begin a case with === and its title"),
+    ("===\n", 1, "the case has no title", "write === and a title that says what is tested"),
     ("=== a\nrule: S1", 1, "the case has no query", "write a section: --- query"),
     ("=== a\n--- qeury\nEVENT A a", 2, "unknown section 'qeury'", "did you mean 'query'?"),
-    ("=== a\n--- query\n--- query", 3, "a second section 'query'", "keep one of the two"),
-    ("=== a\n--- query\n--- matches\n--- error", 4, "both matches and an error", "keep one of the two sections"),
-    ("=== a\nhello\n--- query", 2, "'hello' is no header line", "write key: value, or a section: --- query"),
+    ("=== a\n--- query\n--- query", 3, "there are two sections 'query'", "keep one of them"),
+    (
+        "=== a\n--- query\n--- matches\n--- error",
+        4,
+        "there are both matches and an error",
+        "keep one of the two sections",
+    ),
+    ("=== a\nhello\n--- query", 2, "'hello' is not a header line", "write key: value, or a section: --- query"),
     ("=== a\ntiem: t\n--- query", 2, "unknown key 'tiem'", "did you mean 'time'?"),
     ("=== a\ntime:\n--- query", 2, "'time' has no value", "write key: value, or remove the line"),
-    ("=== a\ntime: t\ntime: u\n--- query", 3, "a second 'time'", "keep one of the two"),
+    ("=== a\ntime: t\ntime: u\n--- query", 3, "there are two lines 'time'", "keep one of them"),
     (
         "=== a\nnot_on: engine\n--- query",
         2,
-        "not_on without a reason",
+        "not_on needs a reason",
         "write not_on: path: why it can't run there",
     ),
     ("=== a\nfunctions: corr\n--- query", 2, "unknown function 'corr'", "did you mean 'Corr'?"),
@@ -186,19 +193,19 @@ ERRORS = [
         "params: open('f') is not a literal",
         "write a dict: {'T': timedelta(hours=1)}",
     ),
-    ("=== a\ntypes: [1]\n--- query", 2, "types is no dict", "write a dict: {'T': timedelta(hours=1)}"),
+    ("=== a\ntypes: [1]\n--- query", 2, "types is not a dict", "write a dict: {'T': timedelta(hours=1)}"),
     (
         "=== a\n--- query\n=== b\n--- query\n=== a\n--- query",
         5,
-        "line 1 has a case of this title",
+        "the case in line 1 has the same title",
         "give each case its own title",
     ),
-    ("=== a\n--- events\n\n--- query", 2, "a table without columns", "write the column names: ts | type"),
+    ("=== a\n--- events\n\n--- query", 2, "the table has no columns", "write the column names: ts | type"),
     (
         "=== a\n--- events\nts | x\n1 | 2 | 3\n--- query",
         4,
-        "the row has 3 cells and the table 2 columns",
-        "write a cell for each column; NULL where there is no value",
+        "the row has 3 cells, but the table has 2 columns",
+        "write one cell per column, NULL for a missing value",
     ),
     (
         "=== a\n--- events\nts | x\n1 |\n--- query",
@@ -209,16 +216,21 @@ ERRORS = [
     (
         "=== a\n--- query\n--- matches\na=1\na=x",
         5,
-        "a match is written: a=1 b=[2 4] c=-, or as JSON where the query has RETURN",
+        "write a match as a=1 b=[2 4] c=-, or as JSON if the query has RETURN",
         "correct the line",
     ),
     (
         "=== a\n--- query\n--- error\nCEP1 x",
         4,
-        "an error is written: CEP203 1:24 the message (or - for the place where there is none)",
+        "write an error as CEP203 1:24 the message, with - for the place if there is none",
         "correct the line",
     ),
-    ("=== a\n--- query\n--- error\nCEP1 - x\nCEP1 - y", 5, "more than one error", "write the error in one line"),
+    (
+        "=== a\n--- query\n--- error\nCEP1 - x\nCEP1 - y",
+        5,
+        "there is more than one line",
+        "write the error in one line",
+    ),
 ]
 
 

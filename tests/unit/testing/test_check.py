@@ -63,13 +63,13 @@ def test_an_error_in_place_of_matches_is_a_difference() -> None:
     case = pair(query="PATTERN SEQ(A a, !(B b))", expected=Outcome())
     assert find_failure(case, REFERENCE) == (
         "pairs.case:1: a pair [reference]\n(- expected, + got)\n- --- matches\n+ --- error\n"
-        "+ CEP203 1:20 negation at the end of the pattern without WITHIN"
+        "+ CEP203 1:20 negation at the end of the pattern needs WITHIN"
     )
 
 
 def test_a_case_that_says_nothing_fails() -> None:
     assert find_failure(pair(expected=None), REFERENCE) == (
-        "pairs.case:1: a pair [reference]\nsays nothing of what it must give, and gives\n--- matches\na=1 b=2"
+        "pairs.case:1: a pair [reference]\nhas no expected outcome; the outcome is\n--- matches\na=1 b=2"
     )
 
 
@@ -84,7 +84,7 @@ def test_not_on_is_strict() -> None:
     assert find_failure(case, gives()) is None
     assert find_failure(case, Path("engine", raises)) is None
     assert find_failure(case, gives("a=1 b=2")) == (
-        "pairs.case:1: a pair [fixed]\nworks, and is declared as not_on: fixed: no windows"
+        "pairs.case:1: a pair [fixed]\npasses, but is declared as not_on: fixed: no windows"
     )
     assert find_failure(case, REFERENCE) is None
 
@@ -99,9 +99,9 @@ WARNING = "without WITHIN matches every subset"
         (UNBOUNDED, None, None),
         (UNBOUNDED, WARNING, None),
         (UNBOUNDED + " WITHIN 5", "none", None),
-        (UNBOUNDED + " WITHIN 5", WARNING, f"must warn: {WARNING}\nand gives: no warning"),
-        (UNBOUNDED, "something else", "must warn: something else\nand gives: "),
-        (UNBOUNDED, "none", "must not warn, and gives: "),
+        (UNBOUNDED + " WITHIN 5", WARNING, f"expected the warning: {WARNING}\ngot: no warning"),
+        (UNBOUNDED, "something else", "expected the warning: something else\ngot: "),
+        (UNBOUNDED, "none", "expected no warning\ngot: "),
     ],
 )
 def test_warnings(query: str, warns: str | None, failure: str | None) -> None:
@@ -122,7 +122,7 @@ def test_all_failures_of_a_file_are_told_at_once(tmp_path: FilePath) -> None:
         check_cases(file, paths=[REFERENCE])
     assert str(caught.value) == (
         f"{file}:1: a pair [reference]\n(- expected, + got)\n  --- matches\n- a=1 b=3\n+ a=1 b=2\n\n"
-        f"{file}:19: open [reference]\nsays nothing of what it must give, and gives\n--- matches"
+        f"{file}:19: open [reference]\nhas no expected outcome; the outcome is\n--- matches"
     )
 
 
@@ -216,7 +216,7 @@ def test_a_path_whose_times_are_not_those_of_the_events_is_caught() -> None:
     def late(query: Query, table: pa.Table) -> Rows:
         return [{**m, "match_end": 7} for m in query.match(table).to_pylist()]
 
-    with pytest.raises(AssertionError, match="a match of events from 1 to 2 says 1 to 7"):
+    with pytest.raises(AssertionError, match="the events of a match are from 1 to 2, but it says 1 to 7"):
         run_case(pair(), late)
 
 
@@ -224,5 +224,5 @@ def test_a_path_that_breaks_ties_by_a_foreign_column_is_caught() -> None:
     def first_only_of_many_columns(query: Query, table: pa.Table) -> Rows:
         return query.match(table).to_pylist()[: 4 - table.num_columns]
 
-    with pytest.raises(AssertionError, match="a column that the query does not name changes the matches"):
+    with pytest.raises(AssertionError, match="a column that the query does not use changes the matches"):
         run_case(pair(events=pa.table({"ts": [1, 2, 3], "type": ["A", "B", "B"]})), first_only_of_many_columns)

@@ -55,7 +55,7 @@ a=1
 --- query
 PATTERN SEQ(A a, !(B b)) WITHIN 5
 --- error
-CEP203 1:20 negation at the end of the pattern without WITHIN
+CEP203 1:20 negation at the end of the pattern needs WITHIN
 
 === not for the reference
 not_on: reference: it is not written yet
@@ -113,7 +113,7 @@ EVENT A a RETURN a.x   AS x
 --- query
 PATTERN SEQ(A a, !(B b))
 --- error
-CEP203 1:20 negation at the end of the pattern without WITHIN
+CEP203 1:20 negation at the end of the pattern needs WITHIN
 
 === an error that became matches, which are none
 --- query
@@ -147,7 +147,7 @@ def test_files_are_completed_in_place(tmp_path: Path) -> None:
 
 def test_an_empty_error_section_is_completed() -> None:
     text = "=== a\n--- query\nPATTERN SEQ(A a, !(B b))\n--- error\n\n=== b\n--- query\nEVENT A a\n--- matches"
-    completed = text.replace("error\n", "error\nCEP203 1:20 negation at the end of the pattern without WITHIN\n")
+    completed = text.replace("error\n", "error\nCEP203 1:20 negation at the end of the pattern needs WITHIN\n")
     assert complete_text(text) == (completed, 1)
 
 

@@ -1,15 +1,16 @@
-"""Hypothesis strategies for tests of queries, of engines, and of whatever reads or writes the language.
+"""Hypothesis strategies for tests of queries, engines, parsers and printers.
 
 - `schemas()`, `streams(schema)`, `rows(schema)`: events with ties, NULLs, equal rows and disorder
-- `queries(schema, features)`, `programs(schema)`: queries over the whole language that have a meaning on such events,
-  or over the part of it that `Features` names
+- `queries(schema, features)`, `programs(schema)`: valid queries on such events, over the whole language or the part
+  of it that `Features` selects
 - `scenarios(features)`: a query and a stream for it
 - `patterns(types)`, `conjuncts(…)`, `conditions(scope)`, `expressions(scope, sort)`: their parts
-- `any_programs()`, `any_queries()`, `any_patterns()`, `any_expressions()`: all that the grammar can spell
+- `any_programs()`, `any_queries()`, `any_patterns()`, `any_expressions()`: everything that the grammar can
+  express, valid or not
 - `text_near_queries()`: texts that are almost queries
-- `odd_events()`, `odd_options()`, `odd_values()`: what is no stream, no option, or hardly a value
+- `odd_events()`, `odd_options()`, `odd_values()`: invalid events and options, and unusual values
 
-To test a query of your own on streams that you would not think of:
+To test your own query on generated streams:
 
 >>> import cepheid as cep
 >>> import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Conjuncts of WHERE: each in one of the forms that have a place (S5)."""
+"""Conjuncts of WHERE, each in a form that can be tested at some place (S5)."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from cepheid.pattern.tree import Output, Strategy, Ties
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """The whole language, unless told otherwise. A law that holds only without a part turns it off.
+    """The whole language by default. A property that does not hold for a part of it turns that part off.
 
-    `windows` and `partitions` list the choices: None is a query without.
+    `windows` and `partitions` list the choices: None is a query without one.
     """
 
     negation: bool = True

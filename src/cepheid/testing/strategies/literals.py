@@ -18,14 +18,14 @@ NULL = Literal(None, types.NULL)
 
 
 def _duration(nanoseconds: int) -> Literal:
-    # As the parser: in nanoseconds only where it must be.
+    # Like the parser: in nanoseconds only if necessary.
     return Literal(nanoseconds, types.duration("ns" if nanoseconds % 1000 else "us"))
 
 
 def literals(sort: Sort) -> st.SearchStrategy[Literal]:
     """Constants as a query can spell them, near the values of the streams.
 
-    The language has no decimal constants: a number takes the type of what it meets.
+    The language has no decimal constants: a number takes the type of the other operand.
     """
     match sort:
         case Sort.INT:

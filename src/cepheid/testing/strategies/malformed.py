@@ -1,4 +1,4 @@
-"""What is no stream of events, or not quite; and options that no query takes."""
+"""Events and options that are invalid or almost valid."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ODD: list[Any] = [
 
 
 def odd_values() -> st.SearchStrategy[Any]:
-    """Python values of all kinds, most of them wrong wherever they come."""
+    """Python values of all kinds, most of them wrong as events or options."""
     return st.sampled_from(_ODD)
 
 
@@ -59,7 +59,7 @@ def _is_hashable(value: Any) -> bool:
 
 @st.composite
 def odd_events(draw: st.DrawFn) -> Any:
-    """Not a stream; or a list, a generator or a table, of which something is wrong."""
+    """Not a stream; or a list, a generator or a table with something wrong in it."""
     if draw(st.integers(0, 4)) == 4:
         return draw(odd_values())
     if draw(st.booleans()):
@@ -124,7 +124,7 @@ def odd_options(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def _option(name: str) -> st.SearchStrategy[Any]:
-    """Of the right form, with wrong contents."""
+    """Options of the right form with wrong contents."""
     keys = st.sampled_from(["A", "x", "T", "", "Limit", "Few", "Same", "count", "upper"]) | odd_values().filter(
         _is_hashable
     )

@@ -1,10 +1,10 @@
-"""Names: those that a test likes to read, and all that the language can hold."""
+"""Names: readable ones, and all that the language allows."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
-# Words of the grammar, also those that are words only in some places, and letters whose case folds strangely.
+# Keywords, also those that are keywords only in some places, and letters with unusual case folding.
 _WORDS = """
     a b x price LEN len i T all ANY any seq SEQ and or not in is like between null true false case when then else end
     event pattern from where partition by within having return into as output ties ordered simultaneous non_overlap

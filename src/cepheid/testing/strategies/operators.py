@@ -17,7 +17,7 @@ def minus(writer: Writer, sort: Sort) -> ex.Expression:
 
 
 def arithmetic(writer: Writer, sort: Sort) -> ex.Expression:
-    """Numbers of the sort: one operand at least has it, the other none that would win over it."""
+    """Numbers of the sort: at least one operand has it, and the other has none that would take precedence."""
     others = NUMBERS[: NUMBERS.index(sort) + 1] if sort is not Sort.DECIMAL else (Sort.INT, Sort.DECIMAL)
     left, right = writer.reading(sort), writer.value(writer.one_of(others))
     if writer.chance(2) and not isinstance(left, ex.Literal):
@@ -93,7 +93,7 @@ def call(writer: Writer, sort: Sort) -> ex.Expression:
 
 
 def choice(writer: Writer, sort: Sort) -> ex.Expression:
-    """coalesce and its like: arguments of one sort, and a NULL now and then."""
+    """coalesce and similar functions: arguments of one sort, and sometimes a NULL."""
     arguments = [writer.reading(sort), writer.value(sort)]
     if writer.chance(4):
         arguments[1] = NULL

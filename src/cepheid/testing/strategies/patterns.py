@@ -1,4 +1,4 @@
-"""Patterns that have a meaning: every operator, distinct variables, absences where they can be."""
+"""Valid patterns: every operator, distinct variables, negations where they are allowed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cepheid.testing.strategies.features import EVERYTHING, Features
 from cepheid.testing.strategies.streams import kinds
 
 MOST_EVENTS = 5
-"""The matches of a longer pattern are many, and show nothing new."""
+"""A longer pattern has very many matches and shows nothing new."""
 
 _TIMES: tuple[tuple[int, int | None], ...] = ((1, None), (1, None), (0, None), (2, None), (1, 2), (2, 2), (0, 2))
 
@@ -41,7 +41,7 @@ class _Drawer:
         return Event(tuple(dict.fromkeys(types)), name)
 
     def part(self, depth: int) -> Pattern:
-        """Whatever binds events."""
+        """Any pattern that binds events."""
         if depth == 0 or self.left < 2 or self.chance(2):
             return self.event()
         makers = ([_Drawer.repeat] * 3 if self.features.repetition else []) + (
@@ -71,7 +71,7 @@ class _Drawer:
         return AnyOrder((self.part(depth), self.part(depth)))
 
     def sequence(self, depth: int) -> Pattern:
-        """SEQ of parts with absences before, between and after them, but never of absences alone."""
+        """SEQ of parts with negations before, between and after them, but never of negations alone."""
         parts: list[Pattern] = []
         for _ in range(self.draw(st.integers(1, 3))):
             parts += self.absence()

@@ -1,4 +1,4 @@
-"""Queries over the whole language that have a meaning on events of a schema, with all that they are made with."""
+"""Valid queries over the whole language for events of a schema, with their options."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RESULTS: Mapping[Sort, pa.DataType] = {
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GeneratedQuery:
-    """A program and the options that it is made with: `cepheid.Query(program, **options)`."""
+    """A program and its options: `cepheid.Query(program, **options)`."""
 
     program: Program
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class GeneratedQuery:
         return f"<GeneratedQuery\n{self.text}\n{'' if self.options == OPTIONS else self.options}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What Hypothesis shows of a failing test: the text says it all, and shortly."""
+        """What Hypothesis shows for a failing test: the text."""
         printer.text(repr(self))
 
     @property
@@ -156,7 +156,7 @@ def _columns(draw: st.DrawFn, schema: pa.Schema) -> tuple[Column, ...]:
 
 @st.composite
 def _windows(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Features) -> Window | None:
-    """An absence needs a window: it may stand at an end of the pattern."""
+    """A negation needs a window: it may be at the start or end of the pattern."""
     absent = any(isinstance(node, Negation) for node in walk(pattern))
     kind = draw(st.sampled_from([w for w in features.windows if w is not None or not absent]))
     if kind is None:
@@ -179,7 +179,7 @@ def _returns(draw: st.DrawFn, found: Sequence[Variable], scope: Scope) -> tuple[
 def programs(
     draw: st.DrawFn, schema: pa.Schema, features: Features = EVERYTHING, then: Features = EVERYTHING
 ) -> GeneratedQuery:
-    """Two queries: what the first makes the second reads (S13)."""
+    """Two queries: the second reads the composite events of the first (S13)."""
     first = draw(queries(schema, replace(features, returns=False, composition=False)))
     found = variables(name_events(first.tree.pattern))
     scope = complete(found, Scope(columns_of(schema)))
@@ -201,5 +201,5 @@ def _key(found: Sequence[Variable]) -> ex.Expression:
 
 
 def is_demanding(query: Query) -> bool:
-    """Whether it may have a match for every subset of the events: such a one is best given few of them."""
+    """Whether the query may have a match for every subset of the events, so that streams for it should be short."""
     return any(isinstance(node, Repeat) for node in walk(query.pattern))

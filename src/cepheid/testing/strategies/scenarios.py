@@ -1,4 +1,4 @@
-"""A query and a stream for it: what most properties of an engine are about."""
+"""A query and a stream for it: the input of most property tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cepheid.testing.strategies.streams import LONGEST, moment, rows, streams
 def scenarios(
     draw: st.DrawFn, features: Features = EVERYTHING, *, schema: pa.Schema | None = None, typed: bool = True
 ) -> tuple[GeneratedQuery, pa.Table]:
-    """A query and events that it can be asked of, few of them where the matches could be many."""
+    """A query and events for it; few events if there could be many matches."""
     schema = schema or draw(schemas(typed=typed))
     query = draw(queries(schema, features))
     few = is_demanding(query.tree)

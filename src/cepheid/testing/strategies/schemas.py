@@ -1,4 +1,4 @@
-"""Schemas of events: time, type and attributes of every kind, also of those that the language leaves alone."""
+"""Schemas of events: time, type and attributes of every kind, also of kinds that expressions can't use."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PLAIN = pa.schema(
     [(TIME, pa.int64()), (TYPE, pa.string()), (KEY, pa.int64()), ("x", pa.int64()), ("y", pa.int64())]
     + [(name, ATTRIBUTES[name][0]) for name in ("f", "s", "b")]
 )
-"""A schema for tests to which the types of the columns do not matter."""
+"""A schema for tests where the types of the columns do not matter."""
 
 
 @st.composite

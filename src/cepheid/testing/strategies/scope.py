@@ -1,4 +1,4 @@
-"""What an expression may mention where it stands."""
+"""What an expression may refer to at its place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Reference = tuple[str, Index]
 
 
 def same(value: Any) -> Any:
-    """The user function of the generated queries: what comes in goes out."""
+    """The user-defined function of the generated queries: returns its argument."""
     return value
 
 
@@ -76,7 +76,7 @@ def columns_of(schema: pa.Schema, *, reads_time: bool = True) -> Mapping[Sort, t
 
 
 def complete(variables: Sequence[Variable], scope: Scope) -> Scope:
-    """HAVING and RETURN: all is bound. `a[1]`, `a[a.LEN]`, `a.LEN` and aggregates of the arrays."""
+    """HAVING and RETURN, where all is bound: `a[1]`, `a[a.LEN]`, `a.LEN` and aggregates of the arrays."""
     positive = [v for v in variables if not v.negated]
     arrays = [v.name for v in positive if v.array]
     ones = [(v.name, Index.ONE) for v in positive if not v.array]

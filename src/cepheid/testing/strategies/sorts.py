@@ -1,4 +1,4 @@
-"""What an expression gives, as far as generation must know it: the kinds of the language, timestamps by zone."""
+"""The result type of an expression, as far as generation needs it: the kinds of the language, timestamps by zone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOMENTS = (Sort.LOCAL, Sort.ZONED)
 
 
 def sort_of(arrow: pa.DataType) -> Sort | None:
-    """The sort of a column, or None where expressions leave it alone.
+    """The sort of a column, or None if expressions can't use it.
 
     >>> sort_of(pa.int8()), sort_of(pa.timestamp("us", "UTC")), sort_of(pa.list_(pa.int8()))
     (<Sort.INT: <Kind.INT: 'integer'>>, <Sort.ZONED: 'timestamp with zone'>, None)

@@ -1,4 +1,4 @@
-"""Streams: ties, NULLs, equal rows, disorder, and none at all."""
+"""Streams with ties, NULLs, equal rows and disorder; also empty ones."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from cepheid.testing.strategies.values import DAY, MOMENT, values
 
 EVENT_TYPES = ("A", "B", "C")
 LONGEST = 12
-"""Times lie within so many ticks, so that windows of fewer matter."""
+"""Times are within this many ticks, so that shorter windows matter."""
 
 
 def moment(arrow: pa.DataType, ticks: int) -> Any:
-    """A value of a time column, so many ticks after the first possible one."""
+    """A value of a time column, the given number of ticks after the first possible one."""
     match sort_of(arrow):
         case Sort.INT:
             return ticks
@@ -29,7 +29,7 @@ def moment(arrow: pa.DataType, ticks: int) -> Any:
             return MOMENT + timedelta(milliseconds=ticks)
         case Sort.ZONED:
             return (MOMENT + timedelta(milliseconds=ticks)).replace(tzinfo=UTC)
-    raise TypeError(f"{arrow} is no type of a time column")
+    raise TypeError(f"{arrow} can't be the type of a time column")
 
 
 def kinds(event_types: Sequence[str]) -> st.SearchStrategy[str]:
@@ -63,7 +63,7 @@ def streams(
     min_size: int = 0,
     max_size: int = 8,
 ) -> pa.Table:
-    """Tables of events in no order: times tie, rows repeat, values are missing, there may be no event."""
+    """Tables of events in no order: with ties, equal rows and NULLs, or empty."""
     found: list[dict[str, Any]] = []
     # Left to itself Hypothesis prefers streams that are too short for a match.
     for _ in range(draw(st.integers(min_size, max_size) | st.integers((min_size + max_size) // 2, max_size))):

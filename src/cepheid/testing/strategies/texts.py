@@ -1,4 +1,4 @@
-"""Texts that are almost queries: what a hurried user, or an attacker, types."""
+"""Texts that are almost queries, as typed by a hurried user or an attacker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees that the grammar can spell, with a meaning or without: for parsers, printers and whatever walks trees."""
+"""All trees that the grammar can express, valid or not: for tests of parsers, printers and tree walkers."""
 
 from __future__ import annotations
 
@@ -163,11 +163,11 @@ def _settled(query: tree.Query) -> tree.Query:
 
 @cache
 def any_queries() -> st.SearchStrategy[tree.Query]:
-    """Queries of every clause, with a meaning or without."""
+    """Queries with every clause, valid or not."""
     return _queries().map(_settled)
 
 
 @cache
 def any_programs() -> st.SearchStrategy[tree.Program]:
-    """One or more queries that the grammar can spell."""
+    """One or more queries that the grammar can express."""
     return _some(any_queries(), 1, 2).map(tree.Program)

@@ -1,4 +1,4 @@
-"""Values of a column: few of each type, so that they meet again, and the awkward ones among them."""
+"""Values of a column: a few of each type, so that they repeat, including awkward ones."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _FLOATS = [0.0, 1.0, 2.0, 0.5, -1.5, -0.0, math.nan, math.inf, -math.inf, 1e308,
 
 @cache
 def values(arrow: pa.DataType) -> st.SearchStrategy[Any]:
-    """Values of an Arrow type, NULL not among them.
+    """Values of an Arrow type, without NULL.
 
-    Small ones come often: a test wants equal values, ties and neighbours.
+    Small ones are frequent: tests need equal values, ties and neighbours.
     """
     if isinstance(arrow, pa.DictionaryType):
         return values(arrow.value_type)

@@ -1,4 +1,4 @@
-"""What a condition may say of each variable of a pattern, read off the tree."""
+"""What a condition may use of each variable of a pattern, derived from the tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes expressions by drawing: what it may mention comes from a scope, what it may be from tables of makers."""
+"""Draws expressions: a scope says what they may refer to, tables of makers what they may consist of."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Writer:
         return self.one_of(list(self.scope.columns) or list(Sort))
 
     def certain(self) -> Writer:
-        """A writer of what has a known type: that of a user function is known only when it runs."""
+        """A writer of expressions with a known type; the type of a user-defined function is only known when it runs."""
         return replace(self, scope=replace(self.scope, parameters=False))
 
     def inside(self, reference: tuple[str, ex.Index]) -> Writer:
