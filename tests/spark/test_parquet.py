@@ -14,11 +14,11 @@ import pytest
 
 import cepheid as cep
 from cepheid.errors import UsageError
-from cepheid.spark import parquet, work
-from cepheid.spark.frames import explain, match
+from cepheid.spark import parquet, worker
+from cepheid.spark.entry import explain, match
+from cepheid.spark.job import make_job
 from cepheid.spark.options import Options
 from cepheid.spark.parquet import Direct, bucket_numbers
-from cepheid.spark.prepare import prepare
 from cepheid.testing.outcomes import to_json
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
@@ -60,14 +60,14 @@ def spark_rows(found: Any) -> list[str]:
 
 def same(spark: Any, folder: str, query: cep.Query, events: pa.Table, **options: Any) -> None:
     df = spark.read.parquet(folder)
-    assert isinstance(parquet.find(prepare(df, query, Options(**options))), Direct)
+    assert isinstance(parquet.find(make_job(df, query, Options(**options))), Direct)
     expected = rows(query.match(events).to_pylist())
     assert spark_rows(match(df, query, direct=True, **options)) == expected
     assert expected
 
 
 def why_not(df: Any, query: cep.Query | None = None, **options: Any) -> str:
-    found = parquet.find(prepare(df, query or cep.Query(THEFT), Options(**options)))
+    found = parquet.find(make_job(df, query or cep.Query(THEFT), Options(**options)))
     assert isinstance(found, str), found
     return found
 
@@ -96,16 +96,16 @@ def test_that_buckets_with_many_events_are_matched_in_parts(
     events = readings(3_000)
     folder = Path(write(tmp_path / "events", events.take(np.argsort(np.arange(3_000) % 5, kind="stable"))))
     query = cep.Query(THEFT)
-    prepared = prepare(spark.read.parquet(str(folder)), query, Options())
-    direct = parquet.find(prepared)
+    job = make_job(spark.read.parquet(str(folder)), query, Options())
+    direct = parquet.find(job)
     assert isinstance(direct, Direct)
-    for module, name in ((parquet, "READ_ROWS"), (parquet, "PACK_ROWS"), (work, "AT_ONCE"), (work, "PUSH")):
+    for module, name in ((parquet, "READ_ROWS"), (parquet, "PACK_ROWS"), (worker, "AT_ONCE"), (worker, "PUSH")):
         monkeypatch.setattr(module, name, 100)
     tasks = pa.RecordBatch.from_pydict({"id": list(range(len(direct.tasks)))})
-    read = parquet._reading(prepared.work, direct, ("tag",), prepared.pushed)(iter([tasks]))
+    read = parquet._reading(job.worker_query, direct, ("tag",), job.pushdown)(iter([tasks]))
     blobs = pa.Table.from_batches(list(read)).sort_by([("bucket", "ascending"), ("low", "ascending")])
     assert len(blobs) > 10
-    found = list(parquet._matching(prepared.work, ("tag",))(iter(blobs.to_batches())))
+    found = list(parquet._matching(job.worker_query, ("tag",))(iter(blobs.to_batches())))
     assert rows(pa.Table.from_batches(found).to_pylist()) == rows(query.match(events).to_pylist())
 
 
@@ -118,7 +118,7 @@ def test_that_files_without_events_and_filters_without_rows_give_nothing(spark: 
     df = spark.read.parquet(folder)
     assert match(df, nothing, direct=True).collect() == []
     far = cep.Query("PATTERN SEQ(Shelf a, Exit b) WHERE [tag] AND a.ts > 10000 AND b.ts > 10000 WITHIN 60")
-    assert str(parquet.find(prepare(df, far, Options()))).startswith("4 files, 0 of 4 row groups, read by 0 tasks")
+    assert str(parquet.find(make_job(df, far, Options()))).startswith("4 files, 0 of 4 row groups, read by 0 tasks")
     assert match(df, far, direct=True).collect() == []
     empty = write(tmp_path / "empty", events.slice(0, 0), files=1)
     assert match(spark.read.parquet(empty), cep.Query(THEFT), direct=True).collect() == []
@@ -133,7 +133,7 @@ def test_that_row_groups_with_nothing_of_interest_are_not_read(spark: Any, tmp_p
     query = cep.Query("PATTERN SEQ(A a, A b) WHERE [k] AND a.price > 4 AND b.price > 4 WITHIN 99")
     same(spark, str(tmp_path / "events"), query, events)
     late = cep.Query("PATTERN SEQ(A a, B b) WHERE [k] AND a.ts >= 4 AND b.ts >= 4 WITHIN 99")
-    found = parquet.find(prepare(spark.read.parquet(str(tmp_path / "events")), late, Options()))
+    found = parquet.find(make_job(spark.read.parquet(str(tmp_path / "events")), late, Options()))
     assert str(found) == "1 files, 2 of 4 row groups, read by 2 tasks, matched in 4 buckets of keys"
     same(spark, str(tmp_path / "events"), late, events)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.errors import InputError
 from cepheid.pattern.tree import Strategy
-from cepheid.spark.pushdown import Null, Pushed, push
+from cepheid.spark.pushdown import Null, Pushdown, push
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, programs, scenarios, streams
 
@@ -35,15 +35,15 @@ EVENTS = pa.schema(
 )
 
 
-def pushed(text: str, schema: pa.Schema = EVENTS, **options: Any) -> Pushed:
+def pushed(text: str, schema: pa.Schema = EVENTS, **options: Any) -> Pushdown:
     return push(cep.Query(text, **options), schema)
 
 
-def conditions(found: Pushed) -> list[str]:
+def conditions(found: Pushdown) -> list[str]:
     return [text for text in found.pushed if not text.startswith("column")]
 
 
-def reasons(found: Pushed) -> list[str]:
+def reasons(found: Pushdown) -> list[str]:
     return [text for text in found.refused if not text.startswith(("column", "all columns"))]
 
 
@@ -306,5 +306,5 @@ def test_that_spark_pyarrow_and_the_reference_keep_the_same_rows(spark: Any, tmp
 
 def test_that_columns_with_odd_names_are_quoted(spark: Any) -> None:
     df = spark.sql("SELECT 1 AS ts, CAST(NULL AS INT) AS `a.b``c` UNION ALL SELECT 2, 3")
-    found = Pushed((), Null("a.b`c"), (), ())
+    found = Pushdown((), Null("a.b`c"), (), ())
     assert [row.ts for row in df.filter(found.condition).collect()] == [1]

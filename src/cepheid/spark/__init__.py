@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cepheid.errors import UsageError
 
 if TYPE_CHECKING:
-    from cepheid.spark.frames import explain, match, schema, sql
+    from cepheid.spark.entry import explain, match, schema, sql
     from cepheid.spark.progress import metrics
     from cepheid.spark.settings import configure
     from cepheid.spark.stream import pending
@@ -26,4 +26,4 @@ _ROOMS = {"configure": "settings", "metrics": "progress", "pending": "stream"}
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'cepheid.spark' has no attribute {name!r}")
-    return getattr(import_module(f"cepheid.spark.{_ROOMS.get(name, 'frames')}"), name)
+    return getattr(import_module(f"cepheid.spark.{_ROOMS.get(name, 'entry')}"), name)

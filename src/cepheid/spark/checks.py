@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 
 from cepheid.errors import InputError, UsageError
-from cepheid.spark.logical import context
+from cepheid.spark.introspect import context
 
 WATERMARK = "spark.watermarkDelayMs"
 """What Spark writes beside the column on which there is a watermark."""

@@ -25,12 +25,12 @@ from pyspark.sql import functions as F
 from cepheid.engine.times import ticks
 from cepheid.pattern.schema import make_schema
 from cepheid.pattern.types import Kind, from_arrow
-from cepheid.spark.logical import parallelism
+from cepheid.spark.introspect import parallelism
+from cepheid.spark.job import Job
 from cepheid.spark.packing import code_type, pack, spans
-from cepheid.spark.prepare import Prepared
-from cepheid.spark.pushdown import Pushed
+from cepheid.spark.pushdown import Pushdown
 from cepheid.spark.schemas import odd_strings, spark_schema
-from cepheid.spark.work import Batches, Work
+from cepheid.spark.worker import Batches, WorkerQuery
 
 MOST_FILES = 2_000  # whose footers are read here, before anything runs
 BUCKET_BYTES = 64 << 20
@@ -70,29 +70,29 @@ class _Unfit(Exception):  # noqa: N818  a signal, not an error
     """Why tasks can't read the files themselves."""
 
 
-def find(prepared: Prepared) -> Direct | str:
+def find(job: Job) -> Direct | str:
     """The files of a plain Parquet scan, or why Spark's own scan must read: any doubt is a reason."""
     try:
-        relation = _relation(prepared)
-        _check_settings(prepared)
+        relation = _relation(job)
+        _check_settings(job)
         paths = _paths(relation)
         footers = {path: _footer(path) for path in paths}
         for path, footer in footers.items():
-            _check_columns(path, footer, prepared)
-        return _plan(prepared, footers)
+            _check_columns(path, footer, job)
+        return _plan(job, footers)
     except _Unfit as reason:
         return str(reason)
 
 
-def _relation(prepared: Prepared) -> Any:
+def _relation(job: Job) -> Any:
     """The scan below a DataFrame, if nothing but a choice of columns is above it."""
-    df = prepared.df
+    df = job.df
     if getattr(df, "_jdf", None) is None:
         raise _Unfit("the session is Spark Connect's, and the plan is not to be seen")
     if df.storageLevel.useMemory or df.storageLevel.useDisk:
         raise _Unfit("the DataFrame is cached")
     master = str(df.sparkSession.sparkContext.master)
-    if not master.startswith("local[") and master != "local" and not prepared.options.direct:
+    if not master.startswith("local[") and master != "local" and not job.options.direct:
         raise _Unfit(f"on {master} workers may not see the files of the driver; direct=True says that they do")
     plan = df._jdf.queryExecution().analyzed()
     given = plan
@@ -100,7 +100,7 @@ def _relation(prepared: Prepared) -> Any:
         plan = plan.children().head()
     if name != "LogicalRelation":
         raise _Unfit(f"it is no plain Parquet scan: the plan has {name}")
-    _check_output(given, plan, prepared.pushed.columns)
+    _check_output(given, plan, job.pushdown.columns)
     relation = plan.relation()
     if relation.getClass().getSimpleName() != "HadoopFsRelation":
         raise _Unfit(f"it is no plain Parquet scan: it reads {relation.getClass().getSimpleName()}")
@@ -109,7 +109,7 @@ def _relation(prepared: Prepared) -> Any:
 
 
 def _check_output(given: Any, scan: Any, needed: Sequence[str]) -> None:
-    """A column is the file's own if it has kept its identity and its name."""
+    """A column is the file's own if it has kept its stream_fingerprint and its name."""
 
     def attributes(plan: Any) -> Iterator[tuple[str, int]]:
         output = plan.output()
@@ -153,15 +153,15 @@ _SETTINGS = {
 _REBASE = "spark.sql.parquet.datetimeRebaseModeInRead"
 
 
-def _check_settings(prepared: Prepared) -> None:
-    conf = prepared.df.sparkSession.conf
+def _check_settings(job: Job) -> None:
+    conf = job.df.sparkSession.conf
     for name, plain in _SETTINGS.items():
         found = str(conf.get(name, plain)).lower()
         if found != plain:
             raise _Unfit(f"{name} is {found}")
-    if str(conf.get(_REBASE, "CORRECTED")).upper() == "LEGACY" and _has_dates(prepared.work.events):
+    if str(conf.get(_REBASE, "CORRECTED")).upper() == "LEGACY" and _has_dates(job.worker_query.event_schema):
         raise _Unfit(f"{_REBASE} is LEGACY")
-    for name in sorted(odd_strings(prepared.df.schema) & set(prepared.pushed.columns)):
+    for name in sorted(odd_strings(job.df.schema) & set(job.pushdown.columns)):
         raise _Unfit(f"column {name} is CHAR, VARCHAR or collated")
 
 
@@ -201,9 +201,9 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _check_columns(path: str, footer: _Footer, prepared: Prepared) -> None:
+def _check_columns(path: str, footer: _Footer, job: Job) -> None:
     names = [name.lower() for name in footer.schema.names]
-    for field in prepared.work.events:
+    for field in job.worker_query.event_schema:
         if names.count(field.name.lower()) != 1 or field.name not in footer.schema.names:
             raise _Unfit(f"{_name(path)} has no single column {field.name}")
         found = footer.schema.field(field.name).type
@@ -212,7 +212,7 @@ def _check_columns(path: str, footer: _Footer, prepared: Prepared) -> None:
                 f"column {field.name} is {found} in {_name(path)}, and not read as {field.type} without a doubt"
             )
     metadata: Mapping[bytes, bytes] = footer.metadata.metadata or {}
-    if _has_dates(prepared.work.events):
+    if _has_dates(job.worker_query.event_schema):
         if any(key.startswith(b"org.apache.spark.legacy") for key in metadata):
             raise _Unfit(f"{_name(path)} has dates of the old calendar")
         if metadata.get(b"org.apache.spark.version", b"3") < b"3":
@@ -230,10 +230,10 @@ def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
     return found == wanted and not pa.types.is_nested(found) and not pa.types.is_null(found)
 
 
-def _plan(prepared: Prepared, footers: Mapping[str, _Footer]) -> Direct:
+def _plan(job: Job, footers: Mapping[str, _Footer]) -> Direct:
     """Row groups that may have a row of interest, in tasks of about the same size, in the order of the files."""
-    where = prepared.pushed.groups
-    names = set(prepared.pushed.columns)
+    where = job.pushdown.groups
+    names = set(job.pushdown.columns)
     found: list[tuple[str, int, int]] = []
     groups = rows = 0
     for path, footer in footers.items():
@@ -246,7 +246,7 @@ def _plan(prepared: Prepared, footers: Mapping[str, _Footer]) -> Direct:
             size = sum(c.total_compressed_size for c in columns if c.path_in_schema in names)
             rows += chunk.num_rows
             found.append((path, group, size))
-    cores = parallelism(prepared.df)
+    cores = parallelism(job.df)
     each = sum(size for _, _, size in found) / (TASKS_PER_CORE * cores)
     tasks: list[list[tuple[str, int]]] = []
     room = 0.0
@@ -256,18 +256,20 @@ def _plan(prepared: Prepared, footers: Mapping[str, _Footer]) -> Direct:
             room += each
         tasks[-1].append((path, group))
         room -= size
-    share = _share(prepared, found[len(found) // 2]) if found else 0.0
-    size = rows * share * sum(_width(field.type) for field in prepared.work.events)
-    buckets = prepared.options.partitions or max(2 * cores, math.ceil(size / BUCKET_BYTES))
+    share = _share(job, found[len(found) // 2]) if found else 0.0
+    size = rows * share * sum(_width(field.type) for field in job.worker_query.event_schema)
+    buckets = job.options.partitions or max(2 * cores, math.ceil(size / BUCKET_BYTES))
     return Direct(tuple(map(_parts, tasks)), len(footers), groups, groups - len(found), buckets)
 
 
-def _share(prepared: Prepared, group: tuple[str, int, int]) -> float:
+def _share(job: Job, group: tuple[str, int, int]) -> float:
     """Which part of the rows crosses, by a look at some: a bucket that turns out larger is matched in parts."""
     path, number, _ = group
     with pq.ParquetFile(path) as file:
-        some = next(file.iter_batches(SAMPLE_ROWS, [number], columns=prepared.work.events.names, use_threads=False))
-    return max(int(prepared.pushed.kept(some).num_rows) / int(some.num_rows), LEAST_SHARE)
+        some = next(
+            file.iter_batches(SAMPLE_ROWS, [number], columns=job.worker_query.event_schema.names, use_threads=False)
+        )
+    return max(int(job.pushdown.kept(some).num_rows) / int(some.num_rows), LEAST_SHARE)
 
 
 def _possible(path: str, footer: _Footer, where: pc.Expression | None) -> Sequence[int]:
@@ -290,51 +292,53 @@ def _width(arrow: pa.DataType) -> int:
         return 16  # a string: a guess is enough
 
 
-def run(prepared: Prepared, direct: Direct) -> DataFrame:
+def run(job: Job, direct: Direct) -> DataFrame:
     """The matches of the events in the files."""
-    spark, count = prepared.df.sparkSession, max(1, len(direct.tasks))
-    work, buckets = prepared.work, direct.buckets
+    spark, count = job.df.sparkSession, max(1, len(direct.tasks))
+    worker_query, buckets = job.worker_query, direct.buckets
     tasks = spark.range(0, count, 1, count)
-    blobs = tasks.mapInArrow(_reading(work, direct, prepared.split.key, prepared.pushed), BLOBS)
+    blobs = tasks.mapInArrow(_reading(worker_query, direct, job.partitioning.key, job.pushdown), BLOBS)
     if hasattr(blobs, "repartitionById"):
         placed = blobs.repartitionById(buckets, F.col("bucket"))
     else:
         placed = blobs.repartition(buckets, "bucket")
     ordered = placed.sortWithinPartitions("bucket", "low")
-    return ordered.mapInArrow(_matching(work, prepared.split.key), spark_schema(work.given))
+    return ordered.mapInArrow(_matching(worker_query, job.partitioning.key), spark_schema(worker_query.match_schema))
 
 
 BLOBS = "bucket int, low long, blob binary"
 _ARROW_BLOBS = pa.schema([("bucket", pa.int32()), ("low", pa.int64()), ("blob", pa.binary())])
 
 
-def _reading(work: Work, direct: Direct, key: Sequence[str], pushed: Pushed) -> Callable[[Batches], Batches]:
+def _reading(
+    worker_query: WorkerQuery, direct: Direct, key: Sequence[str], pushed: Pushdown
+) -> Callable[[Batches], Batches]:
     """The function of the tasks that read: a blob for each bucket, with its least time."""
 
     def cepheid_read_parquet(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 parts = direct.tasks[number] if number < len(direct.tasks) else ()
-                for table in gathered(read(parts, work, key, pushed)):
-                    yield _packed(table, work, key, direct.buckets)
+                for table in gathered(read(parts, worker_query, key, pushed)):
+                    yield _packed(table, worker_query, key, direct.buckets)
 
     return cepheid_read_parquet
 
 
-def read(parts: Iterable[Part], work: Work, key: Sequence[str], pushed: Pushed) -> Iterator[pa.Table]:
+def read(parts: Iterable[Part], worker_query: WorkerQuery, key: Sequence[str], pushed: Pushdown) -> Iterator[pa.Table]:
     """The rows of interest, with words that come again and again as codes."""
-    names = work.events.names
-    coded = _coded(work, key)
+    names = worker_query.event_schema.names
+    coded = _coded(worker_query, key)
     for part in parts:
         with pq.ParquetFile(part.path, read_dictionary=coded) as file:
             for batch in file.iter_batches(READ_ROWS, list(part.groups), columns=names, use_threads=False):
                 yield pa.Table.from_batches([pushed.kept(batch)]).select(names)
 
 
-def _coded(work: Work, key: Sequence[str]) -> list[str]:
+def _coded(worker_query: WorkerQuery, key: Sequence[str]) -> list[str]:
     """Columns of few words that come again and again, which are left as codes all the way."""
-    names = dict.fromkeys([work.query._roles.type, *key])
-    return [name for name in names if name and pa.types.is_string(work.events.field(name).type)]
+    names = dict.fromkeys([worker_query.query._roles.type, *key])
+    return [name for name in names if name and pa.types.is_string(worker_query.event_schema.field(name).type)]
 
 
 def gathered(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -350,10 +354,10 @@ def gathered(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def _packed(table: pa.Table, work: Work, key: Sequence[str], count: int) -> pa.RecordBatch:
+def _packed(table: pa.Table, worker_query: WorkerQuery, key: Sequence[str], count: int) -> pa.RecordBatch:
     table = table.unify_dictionaries().combine_chunks()
     buckets = bucket_numbers(table, key, count)
-    times = ticks(make_schema(work.events, work.query._roles), table)
+    times = ticks(make_schema(worker_query.event_schema, worker_query.query._roles), table)
     lows, _, _ = spans(buckets, times)
     blobs = dict(pack(narrowed(table), buckets))
     columns = [list(blobs), lows[list(blobs)], list(blobs.values())]
@@ -423,26 +427,26 @@ def _of_words(codes: pa.DictionaryArray) -> Any:
     return numbers[codes.indices.fill_null(len(words)).to_numpy()]
 
 
-def _matching(work: Work, key: Sequence[str]) -> Callable[[Batches], Batches]:
+def _matching(worker_query: WorkerQuery, key: Sequence[str]) -> Callable[[Batches], Batches]:
     """The function of the tasks that match: blobs come by bucket, in the order of their least times."""
 
     def cepheid_match_buckets(batches: Batches) -> Batches:
-        coded = coded_work(work, key)
+        coded = coded_work(worker_query, key)
         rows = (row for batch in batches for row in _rows(batch))
         for _, own in groupby(rows, key=lambda row: row[0]):
-            for table in coded.match((low, unpacked(blob, coded.events)) for _, low, blob in own):
+            for table in coded.match((low, unpacked(blob, coded.event_schema)) for _, low, blob in own):
                 yield from table.to_batches()
 
     return cepheid_match_buckets
 
 
-def coded_work(work: Work, key: Sequence[str]) -> Work:
+def coded_work(worker_query: WorkerQuery, key: Sequence[str]) -> WorkerQuery:
     """The same with words as codes."""
-    events = work.events
-    for name in _coded(work, key):
+    events = worker_query.event_schema
+    for name in _coded(worker_query, key):
         k = events.get_field_index(name)
         events = events.set(k, events.field(k).with_type(pa.dictionary(pa.int32(), pa.string())))
-    return replace(work, events=events)
+    return replace(worker_query, event_schema=events)
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[tuple[int, int, Any]]:

@@ -117,7 +117,7 @@ def any_of(parts: Sequence[Predicate]) -> Predicate:
 
 
 @dataclass(frozen=True, slots=True)
-class Pushed:
+class Pushdown:
     """What crosses to Python: the columns, in the order of the schema, and the rows for which `where` is TRUE.
 
     `pushed` and `refused` say in words what stays below and what can't, with the reason.
@@ -158,13 +158,13 @@ class Pushed:
         return batch if found.true_count == len(found) else batch.filter(found)
 
 
-def push(query: Query, schema: pa.Schema, *, enabled: bool = True, odd: frozenset[str] = frozenset()) -> Pushed:
+def push(query: Query, schema: pa.Schema, *, enabled: bool = True, odd: frozenset[str] = frozenset()) -> Pushdown:
     """What of a query's input must cross, and what can be left behind without a change of its matches.
 
     odd: columns of strings that Spark compares by rules of its own.
     """
     if not enabled:
-        return Pushed(tuple(schema.names), None, (), ("all rows and columns cross: pushdown is off",))
+        return Pushdown(tuple(schema.names), None, (), ("all rows and columns cross: pushdown is off",))
     pairs = zip(query._analysed, query._sources, strict=True)
     base = [analysed for analysed, source in pairs if source is None]
     made = make_schema(schema, query._roles)
@@ -178,7 +178,7 @@ def push(query: Query, schema: pa.Schema, *, enabled: bool = True, odd: frozense
     if where is not None and schema.field(query._roles.time).nullable:
         where = any_of([where, Null(query._roles.time)])  # it is an error, and must stay one
     left = [f"column {name} stays behind: nothing reads it" for name in names if name not in columns]
-    return Pushed(columns, where, (*left, *pushed), (*kept, *refused))
+    return Pushdown(columns, where, (*left, *pushed), (*kept, *refused))
 
 
 def _columns(names: Sequence[str], read: set[str]) -> tuple[tuple[str, ...], list[str]]:

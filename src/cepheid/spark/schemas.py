@@ -93,7 +93,7 @@ def _to_spark(arrow: pa.DataType) -> st.DataType:
     return next(spark() for spark, own in _ALIKE if own == arrow)
 
 
-def given_schema(query: Query, events: pa.Schema, output: str | None = None) -> pa.Schema:
+def match_schema(query: Query, events: pa.Schema, output: str | None = None) -> pa.Schema:
     """The columns of a match in Arrow's types that Spark has too: times in microseconds, plain strings."""
     bound = bound_queries(query, events)[output_number(query, output)]
     fields = []

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
 from cepheid.spark.names import named, quoted
-from cepheid.spark.split import Split
-from cepheid.spark.work import SLICE
+from cepheid.spark.partitioning import Partitioning
+from cepheid.spark.worker import SLICE
 
 _LEAST = 4  # a slice is so many windows long at least: the overlap is read twice. Three would do (see _numbered)
 _SHORTEST = 64  # ticks: the number of a slice is kept with six more bits
@@ -40,22 +40,22 @@ def ticks_of(df: DataFrame, time: str) -> Column:
     return found.cast("long")
 
 
-def by_time(df: DataFrame, time: str, split: Split, parts: int) -> DataFrame:
+def by_time(df: DataFrame, time: str, partitioning: Partitioning, parts: int) -> DataFrame:
     """The rows of each slice of the whole stream, to be run side by side; a row near a border is there twice."""
-    assert split.window is not None
+    assert partitioning.window is not None
     span = df.agg(F.min(ticks_of(df, time)).alias(_LOW), F.max(ticks_of(df, time)).alias(_HIGH))
-    bits = span.select(_bits(_span() / F.lit(parts), split.window).alias(_BITS))
-    sliced = _numbered(df.crossJoin(F.broadcast(bits)), ticks_of(df, time), split).drop(_BITS)
+    bits = span.select(_bits(_span() / F.lit(parts), partitioning.window).alias(_BITS))
+    sliced = _numbered(df.crossJoin(F.broadcast(bits)), ticks_of(df, time), partitioning).drop(_BITS)
     number = F.shiftright(SLICE, 6)
     if hasattr(sliced, "repartitionById"):  # since Spark 4.1: neighbours never meet in one task by chance
         return sliced.repartitionById(parts, F.pmod(number, F.lit(parts)).cast("int"))
     return sliced.repartition(parts, number)
 
 
-def hot_by_time(df: DataFrame, time: str, split: Split, parts: int, partitions: int | None) -> DataFrame:
+def hot_by_time(df: DataFrame, time: str, partitioning: Partitioning, parts: int, partitions: int | None) -> DataFrame:
     """Rows by key; of keys that have more events than a task should, also by slice. Such keys are found in a sample."""
-    assert split.window is not None
-    names = [quoted(name) for name in split.key]
+    assert partitioning.window is not None
+    names = [quoted(name) for name in partitioning.key]
     sample = df.select(*names, ticks_of(df, time).alias(_LOW)).sample(fraction=_SAMPLE, seed=7)
     counts = sample.groupBy(*names).agg(
         F.count(F.lit(1)).alias(_COUNT), F.min(_LOW).alias(_LOW), F.max(_LOW).alias(_HIGH)
@@ -67,12 +67,12 @@ def hot_by_time(df: DataFrame, time: str, split: Split, parts: int, partitions: 
     )
     share = _span() * F.col(_TOTAL) / (F.col(_COUNT) * F.lit(2 * parts))
     renamed = [F.col(name).alias(f"__cepheid_key{k}") for k, name in enumerate(names)]
-    hot = hot.select(*renamed, _bits(share, split.window).alias(_BITS))
+    hot = hot.select(*renamed, _bits(share, partitioning.window).alias(_BITS))
     agree = [F.col(name).eqNullSafe(F.col(f"__cepheid_key{k}")) for k, name in enumerate(names)]
     # Slices of all hot keys are of one length: they may meet in a task, whose slices are told apart by number only.
     hot = hot.withColumn(_BITS, F.max(_BITS).over(Window.partitionBy(F.lit(1))))
     joined = df.join(F.broadcast(hot), agree, "left").drop(*(f"__cepheid_key{k}" for k in range(len(names))))
-    sliced = _numbered(joined, ticks_of(df, time), split).drop(_BITS)
+    sliced = _numbered(joined, ticks_of(df, time), partitioning).drop(_BITS)
     return placed_by(sliced, partitions, [*map(F.col, names), F.col(SLICE)])
 
 
@@ -92,12 +92,12 @@ def _bits(length: Column, window: int) -> Column:
     return F.least(F.ceil(F.log2(F.greatest(length, F.lit(float(least))))), F.lit(62)).cast("int")
 
 
-def _numbered(df: DataFrame, at: Column, split: Split) -> DataFrame:
+def _numbered(df: DataFrame, at: Column, partitioning: Partitioning) -> DataFrame:
     """A row for each slice that needs the event; where there are no slices, one without a number."""
-    assert split.window is not None
+    assert partitioning.window is not None
     # A time near the ends of what a number holds can't be moved by a window: it stays where it is.
-    first = F.coalesce(F.try_subtract(at, F.lit(split.window)), at)
-    last = F.coalesce(F.try_add(at, F.lit(split.back)), at)
+    first = F.coalesce(F.try_subtract(at, F.lit(partitioning.window)), at)
+    last = F.coalesce(F.try_add(at, F.lit(partitioning.lookback)), at)
     bits = F.col(_BITS)
     own, other = (_code(time, bits) for time in (first, last))
     # A slice is longer than twice the window, so that an event is needed by two of them at most. A function over an

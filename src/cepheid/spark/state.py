@@ -26,7 +26,7 @@ from cepheid.engine.times import tick, ticks
 from cepheid.errors import CepheidError, InputError, UsageError
 from cepheid.pattern.schema import Schema, make_schema
 from cepheid.spark.packing import CODEC, unpack, write
-from cepheid.spark.work import Work, known
+from cepheid.spark.worker import WorkerQuery, known
 
 FORMAT = 1
 """Of the state in a checkpoint; another one is refused."""
@@ -61,7 +61,7 @@ class Store(Protocol):
 
 
 @dataclass(frozen=True)
-class Identity:
+class StreamFingerprint:
     """What a checkpoint must agree with."""
 
     query: str
@@ -85,17 +85,17 @@ class Identity:
                 raise UsageError("CEP905", message, remedy)
 
 
-def identity(work: Work, buckets: int) -> Identity:
+def stream_fingerprint(worker_query: WorkerQuery, buckets: int) -> StreamFingerprint:
     """Of a stream."""
-    columns = sha256(work.events.remove_metadata().serialize().to_pybytes()).hexdigest()
-    return Identity(work.query._fingerprint(), columns, buckets)
+    columns = sha256(worker_query.event_schema.remove_metadata().serialize().to_pybytes()).hexdigest()
+    return StreamFingerprint(worker_query.query._fingerprint(), columns, buckets)
 
 
-def introduced(blob: bytes) -> tuple[Identity, pa.Schema]:
+def introduced(blob: bytes) -> tuple[StreamFingerprint, pa.Schema]:
     """What the stream of a control bucket's header is of, and its columns."""
     with _damage_told():
         header, flat = from_bytes(blob[_NONCE:])
-    return Identity(**header["stream"]), pa.ipc.read_schema(pa.py_buffer(flat.part(header["columns"])))
+    return StreamFingerprint(**header["stream"]), pa.ipc.read_schema(pa.py_buffer(flat.part(header["columns"])))
 
 
 # Parts in a store.
@@ -314,10 +314,10 @@ Packed = tuple[bytes, int, int, int]
 class Bucket:
     """Events of some keys: what waits, and the session of what does not."""
 
-    def __init__(self, work: Work, own: Identity) -> None:
-        self.work = work
+    def __init__(self, worker_query: WorkerQuery, own: StreamFingerprint) -> None:
+        self.worker_query = worker_query
         self.own = own
-        self.schema: Schema = make_schema(work.events, work.query._roles)
+        self.schema: Schema = make_schema(worker_query.event_schema, worker_query.query._roles)
         self.milliseconds = 1_000_000 // tick(self.schema)  # in ticks
         self.session: Session | None = None
         self.watermark: int | None = None  # in ticks, of the last call
@@ -345,7 +345,7 @@ class Bucket:
                 self.wait(blob, low, high)
                 events += rows
                 continue
-            table = unpack(blob).cast(self.work.events)
+            table = unpack(blob).cast(self.worker_query.event_schema)
             times = ticks(self.schema, table)
             on_time = times >= self.watermark
             if late == "error":
@@ -384,7 +384,7 @@ class Bucket:
         if self.session is None and not ready:
             return None
         if self.session is None:
-            self.session = self.work.session()
+            self.session = self.worker_query.session()
         if ready:
             self.session.push(pa.concat_tables(ready))
         _make_room(self.session, sum(table.num_rows for table in ready))
@@ -400,7 +400,7 @@ class Bucket:
         if blob is None:
             assert self.source is not None
             blob = self.source.fetch(segment.name)
-        return unpack(blob).cast(self.work.events)
+        return unpack(blob).cast(self.worker_query.event_schema)
 
     def too_late(self, table: pa.Table, late: Any) -> InputError:
         """The error under late="error"."""
@@ -411,7 +411,7 @@ class Bucket:
 
     def close(self) -> Matches:
         """What there would be if the stream ended here."""
-        session = self.session or self.work.session()
+        session = self.session or self.worker_query.session()
         for segment in self.waiting:
             table = self.rows(segment)
             if self.watermark is not None:
@@ -489,7 +489,7 @@ class Bucket:
     def introduce(self, store: Store) -> None:
         """Tell a store of a stream without events what it is of."""
         flat = FlatSink()
-        columns = flat.add("columns", self.work.events.serialize())
+        columns = flat.add("columns", self.worker_query.event_schema.serialize())
         store.put_header(bytes(_NONCE) + to_bytes({"stream": asdict(self.own), "columns": columns}, flat))
 
     def load(self, store: Store, blob: bytes | None = None) -> bool:
@@ -508,16 +508,16 @@ class Bucket:
             self.last, self.cleared = header["last"], header["cleared"]
             self.waiting = [Waiting(*facts) for facts in header["waiting"]]
             if header["state"] is not None:
-                work = self.work
-                if work.engine == "auto" and header["state"]["session"]["events"] >= NATIVE:
-                    work = replace(work, engine="compiled")
-                self.session = known(work.query).session(engine=work.engine, plan=work.plan)
+                worker_query = self.worker_query
+                if worker_query.engine == "auto" and header["state"]["session"]["events"] >= NATIVE:
+                    worker_query = replace(worker_query, engine="compiled")
+                self.session = known(worker_query.query).session(engine=worker_query.engine, plan=worker_query.plan)
                 self.session._load(header["state"], self.source)
                 _rest(self.session)
         return True
 
 
-class Recent:
+class BucketCache:
     """Buckets as a worker left them, which it need not read again if nobody has written them since.
 
     The store decides: it has the nonce of the state that was committed last. A task that failed, or ran elsewhere too,
@@ -526,9 +526,9 @@ class Recent:
 
     def __init__(self, room: int) -> None:
         self.room = room
-        self.buckets: dict[tuple[Identity, int], tuple[Bucket, int]] = {}
+        self.buckets: dict[tuple[StreamFingerprint, int], tuple[Bucket, int]] = {}
 
-    def take(self, work: Work, own: Identity, number: int, store: Store) -> Bucket:
+    def take(self, worker_query: WorkerQuery, own: StreamFingerprint, number: int, store: Store) -> Bucket:
         """The bucket at hand. It is put back when all has gone well."""
         header = store.header()
         found = self.buckets.pop((own, number), None)
@@ -537,14 +537,14 @@ class Recent:
             if bucket.source is not None:
                 bucket.source.store = store  # the one that it was read from was another task's
             return bucket
-        bucket = Bucket(work, own)
+        bucket = Bucket(worker_query, own)
         if header is not None:
             bucket.load(store, header)
         return bucket
 
     def put(self, bucket: Bucket, number: int, size: int) -> None:
         """Keep a bucket; those that were used longest ago go."""
-        if bucket.work.query._functions:  # which may be others of the same names when the stream starts again
+        if bucket.worker_query.query._functions:  # which may be others of the same names when the stream starts again
             return
         self.buckets[bucket.own, number] = bucket, size
         used = sum(size for _, size in self.buckets.values())

@@ -25,13 +25,13 @@ from cepheid.engine.times import ticks
 from cepheid.errors import UsageError
 from cepheid.pattern.schema import make_schema
 from cepheid.spark.checks import check_stream
+from cepheid.spark.job import Job
 from cepheid.spark.names import crossing, named
 from cepheid.spark.packing import pack, spans, unpack, write
-from cepheid.spark.prepare import Prepared
 from cepheid.spark.progress import COUNTERS, NAME
-from cepheid.spark.schemas import given_schema, output_number, spark_schema
-from cepheid.spark.state import Bucket, Given, Identity, Packed, Recent, identity, introduced
-from cepheid.spark.work import Batches, Work
+from cepheid.spark.schemas import match_schema, output_number, spark_schema
+from cepheid.spark.state import Bucket, BucketCache, Given, Packed, StreamFingerprint, introduced, stream_fingerprint
+from cepheid.spark.worker import Batches, WorkerQuery
 
 BUCKETS = 64
 """The most parts of the keys, unless the user says otherwise."""
@@ -47,27 +47,27 @@ _NAME = st.StructType([st.StructField("name", st.StringType())])
 _PART = st.StructType([st.StructField("part", st.BinaryType())])
 
 
-def match(prepared: Prepared) -> DataFrame:
+def match(job: Job) -> DataFrame:
     """The matches as a streaming DataFrame."""
-    check_stream(prepared.df, prepared.time)
-    key, work = prepared.split.key, prepared.work
-    buckets = bucket_count(prepared)
-    rows = prepared.events.select("*", bucket_of(work.events, key, buckets).alias(_BUCKET))
-    packed = crossing(rows).mapInArrow(packer(work), spark_schema(_PACKED))
-    processor = cepheid_match(work, identity(work, buckets), prepared.options.late)
+    check_stream(job.df, job.time)
+    key, worker_query = job.partitioning.key, job.worker_query
+    buckets = bucket_count(job)
+    rows = job.events.select("*", bucket_of(worker_query.event_schema, key, buckets).alias(_BUCKET))
+    packed = crossing(rows).mapInArrow(packer(worker_query), spark_schema(_PACKED))
+    processor = cepheid_match(worker_query, stream_fingerprint(worker_query, buckets), job.options.late)
     given = packed.groupBy("slot").transformWithStateInPandas(
         processor, spark_schema(_GIVEN), outputMode="Append", timeMode="EventTime"
     )
     told = given.observe(NAME, *(F.sum(name).alias(name) for name in COUNTERS))
-    return told.select("blob").mapInArrow(unpacker(work), spark_schema(work.given))
+    return told.select("blob").mapInArrow(unpacker(worker_query), spark_schema(worker_query.match_schema))
 
 
-def bucket_count(prepared: Prepared) -> int:
+def bucket_count(job: Job) -> int:
     """One for each task of the stateful operator: buckets are spread evenly, and each costs a call and its state."""
-    if not prepared.split.key:
+    if not job.partitioning.key:
         return 1
-    tasks = int(prepared.df.sparkSession.conf.get("spark.sql.shuffle.partitions") or BUCKETS)
-    return prepared.options.buckets or min(BUCKETS, tasks)
+    tasks = int(job.df.sparkSession.conf.get("spark.sql.shuffle.partitions") or BUCKETS)
+    return job.options.buckets or min(BUCKETS, tasks)
 
 
 def bucket_of(events: pa.Schema, key: tuple[str, ...], buckets: int) -> Column:
@@ -105,14 +105,14 @@ def slot(bucket: int) -> int:
 _ALL = 2**32 - 1
 
 
-def packer(work: Work) -> Callable[[Batches], Batches]:
+def packer(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
     """The function that makes blobs of rows."""
 
-    schema = make_schema(work.events, work.query._roles)
+    schema = make_schema(worker_query.event_schema, worker_query.query._roles)
 
     def packed(waiting: list[pa.RecordBatch]) -> pa.RecordBatch:
         table = pa.Table.from_batches(waiting)
-        buckets, events = table.column(_BUCKET).to_numpy(), work.conform(table)
+        buckets, events = table.column(_BUCKET).to_numpy(), worker_query.conform(table)
         blobs = dict(pack(events, buckets, dense=True))
         lows, highs, counts = spans(buckets, ticks(schema, events))
         columns = [map(slot, blobs), blobs.values(), *(numbers[list(blobs)] for numbers in (lows, highs, counts))]
@@ -140,7 +140,7 @@ def packer(work: Work) -> Callable[[Batches], Batches]:
 _GIVEN = pa.schema([("blob", pa.binary()), *((name, pa.int64()) for name in COUNTERS)])
 
 
-class Near:
+class PartCache:
     """Parts of states in files of the application on this machine: to read one from Spark's store takes far longer.
 
     They are asked for by the digest that the store's header has of them. So it does not matter who wrote them, for
@@ -191,7 +191,7 @@ class HandleStore:
     def __init__(self, handle: Any) -> None:
         self.value = handle.getValueState("header", _HEADER)
         self.map = handle.getMapState("parts", _NAME, _PART)
-        self.near = Near()
+        self.near = PartCache()
 
     def header(self) -> bytes | None:
         """The header, if there is one."""
@@ -221,15 +221,15 @@ class HandleStore:
         self.near.drop(digest)
 
 
-_RECENT = Recent(room=256 << 20)
+_BUCKETS = BucketCache(room=256 << 20)
 """What this worker remembers of the buckets that it had."""
 
 
 class cepheid_match(StatefulProcessor):  # noqa: N801 - the Spark UI shows the name
     """Events of buckets in, matches out."""
 
-    def __init__(self, work: Work, own: Identity, late: str) -> None:
-        self.work = work
+    def __init__(self, worker_query: WorkerQuery, own: StreamFingerprint, late: str) -> None:
+        self.worker_query = worker_query
         self.own = own
         self.late = late
 
@@ -241,7 +241,7 @@ class cepheid_match(StatefulProcessor):  # noqa: N801 - the Spark UI shows the n
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
         """The blobs of a bucket."""
         if key[0] == CONTROL:
-            control(self.store, self.work, self.own)
+            control(self.store, self.worker_query, self.own)
             return
         packed = [
             (row.blob, int(row.low), int(row.high), int(row.rows)) for frame in rows for row in frame.itertuples()
@@ -259,7 +259,7 @@ class cepheid_match(StatefulProcessor):  # noqa: N801 - the Spark UI shows the n
         """Take events in up to the watermark."""
         # Before the first watermark Spark says 0, so that events of before 1970 wait until others come.
         watermark = times.getCurrentWatermarkInMs()
-        bucket = _RECENT.take(self.work, self.own, number, self.store)
+        bucket = _BUCKETS.take(self.worker_query, self.own, number, self.store)
         given = bucket.take(packed, watermark if watermark > 0 else None, self.late)
         due = bucket.due()
         if due != bucket.timer:
@@ -277,36 +277,36 @@ class cepheid_match(StatefulProcessor):  # noqa: N801 - the Spark UI shows the n
             "matches": 0,
             "late": given.late,
         }
-        yield from frames(self.work, given, counters)
-        _RECENT.put(bucket, number, bucket.size + (0 if stats is None else stats.state_bytes))
+        yield from frames(self.worker_query, given, counters)
+        _BUCKETS.put(bucket, number, bucket.size + (0 if stats is None else stats.state_bytes))
 
 
-def frames(work: Work, given: Given, counters: dict[str, int]) -> Iterator[Any]:
+def frames(worker_query: WorkerQuery, given: Given, counters: dict[str, int]) -> Iterator[Any]:
     """What a call gave, as Spark takes it: matches in blobs, since pandas has no nested columns."""
     import pandas as pd
 
-    for table in work.tables(given.matches) if given.matches is not None else ():
+    for table in worker_query.tables(given.matches) if given.matches is not None else ():
         yield pd.DataFrame([{"blob": write(table), **counters, "matches": table.num_rows}])
         counters = dict.fromkeys(counters, 0)
     if any(counters.values()):
         yield pd.DataFrame([{"blob": None, **counters}])
 
 
-def control(store: HandleStore, work: Work, own: Identity) -> None:
+def control(store: HandleStore, worker_query: WorkerQuery, own: StreamFingerprint) -> None:
     """Refuse a foreign checkpoint; a new one is told what it is of."""
-    bucket = Bucket(work, own)
+    bucket = Bucket(worker_query, own)
     if not bucket.load(store):
         bucket.introduce(store)
 
 
-def unpacker(work: Work) -> Callable[[Batches], Batches]:
+def unpacker(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
     """The function that makes rows of blobs."""
 
     def cepheid_unpack(batches: Batches) -> Batches:
         for batch in batches:
             for blob in batch.column(0):
                 if blob.is_valid:
-                    yield from unpack(blob.as_buffer()).cast(work.given).to_batches()
+                    yield from unpack(blob.as_buffer()).cast(worker_query.match_schema).to_batches()
 
     return cepheid_unpack
 
@@ -356,15 +356,15 @@ def pending(spark: SparkSession, query: Query, checkpoint: str, *, output: str |
     # A stream may have several operators: of the one that is ours, whatever is wrong is told.
     fitting = [(number, found) for number, found in known if found[0].query == query._fingerprint()]
     number, (own, events) = (fitting or known)[0]
-    work = Work(query, events, given_schema(query, events, output), output_number(query, output))
-    identity(work, own.buckets).check(asdict(own))
+    worker_query = WorkerQuery(query, events, match_schema(query, events, output), output_number(query, output))
+    stream_fingerprint(worker_query, own.buckets).check(asdict(own))
     rows = _read(spark, checkpoint, number, "header").selectExpr("key.slot", "'' AS name", "value.header AS value")
     parts = _read(spark, checkpoint, number, "parts")
     rows = rows.union(parts.selectExpr("key.slot", "concat('/', user_map_key.name)", "user_map_value.part"))
-    return rows.repartition("slot").mapInArrow(closer(work, own), spark_schema(work.given))
+    return rows.repartition("slot").mapInArrow(closer(worker_query, own), spark_schema(worker_query.match_schema))
 
 
-def _introduction(spark: SparkSession, checkpoint: str, operator: int) -> tuple[Identity, pa.Schema] | None:
+def _introduction(spark: SparkSession, checkpoint: str, operator: int) -> tuple[StreamFingerprint, pa.Schema] | None:
     headers = _read(spark, checkpoint, operator, "header").where(F.col("key.slot") == CONTROL)
     found = headers.select("value.header").collect()
     return introduced(bytes(found[0][0])) if found else None
@@ -386,7 +386,7 @@ def _read(spark: SparkSession, checkpoint: str, operator: int, variable: str) ->
     return reader.load(checkpoint)
 
 
-def closer(work: Work, own: Identity) -> Callable[[Batches], Batches]:
+def closer(worker_query: WorkerQuery, own: StreamFingerprint) -> Callable[[Batches], Batches]:
     """The function that ends the streams of some buckets."""
 
     def cepheid_pending(batches: Batches) -> Batches:
@@ -395,9 +395,9 @@ def closer(work: Work, own: Identity) -> Callable[[Batches], Batches]:
             for slot_, name, value in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 states.setdefault(slot_, {})[name] = value
         for found in states.values():
-            bucket = Bucket(work, own)
+            bucket = Bucket(worker_query, own)
             bucket.load(RowsStore(found))
-            for table in work.tables(bucket.close()):
+            for table in worker_query.tables(bucket.close()):
                 yield from table.to_batches()
 
     return cepheid_pending

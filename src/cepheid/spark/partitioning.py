@@ -17,29 +17,29 @@ from cepheid.reference.partition import lane_of
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class Partitioning:
     """key: columns of the events; all events of a match, and of what it composes, agree on them.
 
-    window: the ticks within which a match lies, if parts of time can be searched apart; `unsliced` says why not.
-    back: how far before its first event a match looks.
+    window: the ticks within which a match lies, if parts of time can be searched apart; `not_by_time` says why not.
+    lookback: how far before its first event a match looks.
     """
 
     key: tuple[str, ...]
     window: int | None = None
-    back: int = 0
-    unsliced: str = ""
+    lookback: int = 0
+    not_by_time: str = ""
 
 
-def split(queries: Sequence[Bound], sources: Sequence[str | None]) -> Split:
+def choose_partitioning(queries: Sequence[Bound], sources: Sequence[str | None]) -> Partitioning:
     """How a program's events may be split so that each part gives its own matches."""
     unsliced = _why_unsliced(queries)
     if unsliced:
-        return Split(_key(queries, sources), unsliced=unsliced)
+        return Partitioning(_key(queries, sources), not_by_time=unsliced)
     (query,) = queries
     assert query.within is not None
     assert query.within.nanoseconds is not None
     window = -(-query.within.nanoseconds // tick(query.schema))
-    return Split(_key(queries, sources), window, window if _looks_back(query) else 0)
+    return Partitioning(_key(queries, sources), window, window if _looks_back(query) else 0)
 
 
 def _why_unsliced(queries: Sequence[Bound]) -> str:

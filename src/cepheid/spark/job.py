@@ -13,24 +13,24 @@ from cepheid.api import Query
 from cepheid.errors import InputError
 from cepheid.spark.names import named
 from cepheid.spark.options import Options
-from cepheid.spark.pushdown import Pushed, push
-from cepheid.spark.schemas import bound_queries, events_schema, given_schema, odd_strings, output_number
-from cepheid.spark.split import Split, split
-from cepheid.spark.work import Work
+from cepheid.spark.partitioning import Partitioning, choose_partitioning
+from cepheid.spark.pushdown import Pushdown, push
+from cepheid.spark.schemas import bound_queries, events_schema, match_schema, odd_strings, output_number
+from cepheid.spark.worker import WorkerQuery
 
 _LEAST = -(2**55)  # microseconds, in the year -827: no event is earlier
 
 
 @dataclass(frozen=True)
-class Prepared:
+class Job:
     """A query and a DataFrame, looked at together: what crosses, how it is split, what the workers do."""
 
     df: DataFrame
     query: Query
     options: Options
-    pushed: Pushed
-    split: Split
-    work: Work
+    pushdown: Pushdown
+    partitioning: Partitioning
+    worker_query: WorkerQuery
 
     @property
     def time(self) -> str:
@@ -40,18 +40,18 @@ class Prepared:
     @property
     def events(self) -> DataFrame:
         """The rows and columns that cross into Python."""
-        condition = self.pushed.condition
+        condition = self.pushdown.condition
         if condition is not None and self.df.isStreaming:
             # A condition that does not read the time would be moved below the watermark: events that the query does
             # not look at would no longer move it.
             condition |= named(self.time) < F.timestamp_micros(F.lit(_LEAST))
         chosen = self.df if condition is None else self.df.where(condition)
-        if self.pushed.columns == tuple(self.df.columns):
+        if self.pushdown.columns == tuple(self.df.columns):
             return chosen
-        return chosen.select(*map(named, self.pushed.columns))
+        return chosen.select(*map(named, self.pushdown.columns))
 
 
-def prepare(df: DataFrame, query: Query, options: Options) -> Prepared:
+def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     """Check a query against a DataFrame; nothing runs."""
     _check_names(df)
     whole = events_schema(df.schema, zone_of(df))
@@ -59,15 +59,15 @@ def prepare(df: DataFrame, query: Query, options: Options) -> Prepared:
     pushed = push(query, whole, enabled=options.pushdown, odd=odd_strings(df.schema))
     events = pa.schema([whole.field(name) for name in pushed.columns])
     query.session(engine=options.engine, plan=options.plan)  # a wrong name is told here
-    work = Work(
+    worker_query = WorkerQuery(
         query=query,
-        events=events,
-        given=given_schema(query, events, options.output),
+        event_schema=events,
+        match_schema=match_schema(query, events, options.output),
         output=output_number(query, options.output),
         engine=options.engine,
         plan=options.plan,
     )
-    return Prepared(df, query, options, pushed, split(bound, query._sources), work)
+    return Job(df, query, options, pushed, choose_partitioning(bound, query._sources), worker_query)
 
 
 def zone_of(df: DataFrame) -> str:

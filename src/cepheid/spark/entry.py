@@ -12,9 +12,9 @@ from cepheid.errors import UsageError
 from cepheid.explain import Explanation
 from cepheid.spark import batch, stream
 from cepheid.spark.describe import describe
+from cepheid.spark.job import make_job
 from cepheid.spark.options import NAMES, read_options
-from cepheid.spark.prepare import prepare
-from cepheid.spark.schemas import events_schema, given_schema, spark_schema
+from cepheid.spark.schemas import events_schema, match_schema, spark_schema
 
 
 def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
@@ -29,20 +29,20 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
     late: what becomes of events of a stream that come after the watermark: "drop" (they are counted) or "error".
     buckets: among how many parts the keys of a stream are divided; it can't be changed once a checkpoint has it.
     """
-    prepared = prepare(df, query, read_options(options))
-    return stream.match(prepared) if df.isStreaming else batch.match(prepared)
+    job = make_job(df, query, read_options(options))
+    return stream.match(job) if df.isStreaming else batch.match(job)
 
 
 def explain(df: DataFrame, query: Query, **options: Any) -> Explanation:
     """How a query would run on a DataFrame: what crosses into Python, how it is split, and why."""
-    prepared = prepare(df, query, read_options(options))
-    own = query.explain(prepared.work.events, plan=prepared.options.plan)
-    return Explanation("\n\n".join([own.text, "\n".join(describe(prepared))]), own.sources)
+    job = make_job(df, query, read_options(options))
+    own = query.explain(job.worker_query.event_schema, plan=job.options.plan)
+    return Explanation("\n\n".join([own.text, "\n".join(describe(job))]), own.sources)
 
 
 def schema(events: st.StructType, query: Query, *, output: str | None = None) -> st.StructType:
     """The columns of a match over events of a schema, known before running."""
-    return spark_schema(given_schema(query, events_schema(events, "UTC"), output))
+    return spark_schema(match_schema(query, events_schema(events, "UTC"), output))
 
 
 def sql(spark: SparkSession, text: str, **options: Any) -> DataFrame:

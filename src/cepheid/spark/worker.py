@@ -28,12 +28,12 @@ Part = tuple[int, pa.Table]
 
 
 @dataclass(frozen=True)
-class Work:
+class WorkerQuery:
     """A query as it is sent to the workers. `events`: the columns that arrive; `given`: those of a match."""
 
     query: Query
-    events: pa.Schema
-    given: pa.Schema
+    event_schema: pa.Schema
+    match_schema: pa.Schema
     output: int
     engine: str = "auto"
     plan: str = "auto"
@@ -41,7 +41,7 @@ class Work:
     def session(self, **options: Any) -> Session:
         """A session of the query, which knows the columns of its events."""
         session = known(self.query).session(engine=self.engine, plan=self.plan, **options)
-        session.push(self.events.empty_table())
+        session.push(self.event_schema.empty_table())
         return session
 
     def match(self, parts: Iterable[Part]) -> Iterator[pa.Table]:
@@ -76,12 +76,12 @@ class Work:
         """Matches in the types that Spark was told."""
         chosen = list(matches.outputs.values())[self.output]
         for table in chosen.to_batches():
-            yield table.cast(self.given)
+            yield table.cast(self.match_schema)
 
     def conform(self, table: pa.Table) -> pa.Table:
         """Events in the names and types that the query is bound to; more columns may come after theirs."""
-        names = self.events.names
-        return table.select(list(range(len(names)))).rename_columns(names).cast(self.events)
+        names = self.event_schema.names
+        return table.select(list(range(len(names)))).rename_columns(names).cast(self.event_schema)
 
 
 _KNOWN: dict[str, Query] = {}
@@ -96,25 +96,25 @@ def known(query: Query) -> Query:
     return _KNOWN.setdefault(query._fingerprint(), query)
 
 
-def in_order(work: Work) -> Callable[[Batches], Batches]:
+def in_order(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
     """The function for `mapInArrow`: rows come in the order of time."""
 
     def cepheid_match(batches: Batches) -> Batches:
-        for table in work.match(_parts(work, batches)):
+        for table in worker_query.match(_parts(worker_query, batches)):
             yield from table.to_batches()
 
     return cepheid_match
 
 
-def in_slices(work: Work) -> Callable[[Batches], Batches]:
+def in_slices(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
     """The same where rows come slice by slice, in each by time. A slice gives the matches that start in it."""
 
     def cepheid_match_slices(batches: Batches) -> Batches:
-        schema = make_schema(work.events, work.query._roles)
+        schema = make_schema(worker_query.event_schema, worker_query.query._roles)
         rows = _Slices(batches)
         while rows.more():
             code = rows.code
-            for table in work.match(_parts(work, rows.of(code))):
+            for table in worker_query.match(_parts(worker_query, rows.of(code))):
                 if code is not None:
                     length = 1 << (code & 63)
                     low = (code >> 6) * length
@@ -125,11 +125,11 @@ def in_slices(work: Work) -> Callable[[Batches], Batches]:
     return cepheid_match_slices
 
 
-def _parts(work: Work, batches: Batches) -> Iterator[Part]:
-    schema = make_schema(work.events, work.query._roles)
+def _parts(worker_query: WorkerQuery, batches: Batches) -> Iterator[Part]:
+    schema = make_schema(worker_query.event_schema, worker_query.query._roles)
     for batch in batches:
         if batch.num_rows:
-            table = work.conform(pa.Table.from_batches([batch]))
+            table = worker_query.conform(pa.Table.from_batches([batch]))
             yield int(ticks(schema, table.slice(0, 1))[0]), table
 
 
