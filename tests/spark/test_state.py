@@ -9,8 +9,8 @@ import pytest
 
 import cepheid as cep
 from cepheid.errors import CepheidError
+from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.packing import write
-from cepheid.spark.schemas import match_schema, output_number
 from cepheid.spark.state import FAN, Bucket, BucketCache, Given, stream_fingerprint
 from cepheid.spark.worker import WorkerQuery
 

@@ -1,24 +1,24 @@
-"""What Spark does around the engine, in words."""
+"""The part of an explanation that says what Spark does around the engine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cepheid.spark.batch import direct_scan, parts, why_keys_are_whole
+from cepheid.spark.batch import direct_scan, slice_count, why_keys_are_whole
 from cepheid.spark.job import Job
 from cepheid.spark.stream import bucket_count
 
 
 def describe(job: Job) -> Iterator[str]:
-    """A section of the explanation."""
-    pushed, options = job.pushdown, job.options
+    """Yield the lines of that section."""
+    pushdown, options = job.pushdown, job.options
     yield f"Spark {'stream' if job.df.isStreaming else 'batch'}"
-    yield f"  columns that cross into Python: {', '.join(pushed.columns)}"
-    for kind, lines in (("pushed", pushed.pushed), ("refused", pushed.refused)):
+    yield f"  columns that cross into Python: {', '.join(pushdown.columns)}"
+    for kind, lines in (("pushed down", pushdown.pushed), ("not pushed down", pushdown.refused)):
         yield from (f"  {kind}: {line}" for line in lines)
     yield from (f"  {line}" for line in (_stream(job) if job.df.isStreaming else _batch(job)))
     if options.output is not None:
-        yield f"  gives the matches of {options.output}"
+        yield f"  returns the matches of {options.output}"
 
 
 def _batch(job: Job) -> Iterator[str]:
@@ -29,21 +29,21 @@ def _batch(job: Job) -> Iterator[str]:
     else:
         yield f"direct Parquet: {direct}"
     if partitioning.key:
-        yield f"split by key: {names}; within a task in the order of {job.time}, keys apart in the engine"
+        yield f"split by key: {names}; each task sorts its events by {job.time}, and the engine keeps the keys apart"
         whole = why_keys_are_whole(job)
         if not whole and isinstance(direct, str):
-            yield "a key with too many events for a task is also split by time (a sample tells; skew=False: never)"
+            yield "a key with too many events for a task is also split by time (found by a sample; skew=False: never)"
         elif whole:
             yield f"all events of a key in one task: {whole}"
     elif partitioning.window is not None:
-        yield f"no key: split by time into about {parts(job)} slices, which overlap by the window"
+        yield f"no key: split by time into about {slice_count(job)} slices, which overlap by the window"
     else:
         yield f"no key: one task, in order; {partitioning.not_by_time}"
 
 
 def _stream(job: Job) -> Iterator[str]:
     if job.partitioning.key:
-        yield f"split by key: {', '.join(job.partitioning.key)}; state in {bucket_count(job)} buckets of keys"
+        yield f"split by key: {', '.join(job.partitioning.key)}; the state is in {bucket_count(job)} buckets of keys"
     else:
         yield "no key: one bucket, so that one task does all the work"
     yield f"late events: {'counted and dropped' if job.options.late == 'drop' else 'an error'}"

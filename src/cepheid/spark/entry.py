@@ -1,4 +1,4 @@
-"""A query on a Spark DataFrame: batch in, batch out; a stream in, a stream out."""
+"""The entry points for Spark: a batch DataFrame gives a batch DataFrame, a stream gives a stream."""
 
 from __future__ import annotations
 
@@ -12,44 +12,47 @@ from cepheid.errors import UsageError
 from cepheid.explain import Explanation
 from cepheid.spark import batch, stream
 from cepheid.spark.describe import describe
+from cepheid.spark.engine_access import program_of
 from cepheid.spark.job import make_job
 from cepheid.spark.options import NAMES, read_options
-from cepheid.spark.schemas import events_schema, match_schema, spark_schema
+from cepheid.spark.outputs import match_schema
+from cepheid.spark.schemas import events_schema, spark_schema
 
 
 def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
-    """The matches of a query in a DataFrame, as a DataFrame; fits `df.transform(match, query)`. Nothing runs yet.
+    """Return the matches of a query in a DataFrame as a DataFrame; fits `df.transform(match, query)`. Nothing runs yet.
 
     engine, plan: as for events in memory.
-    output: which query of a program, by the name of its INTO; the last one's otherwise.
-    partitions: how many tasks the events are split among; Spark's own number otherwise.
-    pushdown: whether filters on single events stay in the JVM.
-    direct: whether tasks read Parquet files by themselves; None: where that is safe.
-    skew: whether keys with very many events are split by time; None: where there is much to read, by one more scan.
-    late: what becomes of events of a stream that come after the watermark: "drop" (they are counted) or "error".
-    buckets: among how many parts the keys of a stream are divided; it can't be changed once a checkpoint has it.
+    output: the query of a program whose matches are returned, by the name of its INTO; by default the last one.
+    partitions: batch: the number of tasks that share the events; by default Spark decides.
+    pushdown: whether rows and columns that cannot matter are dropped before they reach Python.
+    direct: batch: whether tasks read Parquet files themselves; by default where that is safe.
+    skew: batch: whether keys with very many events are also split by time, which needs a sample of the events; by
+        default if there is much to read.
+    late: stream: what happens to late events, which the watermark has passed: "drop" (they are counted) or "error".
+    buckets: stream: the number of buckets that the keys are divided among; it is fixed once there is a checkpoint.
     """
     job = make_job(df, query, read_options(options))
     return stream.match(job) if df.isStreaming else batch.match(job)
 
 
 def explain(df: DataFrame, query: Query, **options: Any) -> Explanation:
-    """How a query would run on a DataFrame: what crosses into Python, how it is split, and why."""
+    """Explain how a query would run on a DataFrame: what is sent to Python, how it is partitioned, and why."""
     job = make_job(df, query, read_options(options))
-    own = query.explain(job.worker_query.event_schema, plan=job.options.plan)
-    return Explanation("\n\n".join([own.text, "\n".join(describe(job))]), own.sources)
+    explanation = query.explain(job.worker_query.event_schema, plan=job.options.plan)
+    return Explanation("\n\n".join([explanation.text, "\n".join(describe(job))]), explanation.sources)
 
 
 def schema(events: st.StructType, query: Query, *, output: str | None = None) -> st.StructType:
-    """The columns of a match over events of a schema, known before running."""
+    """Return the columns of a match in events of some schema. Nothing runs."""
     return spark_schema(match_schema(query, events_schema(events, "UTC"), output))
 
 
 def sql(spark: SparkSession, text: str, **options: Any) -> DataFrame:
-    """The matches of a query over the view or table that its FROM names; options of `Query`, and of `match`."""
+    """Return the matches in the view or table that the FROM of a query names. Takes options of `Query` and `match`."""
     query = Query(text, **{name: value for name, value in options.items() if name not in NAMES})
-    pairs = zip(query._analysed, query._sources, strict=True)
-    name = next((a.query.source for a, source in pairs if source is None and a.query.source), None)
+    inputs = [analysed.query.source for analysed, source in program_of(query) if source is None]
+    name = next((name for name in inputs if name), None)
     if name is None:
-        raise UsageError("CEP910", "the query does not say which view it reads", "begin it with FROM and its name")
+        raise UsageError("CEP910", "the query does not name the view that it reads", "begin it with FROM and a name")
     return match(spark.table(name), query, **{name: value for name, value in options.items() if name in NAMES})

@@ -1,4 +1,4 @@
-"""What is known of a DataFrame and its session before anything runs; Spark Connect keeps most of it to itself."""
+"""What is known of a DataFrame and its session before anything runs. Spark Connect does not expose most of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-_READS = frozenset(
+_PLAIN_NODES = frozenset(
     {
         "DataSourceV2Relation",
         "Filter",
@@ -27,40 +27,46 @@ _READS = frozenset(
 )
 
 
-def nodes(df: DataFrame) -> Iterator[Any]:
-    """The nodes of the analysed plan, from the top; none on Spark Connect."""
+def logical_plan(df: DataFrame) -> Any | None:
+    """Return the root of the analysed logical plan, an object of the JVM; None on Spark Connect."""
     frame = getattr(df, "_jdf", None)
-    waiting = [] if frame is None else [frame.queryExecution().analyzed()]
-    while waiting:
-        node = waiting.pop()
+    return None if frame is None else frame.queryExecution().analyzed()
+
+
+def plan_nodes(df: DataFrame) -> Iterator[Any]:
+    """Yield the nodes of the analysed logical plan from the root down; none on Spark Connect."""
+    root = logical_plan(df)
+    stack = [] if root is None else [root]
+    while stack:
+        node = stack.pop()
         yield node
         children = node.children()
-        waiting += [children.apply(k) for k in range(children.size())]
+        stack += [children.apply(k) for k in range(children.size())]
 
 
 def is_plain_read(df: DataFrame) -> bool:
-    """Whether to read the DataFrame twice costs a second scan and no more: nothing is joined or aggregated below."""
-    names = {node.nodeName().split(" ")[0] for node in nodes(df)}
-    return bool(names) and names <= _READS
+    """Tell whether reading the DataFrame twice costs no more than a second scan: it has no joins or aggregates."""
+    names = {node.nodeName().split(" ")[0] for node in plan_nodes(df)}
+    return bool(names) and names <= _PLAIN_NODES
 
 
-def size(df: DataFrame) -> int:
-    """The bytes that Spark expects a DataFrame to have; 0 where it does not tell."""
+def estimated_bytes(df: DataFrame) -> int:
+    """Return the size that Spark's optimizer estimates; 0 on Spark Connect."""
     frame = getattr(df, "_jdf", None)
     return 0 if frame is None else int(str(frame.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
-def context(df: DataFrame) -> Any | None:
-    """The Spark context; none on Spark Connect."""
+def spark_context(df: DataFrame) -> Any | None:
+    """Return the SparkContext of the session; None on Spark Connect."""
     try:
         return df.sparkSession.sparkContext
-    except Exception:  # one of several errors, by the release
+    except Exception:  # which one depends on the release of PySpark
         return None
 
 
 def parallelism(df: DataFrame) -> int:
-    """How many tasks run side by side."""
-    found = context(df)
-    if found is not None:
-        return max(1, int(found.defaultParallelism))
+    """Return how many tasks run at the same time."""
+    context = spark_context(df)
+    if context is not None:
+        return max(1, int(context.defaultParallelism))
     return int(df.sparkSession.conf.get("spark.default.parallelism", None) or 8)

@@ -1,4 +1,4 @@
-"""A query and a DataFrame, looked at together before anything is planned."""
+"""A query and a DataFrame, validated together before Spark plans anything."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from pyspark.sql import functions as F
 
 from cepheid.api import Query
 from cepheid.errors import InputError
-from cepheid.spark.names import named
+from cepheid.spark.engine_access import bind_program, program_of, roles_of
+from cepheid.spark.names import column_named
 from cepheid.spark.options import Options
+from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.partitioning import Partitioning, choose_partitioning
 from cepheid.spark.pushdown import Pushdown, push
-from cepheid.spark.schemas import bound_queries, events_schema, match_schema, odd_strings, output_number
+from cepheid.spark.schemas import collated_columns, events_schema
 from cepheid.spark.worker import WorkerQuery
 
-_LEAST = -(2**55)  # microseconds, in the year -827: no event is earlier
+_BEFORE_ALL = -(2**55)  # microseconds, in the year -827: no event is earlier
 
 
 @dataclass(frozen=True)
 class Job:
-    """A query and a DataFrame, looked at together: what crosses, how it is split, what the workers do."""
+    """A query on a DataFrame: what is sent to Python, how it is partitioned, and what the workers run."""
 
     df: DataFrame
     query: Query
@@ -34,31 +36,31 @@ class Job:
 
     @property
     def time(self) -> str:
-        """The time column."""
-        return self.query._roles.time
+        """The name of the time column."""
+        return roles_of(self.query).time
 
     @property
     def events(self) -> DataFrame:
-        """The rows and columns that cross into Python."""
+        """The rows and columns that are sent to Python."""
         condition = self.pushdown.condition
         if condition is not None and self.df.isStreaming:
-            # A condition that does not read the time would be moved below the watermark: events that the query does
-            # not look at would no longer move it.
-            condition |= named(self.time) < F.timestamp_micros(F.lit(_LEAST))
-        chosen = self.df if condition is None else self.df.where(condition)
+            # Spark moves a condition that does not read the time below the watermark operator. Rows that it removes
+            # would then no longer advance the watermark, so the condition is made to read the time.
+            condition |= column_named(self.time) < F.timestamp_micros(F.lit(_BEFORE_ALL))
+        rows = self.df if condition is None else self.df.where(condition)
         if self.pushdown.columns == tuple(self.df.columns):
-            return chosen
-        return chosen.select(*map(named, self.pushdown.columns))
+            return rows
+        return rows.select(*map(column_named, self.pushdown.columns))
 
 
 def make_job(df: DataFrame, query: Query, options: Options) -> Job:
-    """Check a query against a DataFrame; nothing runs."""
+    """Validate a query against a DataFrame. No Spark job runs."""
     _check_names(df)
-    whole = events_schema(df.schema, zone_of(df))
-    bound = bound_queries(query, whole)
-    pushed = push(query, whole, enabled=options.pushdown, odd=odd_strings(df.schema))
-    events = pa.schema([whole.field(name) for name in pushed.columns])
-    query.session(engine=options.engine, plan=options.plan)  # a wrong name is told here
+    all_columns = events_schema(df.schema, session_zone(df))
+    bound = bind_program(query, all_columns)
+    pushdown = push(query, all_columns, enabled=options.pushdown, odd=collated_columns(df.schema))
+    events = pa.schema([all_columns.field(name) for name in pushdown.columns])
+    query.session(engine=options.engine, plan=options.plan)  # raises for an unknown engine or plan
     worker_query = WorkerQuery(
         query=query,
         event_schema=events,
@@ -67,23 +69,24 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
         engine=options.engine,
         plan=options.plan,
     )
-    return Job(df, query, options, pushed, choose_partitioning(bound, query._sources), worker_query)
+    partitioning = choose_partitioning(bound, [source for _, source in program_of(query)])
+    return Job(df, query, options, pushdown, partitioning, worker_query)
 
 
-def zone_of(df: DataFrame) -> str:
-    """The zone in which the session shows timestamps, as Arrow writes it: `GMT+8` is `+08:00`."""
+def session_zone(df: DataFrame) -> str:
+    """Return the session's time zone as Arrow spells it: `GMT+8` is `+08:00`."""
     zone = str(df.sparkSession.conf.get("spark.sql.session.timeZone"))
-    found = re.fullmatch(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d))?", zone)
-    return zone if found is None else f"{found[1]}{int(found[2]):02}:{found[3] or '00'}"
+    offset = re.fullmatch(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d))?", zone)
+    return zone if offset is None else f"{offset[1]}{int(offset[2]):02}:{offset[3] or '00'}"
 
 
 def _check_names(df: DataFrame) -> None:
-    """Spark finds columns by name whatever the case, unless told otherwise."""
+    """Refuse columns that differ only in case, unless Spark's resolution of names is case sensitive."""
     if str(df.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true":
         return
     seen: dict[str, str] = {}
     for name in df.columns:
         other = seen.setdefault(name.lower(), name)
         if other != name:
-            message = f"Spark can't tell the columns '{other}' and '{name}' apart"
+            message = f"Spark cannot tell the columns '{other}' and '{name}' apart: they differ only in case"
             raise InputError("CEP404", message, "rename one of them, or set spark.sql.caseSensitive")

@@ -29,7 +29,7 @@ from cepheid.spark.introspect import parallelism
 from cepheid.spark.job import Job
 from cepheid.spark.packing import code_type, pack, spans
 from cepheid.spark.pushdown import Pushdown
-from cepheid.spark.schemas import odd_strings, spark_schema
+from cepheid.spark.schemas import collated_columns, spark_schema
 from cepheid.spark.worker import Batches, WorkerQuery
 
 MOST_FILES = 2_000  # whose footers are read here, before anything runs
@@ -161,7 +161,7 @@ def _check_settings(job: Job) -> None:
             raise _Unfit(f"{name} is {found}")
     if str(conf.get(_REBASE, "CORRECTED")).upper() == "LEGACY" and _has_dates(job.worker_query.event_schema):
         raise _Unfit(f"{_REBASE} is LEGACY")
-    for name in sorted(odd_strings(job.df.schema) & set(job.pushdown.columns)):
+    for name in sorted(collated_columns(job.df.schema) & set(job.pushdown.columns)):
         raise _Unfit(f"column {name} is CHAR, VARCHAR or collated")
 
 

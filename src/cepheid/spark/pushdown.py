@@ -31,7 +31,7 @@ from cepheid.pattern.timestamps import print_timestamp
 from cepheid.pattern.tree import Event, Strategy
 from cepheid.pattern.types import Kind, Type, plain, zone_of
 from cepheid.pattern.uses import uses
-from cepheid.spark.names import named
+from cepheid.spark.names import column_named
 
 Constant = bool | int | float | Decimal | str
 
@@ -488,17 +488,17 @@ def to_spark(where: Predicate) -> Column:
             empty = F.lit(isinstance(where, All))
             return reduce(and_ if isinstance(where, All) else or_, map(to_spark, parts)) if parts else empty
         case Null(column=name, negated=negated):
-            return named(name).isNotNull() if negated else named(name).isNull()
+            return column_named(name).isNotNull() if negated else column_named(name).isNull()
         case Pair(left=left, operator=operator, right=right):
-            paired: Column = _SPARK[operator](named(left), named(right))
+            paired: Column = _SPARK[operator](column_named(left), column_named(right))
             return paired
         case Among(column=name, values=values):
-            return named(name).isin(list(values))
+            return column_named(name).isin(list(values))
         case Test(column=name, operator=operator, value=value, type=type_):
-            found: Column = _SPARK[operator](named(name), _spark_constant(value, type_))
+            found: Column = _SPARK[operator](column_named(name), _spark_constant(value, type_))
             # NaN is greater than all, but the least and greatest of a row group leave it out, and readers that skip
             # groups by them would lose it: they can't skip by a condition that has isnan in it.
-            return found | F.isnan(named(name)) if _admits_nan(where) else found
+            return found | F.isnan(column_named(name)) if _admits_nan(where) else found
     raise TypeError(f"no condition for {type(where).__name__}")
 
 

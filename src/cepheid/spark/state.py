@@ -26,7 +26,7 @@ from cepheid.engine.times import tick, ticks
 from cepheid.errors import CepheidError, InputError, UsageError
 from cepheid.pattern.schema import Schema, make_schema
 from cepheid.spark.packing import CODEC, unpack, write
-from cepheid.spark.worker import WorkerQuery, known
+from cepheid.spark.worker import WorkerQuery, cached_query
 
 FORMAT = 1
 """Of the state in a checkpoint; another one is refused."""
@@ -511,7 +511,9 @@ class Bucket:
                 worker_query = self.worker_query
                 if worker_query.engine == "auto" and header["state"]["session"]["events"] >= NATIVE:
                     worker_query = replace(worker_query, engine="compiled")
-                self.session = known(worker_query.query).session(engine=worker_query.engine, plan=worker_query.plan)
+                self.session = cached_query(worker_query.query).session(
+                    engine=worker_query.engine, plan=worker_query.plan
+                )
                 self.session._load(header["state"], self.source)
                 _rest(self.session)
         return True

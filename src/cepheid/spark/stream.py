@@ -26,10 +26,11 @@ from cepheid.errors import UsageError
 from cepheid.pattern.schema import make_schema
 from cepheid.spark.checks import check_stream
 from cepheid.spark.job import Job
-from cepheid.spark.names import crossing, named
+from cepheid.spark.names import column_named, rename_for_python
+from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.packing import pack, spans, unpack, write
-from cepheid.spark.progress import COUNTERS, NAME
-from cepheid.spark.schemas import match_schema, output_number, spark_schema
+from cepheid.spark.progress import COUNTERS, OBSERVATION
+from cepheid.spark.schemas import spark_schema
 from cepheid.spark.state import Bucket, BucketCache, Given, Packed, StreamFingerprint, introduced, stream_fingerprint
 from cepheid.spark.worker import Batches, WorkerQuery
 
@@ -53,12 +54,12 @@ def match(job: Job) -> DataFrame:
     key, worker_query = job.partitioning.key, job.worker_query
     buckets = bucket_count(job)
     rows = job.events.select("*", bucket_of(worker_query.event_schema, key, buckets).alias(_BUCKET))
-    packed = crossing(rows).mapInArrow(packer(worker_query), spark_schema(_PACKED))
+    packed = rename_for_python(rows).mapInArrow(packer(worker_query), spark_schema(_PACKED))
     processor = cepheid_match(worker_query, stream_fingerprint(worker_query, buckets), job.options.late)
     given = packed.groupBy("slot").transformWithStateInPandas(
         processor, spark_schema(_GIVEN), outputMode="Append", timeMode="EventTime"
     )
-    told = given.observe(NAME, *(F.sum(name).alias(name) for name in COUNTERS))
+    told = given.observe(OBSERVATION, *(F.sum(name).alias(name) for name in COUNTERS))
     return told.select("blob").mapInArrow(unpacker(worker_query), spark_schema(worker_query.match_schema))
 
 
@@ -76,7 +77,7 @@ def bucket_of(events: pa.Schema, key: tuple[str, ...], buckets: int) -> Column:
         return F.lit(0)
     columns = []
     for name in key:
-        column = named(name)
+        column = column_named(name)
         if pa.types.is_floating(events.field(name).type):
             column = F.when(F.isnan(column), F.lit(float("nan"))).otherwise(column + F.lit(0.0))  # -0.0 is 0.0
         columns.append(column)

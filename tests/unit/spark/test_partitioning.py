@@ -4,15 +4,15 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
+from cepheid.spark.engine_access import bind_program, program_of
 from cepheid.spark.partitioning import Partitioning, choose_partitioning
-from cepheid.spark.schemas import bound_queries
 
 EVENTS = pa.schema([("ts", pa.int64()), ("type", pa.string()), ("id", pa.int64()), ("shop", pa.string())])
 
 
 def of(text, **options):
     query = cep.Query(text, **options)
-    return choose_partitioning(bound_queries(query, EVENTS), query._sources)
+    return choose_partitioning(bind_program(query, EVENTS), [source for _, source in program_of(query)])
 
 
 @pytest.mark.parametrize(

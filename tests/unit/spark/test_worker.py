@@ -7,8 +7,8 @@ import pytest
 
 import cepheid as cep
 from cepheid.spark import worker
-from cepheid.spark.schemas import match_schema
-from cepheid.spark.worker import SLICE, WorkerQuery, in_order, in_slices
+from cepheid.spark.outputs import match_schema
+from cepheid.spark.worker import SLICE, WorkerQuery, match_in_order, match_in_slices
 
 WINDOW = 40
 QUERIES = [
@@ -45,7 +45,7 @@ def test_at_once_or_in_parts_the_matches_are_the_same(text, few, monkeypatch):
         monkeypatch.setattr(worker, "AT_ONCE", 50)
         monkeypatch.setattr(worker, "PUSH", 60)
     query, table = cep.Query(text), events()
-    found = in_order(of(query, table))(iter(table.to_batches(max_chunksize=37)))
+    found = match_in_order(of(query, table))(iter(table.to_batches(max_chunksize=37)))
     assert rows(found) == sorted(map(repr, query.match(table).to_pylist()))
 
 
@@ -59,16 +59,16 @@ def test_a_slice_gives_the_matches_that_start_in_it(text):
         sliced += [{**row, SLICE: number << 6 | bits} for number in numbers]
     sliced.sort(key=lambda row: (row[SLICE], row["ts"]))
     given = pa.Table.from_pylist(sliced, table.schema.append(pa.field(SLICE, pa.int64())))
-    found = in_slices(of(query, table))(iter(given.to_batches(max_chunksize=53)))
+    found = match_in_slices(of(query, table))(iter(given.to_batches(max_chunksize=53)))
     assert rows(found) == sorted(map(repr, query.match(table).to_pylist()))
     # Rows without a slice come first, and give all of their matches.
     whole = table.append_column(SLICE, pa.nulls(table.num_rows, pa.int64()))
-    found = in_slices(of(query, table))(iter(whole.to_batches(max_chunksize=53)))
+    found = match_in_slices(of(query, table))(iter(whole.to_batches(max_chunksize=53)))
     assert rows(found) == sorted(map(repr, query.match(table).to_pylist()))
 
 
 def test_a_worker_keeps_what_was_made_for_a_query_but_not_for_functions():
     first, second = (cep.Query(QUERIES[0]) for _ in range(2))
-    assert worker.known(first) is worker.known(second)
+    assert worker.cached_query(first) is worker.cached_query(second)
     calls = [cep.Query("PATTERN A a WHERE f(a.x)", functions={"f": lambda x, k=k: x > k}) for k in (1, 2)]
-    assert [worker.known(query) for query in calls] == calls
+    assert [worker.cached_query(query) for query in calls] == calls
