@@ -16,7 +16,7 @@ from cepheid.spark.names import column_named
 from cepheid.spark.options import Options
 from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.partitioning import Partitioning, choose_partitioning
-from cepheid.spark.pushdown import Pushdown, push
+from cepheid.spark.pushdown import Pushdown, derive_pushdown
 from cepheid.spark.schemas import collated_columns, events_schema
 from cepheid.spark.worker import WorkerQuery
 
@@ -58,7 +58,7 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     _check_names(df)
     all_columns = events_schema(df.schema, session_zone(df))
     bound = bind_program(query, all_columns)
-    pushdown = push(query, all_columns, enabled=options.pushdown, odd=collated_columns(df.schema))
+    pushdown = derive_pushdown(query, all_columns, enabled=options.pushdown, collated=collated_columns(df.schema))
     events = pa.schema([all_columns.field(name) for name in pushdown.columns])
     query.session(engine=options.engine, plan=options.plan)  # raises for an unknown engine or plan
     worker_query = WorkerQuery(

@@ -232,7 +232,7 @@ def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 def _plan(job: Job, footers: Mapping[str, _Footer]) -> Direct:
     """Row groups that may have a row of interest, in tasks of about the same size, in the order of the files."""
-    where = job.pushdown.groups
+    where = job.pushdown.row_groups
     names = set(job.pushdown.columns)
     found: list[tuple[str, int, int]] = []
     groups = rows = 0
@@ -269,7 +269,7 @@ def _share(job: Job, group: tuple[str, int, int]) -> float:
         some = next(
             file.iter_batches(SAMPLE_ROWS, [number], columns=job.worker_query.event_schema.names, use_threads=False)
         )
-    return max(int(job.pushdown.kept(some).num_rows) / int(some.num_rows), LEAST_SHARE)
+    return max(int(job.pushdown.filter_batch(some).num_rows) / int(some.num_rows), LEAST_SHARE)
 
 
 def _possible(path: str, footer: _Footer, where: pc.Expression | None) -> Sequence[int]:
@@ -332,7 +332,7 @@ def read(parts: Iterable[Part], worker_query: WorkerQuery, key: Sequence[str], p
     for part in parts:
         with pq.ParquetFile(part.path, read_dictionary=coded) as file:
             for batch in file.iter_batches(READ_ROWS, list(part.groups), columns=names, use_threads=False):
-                yield pa.Table.from_batches([pushed.kept(batch)]).select(names)
+                yield pa.Table.from_batches([pushed.filter_batch(batch)]).select(names)
 
 
 def _coded(worker_query: WorkerQuery, key: Sequence[str]) -> list[str]:
