@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cepheid.errors import CepheidWarning, UsageError
-from cepheid.spark import parquet
 from cepheid.spark.introspect import estimated_bytes, is_plain_read, parallelism
 from cepheid.spark.job import Job
 from cepheid.spark.names import column_named, rename_for_python
+from cepheid.spark.parquet import DirectScan, find_direct_scan, match_files
 from cepheid.spark.schemas import spark_schema
 from cepheid.spark.slices import repartition_by, slice_by_time, slice_hot_keys
 from cepheid.spark.worker import SLICE, match_in_order, match_in_slices
@@ -23,8 +23,8 @@ WORTH_A_SAMPLE = 1 << 30
 def match(job: Job) -> DataFrame:
     """Return the matches as a DataFrame."""
     direct = direct_scan(job)
-    if isinstance(direct, parquet.Direct):
-        return parquet.run(job, direct)
+    if isinstance(direct, DirectScan):
+        return match_files(job, direct)
     events, partitioning = job.events, job.partitioning
     if partitioning.key and why_keys_are_whole(job):
         placed = repartition_by(events, job.options.partitions, [column_named(name) for name in partitioning.key])
@@ -57,12 +57,12 @@ def why_keys_are_whole(job: Job) -> str:
     return ""
 
 
-def direct_scan(job: Job) -> parquet.Direct | str:
+def direct_scan(job: Job) -> DirectScan | str:
     """Return the Parquet files that tasks can read themselves, or the reason why Spark reads."""
     requested = job.options.direct
     if requested is False:
         return "switched off by direct=False"
-    scan = parquet.find(job) if job.partitioning.key else "the query has no key"
+    scan = find_direct_scan(job) if job.partitioning.key else "the query has no key"
     if requested and isinstance(scan, str):
         remedy = "leave direct out: Spark's own scan then reads the files"
         raise UsageError("CEP909", f"direct=True, but {scan}", remedy)
