@@ -157,5 +157,5 @@ class TestStream:
         cut(tmp_path / "more")
         os.rename(tmp_path / "more" / "part-000.csv", folder / "part-100.csv")
         result = run("EVENT Shelf a WITHIN 1 hour", *places, code=2)
-        assert result.stderr.startswith("error CEP905: the checkpoint is of another query")
-        assert "help: start the stream anew with another checkpoint location" in result.stderr
+        assert result.stderr.startswith("error CEP905: the checkpoint belongs to another query")
+        assert "help: start the stream with a new checkpoint location" in result.stderr

@@ -1,4 +1,4 @@
-"""The state of a bucket, in a store without Spark: the same matches, little written, damage and strangers told."""
+"""The state of a bucket in a store without Spark: the same matches, few bytes written, damage detected."""
 
 from copy import deepcopy
 from random import Random
@@ -11,7 +11,10 @@ import cepheid as cep
 from cepheid.errors import CepheidError
 from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.packing import write
-from cepheid.spark.state import FAN, Bucket, BucketCache, Given, stream_fingerprint
+from cepheid.spark.state.bucket import Bucket, BucketOutput, PackedEvents
+from cepheid.spark.state.cache import BucketCache
+from cepheid.spark.state.fingerprint import stream_fingerprint
+from cepheid.spark.state.segments import FAN
 from cepheid.spark.worker import WorkerQuery
 
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("type", pa.string()), ("id", pa.int64()), ("x", pa.float64())])
@@ -89,33 +92,35 @@ def some(count: int, seed: int = 0, keys: int = 5) -> list[pa.Table]:
 class Run:
     """A bucket as Spark calls it: each micro-batch has the watermark of those before."""
 
-    def __init__(self, worker_query: WorkerQuery, *, recent: BucketCache | None = None, delay: float = 5) -> None:
+    def __init__(self, worker_query: WorkerQuery, *, cache: BucketCache | None = None, delay: float = 5) -> None:
         self.worker_query = worker_query
-        self.own = stream_fingerprint(worker_query, 1)
+        self.fingerprint = stream_fingerprint(worker_query, 1)
         self.store = MemoryStore()
-        self.recent = recent or BucketCache(0)
+        self.cache = cache or BucketCache(0)
         self.delay = int(delay * 1000)
         self.watermark = 0
         self.rows: list[dict[str, Any]] = []
         self.late = 0
 
-    def step(self, events: pa.Table | None = None, *, late: str = "drop", store: MemoryStore | None = None) -> Given:
+    def step(
+        self, events: pa.Table | None = None, *, late: str = "drop", store: MemoryStore | None = None
+    ) -> BucketOutput:
         store = store or self.store
-        bucket = self.recent.take(self.worker_query, self.own, 0, store)
-        packed = []
+        bucket = self.cache.take(self.worker_query, self.fingerprint, 0, store)
+        arrived = []
         if events is not None and events.num_rows:
             times = events["ts"].cast(pa.int64()).to_pylist()
-            packed = [(write(events), min(times), max(times), len(times))]
-        given = bucket.take(packed, self.watermark if self.watermark > 0 else None, late)
+            arrived = [PackedEvents(write(events), min(times), max(times), len(times))]
+        output = bucket.take(arrived, self.watermark if self.watermark > 0 else None, late)
         bucket.timer = bucket.due()
         bucket.save(store)
-        self.recent.put(bucket, 0, 1)
-        return given
+        self.cache.put(bucket, 0, 1)
+        return output
 
     def batch(self, events: pa.Table | None = None, **options: Any) -> None:
-        given = self.step(events, **options)
-        self.late += given.late
-        self.rows += self.of(given.matches)
+        output = self.step(events, **options)
+        self.late += output.late
+        self.rows += self.of(output.matches)
         if events is not None and events.num_rows:
             latest = max(events["ts"].cast(pa.int64()).to_pylist()) // 1000
             self.watermark = max(self.watermark, latest - self.delay)
@@ -128,7 +133,7 @@ class Run:
         )
 
     def bucket(self) -> Bucket:
-        found = Bucket(self.worker_query, self.own)
+        found = Bucket(self.worker_query, self.fingerprint)
         found.load(self.store)
         return found
 
@@ -142,10 +147,10 @@ def in_order(rows: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("text", QUERIES)
-@pytest.mark.parametrize("recent", [0, 1000], ids=["read", "remembered"])
-def test_the_same_matches_in_any_cuts(text: str, recent: int) -> None:
+@pytest.mark.parametrize("room", [0, 1000], ids=["read", "cached"])
+def test_the_same_matches_in_any_cuts(text: str, room: int) -> None:
     for seed in range(3):
-        run = Run(worker_query(text, engine="plain"), recent=BucketCache(recent))
+        run = Run(worker_query(text, engine="plain"), cache=BucketCache(room))
         cuts = some(200, seed)
         for cut in cuts:
             run.batch(cut)
@@ -155,8 +160,8 @@ def test_the_same_matches_in_any_cuts(text: str, recent: int) -> None:
 
 
 def test_a_task_that_failed_leaves_nothing() -> None:
-    """What a worker remembers is of a state that was not committed: it must not be used."""
-    run = Run(worker_query(QUERIES[1], engine="plain"), recent=BucketCache(1000))
+    """What a worker has cached is a state that was not committed: it must not be used."""
+    run = Run(worker_query(QUERIES[1], engine="plain"), cache=BucketCache(1000))
     cuts = some(200)
     for number, cut in enumerate(cuts):
         if number % 3 == 1:
@@ -165,10 +170,10 @@ def test_a_task_that_failed_leaves_nothing() -> None:
     assert in_order(run.end()) == in_order(run.worker_query.query.match(pa.concat_tables(cuts)).to_pylist())
 
 
-def test_what_is_remembered_is_not_read() -> None:
+def test_what_is_cached_is_not_read() -> None:
     long = worker_query("PATTERN SEQ(A a, B b) WHERE [id] AND a.x < 0 WITHIN 1 hour", engine="plain")
     for room, read in ((0, True), (1000, False)):
-        run = Run(long, recent=BucketCache(room))
+        run = Run(long, cache=BucketCache(room))
         for cut in some(600):
             run.batch(cut)
         assert bool(run.store.reads) is read
@@ -301,13 +306,13 @@ def test_the_state_of_another_stream() -> None:
     other = worker_query("PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.5 WITHIN 2 hours")
     narrow = SCHEMA.remove(3)
     fewer = WorkerQuery(run.worker_query.query, narrow, run.worker_query.match_schema, 0)
-    for changed, own, told in (
+    for changed, fingerprint, message in (
         (other, stream_fingerprint(other, 1), "another query"),
         (fewer, stream_fingerprint(fewer, 1), "other columns"),
         (run.worker_query, stream_fingerprint(run.worker_query, 2), "has 1 buckets, the stream has 2"),
     ):
-        with pytest.raises(CepheidError, match=told) as caught:
-            Bucket(changed, own).load(run.store)
+        with pytest.raises(CepheidError, match=message) as caught:
+            Bucket(changed, fingerprint).load(run.store)
         assert caught.value.code == "CEP905"
         assert "checkpoint location" in caught.value.remedy
 
@@ -336,9 +341,9 @@ def _flipped(blob: bytes) -> bytes:
 
 def _expect_damage(run: Run, store: MemoryStore) -> None:
     with pytest.raises(CepheidError) as caught:
-        _close(Bucket(run.worker_query, run.own), store)
+        _close(Bucket(run.worker_query, run.fingerprint), store)
     assert caught.value.code == "CEP906"
-    assert "anew" in caught.value.remedy
+    assert "new checkpoint location" in caught.value.remedy
 
 
 def _close(bucket: Bucket, store: MemoryStore) -> None:

@@ -17,7 +17,7 @@ import cepheid as cep
 from cepheid.errors import CepheidError
 from cepheid.spark.checks import _import_problem
 from cepheid.spark.progress import metrics
-from cepheid.spark.stream import bucket_of, slot
+from cepheid.spark.stream.buckets import bucket_of, slot
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("type", pa.string()), ("id", pa.int64()), ("x", pa.float64())])
@@ -168,7 +168,7 @@ def test_a_restart_goes_on(stream: Stream, spark: Any, tmp_path: Path) -> None:
     # What was changed is refused, and told.
     other = cep.Query(QUERIES["kleene"].replace("60", "61"))
     for refused, options, told in (
-        (other, {"buckets": 4}, "another query.*help: start the stream anew"),
+        (other, {"buckets": 4}, "another query.*help: start the stream with a new checkpoint"),
         (query, {"buckets": 5}, "4 buckets, the stream has 5.*help: pass buckets=4"),
     ):
         stream.checkpoint = str(shutil.copytree(kept, tmp_path / f"copy{len(told)}"))
