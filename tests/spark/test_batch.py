@@ -140,7 +140,7 @@ def test_the_explanation_tells_what_spark_does(df):
     assert "split by key: id" in told
     assert "columns that cross into Python: ts, type, id, x" in told
     assert "read by Spark's own scan" in told
-    assert "all of a key (skew=True" in told
+    assert "any key fits into a task (skew=True" in told
     assert "also split by time" in str(cep.Query(KEYED).explain(df, skew=True))
     assert "about 3 slices" in str(cep.Query(ALONE).explain(df, partitions=3))
 

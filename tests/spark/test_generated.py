@@ -66,10 +66,10 @@ def reference(query: Query, events: pa.Table) -> Counter[str] | str:
 def short_slices() -> Any:
     """Streams of a few ticks are cut into slices too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slices, "_LEAST", 3)
-        patch.setattr(slices, "_SHORTEST", 2)
+        patch.setattr(slices, "_LEAST_WINDOWS", 3)
+        patch.setattr(slices, "_LEAST_TICKS", 2)
         patch.setattr(slices, "_SAMPLE", 1.0)
-        patch.setattr(slices, "_ENOUGH", 1)
+        patch.setattr(slices, "_LEAST_SAMPLED", 1)
         yield
 
 

@@ -14,11 +14,12 @@ import pytest
 
 import cepheid as cep
 from cepheid.errors import UsageError
-from cepheid.spark import parquet, work
-from cepheid.spark.frames import explain, match
+from cepheid.spark import worker
+from cepheid.spark.entry import explain, match
+from cepheid.spark.job import make_job
 from cepheid.spark.options import Options
-from cepheid.spark.parquet import Direct, bucket_numbers
-from cepheid.spark.prepare import prepare
+from cepheid.spark.parquet import DirectScan, find_direct_scan, pipeline
+from cepheid.spark.parquet.buckets import bucket_numbers
 from cepheid.testing.outcomes import to_json
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
@@ -60,14 +61,14 @@ def spark_rows(found: Any) -> list[str]:
 
 def same(spark: Any, folder: str, query: cep.Query, events: pa.Table, **options: Any) -> None:
     df = spark.read.parquet(folder)
-    assert isinstance(parquet.find(prepare(df, query, Options(**options))), Direct)
+    assert isinstance(find_direct_scan(make_job(df, query, Options(**options))), DirectScan)
     expected = rows(query.match(events).to_pylist())
     assert spark_rows(match(df, query, direct=True, **options)) == expected
     assert expected
 
 
 def why_not(df: Any, query: cep.Query | None = None, **options: Any) -> str:
-    found = parquet.find(prepare(df, query or cep.Query(THEFT), Options(**options)))
+    found = find_direct_scan(make_job(df, query or cep.Query(THEFT), Options(**options)))
     assert isinstance(found, str), found
     return found
 
@@ -96,16 +97,16 @@ def test_that_buckets_with_many_events_are_matched_in_parts(
     events = readings(3_000)
     folder = Path(write(tmp_path / "events", events.take(np.argsort(np.arange(3_000) % 5, kind="stable"))))
     query = cep.Query(THEFT)
-    prepared = prepare(spark.read.parquet(str(folder)), query, Options())
-    direct = parquet.find(prepared)
-    assert isinstance(direct, Direct)
-    for module, name in ((parquet, "READ_ROWS"), (parquet, "PACK_ROWS"), (work, "AT_ONCE"), (work, "PUSH")):
+    job = make_job(spark.read.parquet(str(folder)), query, Options())
+    direct = find_direct_scan(job)
+    assert isinstance(direct, DirectScan)
+    for module, name in ((pipeline, "READ_ROWS"), (pipeline, "PACK_ROWS"), (worker, "AT_ONCE"), (worker, "PUSH")):
         monkeypatch.setattr(module, name, 100)
     tasks = pa.RecordBatch.from_pydict({"id": list(range(len(direct.tasks)))})
-    read = parquet._reading(prepared.work, direct, ("tag",), prepared.pushed)(iter([tasks]))
+    read = pipeline.file_reader(job.worker_query, direct, ("tag",), job.pushdown)(iter([tasks]))
     blobs = pa.Table.from_batches(list(read)).sort_by([("bucket", "ascending"), ("low", "ascending")])
     assert len(blobs) > 10
-    found = list(parquet._matching(prepared.work, ("tag",))(iter(blobs.to_batches())))
+    found = list(pipeline.bucket_matcher(job.worker_query, ("tag",))(iter(blobs.to_batches())))
     assert rows(pa.Table.from_batches(found).to_pylist()) == rows(query.match(events).to_pylist())
 
 
@@ -118,7 +119,7 @@ def test_that_files_without_events_and_filters_without_rows_give_nothing(spark: 
     df = spark.read.parquet(folder)
     assert match(df, nothing, direct=True).collect() == []
     far = cep.Query("PATTERN SEQ(Shelf a, Exit b) WHERE [tag] AND a.ts > 10000 AND b.ts > 10000 WITHIN 60")
-    assert str(parquet.find(prepare(df, far, Options()))).startswith("4 files, 0 of 4 row groups, read by 0 tasks")
+    assert str(find_direct_scan(make_job(df, far, Options()))).startswith("4 files, 0 of 4 row groups, read by 0 tasks")
     assert match(df, far, direct=True).collect() == []
     empty = write(tmp_path / "empty", events.slice(0, 0), files=1)
     assert match(spark.read.parquet(empty), cep.Query(THEFT), direct=True).collect() == []
@@ -133,7 +134,7 @@ def test_that_row_groups_with_nothing_of_interest_are_not_read(spark: Any, tmp_p
     query = cep.Query("PATTERN SEQ(A a, A b) WHERE [k] AND a.price > 4 AND b.price > 4 WITHIN 99")
     same(spark, str(tmp_path / "events"), query, events)
     late = cep.Query("PATTERN SEQ(A a, B b) WHERE [k] AND a.ts >= 4 AND b.ts >= 4 WITHIN 99")
-    found = parquet.find(prepare(spark.read.parquet(str(tmp_path / "events")), late, Options()))
+    found = find_direct_scan(make_job(spark.read.parquet(str(tmp_path / "events")), late, Options()))
     assert str(found) == "1 files, 2 of 4 row groups, read by 2 tasks, matched in 4 buckets of keys"
     same(spark, str(tmp_path / "events"), late, events)
 
@@ -198,9 +199,9 @@ def test_that_equal_keys_are_in_one_bucket() -> None:
 
 Change = Callable[[Any], Any]
 REASONS: list[tuple[str, Change]] = [
-    ("it is no plain Parquet scan: the plan has Filter", lambda df: df.where("ts > 3")),
-    ("it is no plain Parquet scan: the plan has GlobalLimit", lambda df: df.limit(3)),
-    ("it is no plain Parquet scan: the plan has Union", lambda df: df.union(df)),
+    ("it is not a plain Parquet scan: the logical plan has Filter", lambda df: df.where("ts > 3")),
+    ("it is not a plain Parquet scan: the logical plan has GlobalLimit", lambda df: df.limit(3)),
+    ("it is not a plain Parquet scan: the logical plan has Union", lambda df: df.union(df)),
     ("column tag is computed or renamed above the scan", lambda df: df.selectExpr("ts", "type", "tag + 1 AS tag")),
     ("column tag is computed or renamed above the scan", lambda df: df.drop("tag").withColumnRenamed("price", "tag")),
 ]
@@ -236,7 +237,7 @@ def test_that_odd_scans_tell_why(spark: Any, tmp_path: Path) -> None:
     cached = read.parquet(folder).cache()
     assert why_not(cached) == "the DataFrame is cached"
     cached.unpersist()
-    assert why_not(spark.createDataFrame(events.to_pandas())).startswith("it is no plain Parquet scan")
+    assert why_not(spark.createDataFrame(events.to_pandas())).startswith("it is not a plain Parquet scan")
     read.parquet(folder).write.bucketBy(2, "tag").saveAsTable("bucketed_readings")
     try:
         assert why_not(spark.table("bucketed_readings")) == "the table is bucketed"
@@ -267,7 +268,7 @@ def test_that_columns_which_spark_reads_in_its_own_way_tell_why(spark: Any, tmp_
     assert "more is uint32" in reason("uint", pa.array([1, 2], pa.uint32()))
     assert "more is list" in reason("list", pa.array([[1], None]))
     assert "more is int32" in reason("wide", pa.array([1, 2], pa.int32()), "ts long, type string, tag long, more long")
-    assert "has no single column extra" in reason(
+    assert "does not have exactly one column extra" in reason(
         "missing", pa.array([1, 2]), "ts long, type string, tag long, more long, extra long"
     )
 
@@ -278,7 +279,7 @@ def test_that_a_file_with_another_schema_tells_why(spark: Any, tmp_path: Path) -
     other = events.set_column(2, "tag", events["tag"].cast(pa.int32()))
     pq.write_table(other, tmp_path / "events" / "part-9.parquet")
     assert why_not(spark.read.schema("ts long, type string, tag long").parquet(folder)) == (
-        "column tag is int32 in part-9.parquet, and not read as int64 without a doubt"
+        "column tag is int32 in part-9.parquet, and it is not certain that Spark reads it as int64 like pyarrow"
     )
 
 
@@ -304,7 +305,7 @@ def test_that_direct_can_be_forced_and_turned_off(spark: Any, tmp_path: Path) ->
     query = cep.Query(THEFT)
     assert "direct Parquet: 3 files" in explain(df, query).text
     assert "direct Parquet: 3 files" not in explain(df, query, direct=False).text
-    assert "the plan has Filter" in explain(df.where("ts > 3"), query).text
-    with pytest.raises(UsageError, match="the plan has Filter") as told:
+    assert "the logical plan has Filter" in explain(df.where("ts > 3"), query).text
+    with pytest.raises(UsageError, match="the logical plan has Filter") as told:
         match(df.where("ts > 3"), query, direct=True)
     assert "leave direct out" in told.value.remedy

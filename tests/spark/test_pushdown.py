@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import cepheid as cep
 from cepheid.errors import InputError
 from cepheid.pattern.tree import Strategy
-from cepheid.spark.pushdown import Null, Pushed, push
+from cepheid.spark.pushdown import Pushdown, derive_pushdown
+from cepheid.spark.pushdown.predicate import IsNull
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, programs, scenarios, streams
 
@@ -35,15 +36,15 @@ EVENTS = pa.schema(
 )
 
 
-def pushed(text: str, schema: pa.Schema = EVENTS, **options: Any) -> Pushed:
-    return push(cep.Query(text, **options), schema)
+def pushed(text: str, schema: pa.Schema = EVENTS, **options: Any) -> Pushdown:
+    return derive_pushdown(cep.Query(text, **options), schema)
 
 
-def conditions(found: Pushed) -> list[str]:
+def conditions(found: Pushdown) -> list[str]:
     return [text for text in found.pushed if not text.startswith("column")]
 
 
-def reasons(found: Pushed) -> list[str]:
+def reasons(found: Pushdown) -> list[str]:
     return [text for text in found.refused if not text.startswith(("column", "all columns"))]
 
 
@@ -53,7 +54,7 @@ def test_that_types_and_conditions_of_one_event_are_pushed() -> None:
     )
     assert found.pushed == (
         "type IN ('A', 'C', 'D', 'B')",
-        "id IS NOT NULL, by [id]",
+        "id IS NOT NULL, because of [id]",
         "a.price > 5",
         "b.name = 'x'",
     )
@@ -63,25 +64,27 @@ def test_that_types_and_conditions_of_one_event_are_pushed() -> None:
 def test_that_only_columns_after_all_that_is_read_stay_behind() -> None:
     found = pushed("PATTERN SEQ(A a, B b) WHERE a.price > 5 WITHIN 10 RETURN a.id, b.name")
     assert found.columns == ("ts", "type", "id", "price", "name")
-    assert found.pushed[:3] == tuple(f"column {name} stays behind: nothing reads it" for name in ("n", "ok", "last"))
+    assert found.pushed[:3] == tuple(
+        f"column {name} is not sent: the query does not read it" for name in ("n", "ok", "last")
+    )
     assert found.refused == ()
     found = pushed("PATTERN SEQ(A a, B b) WITHIN 10 RETURN a.id, b.n")
     assert found.columns == ("ts", "type", "id", "price", "name", "n")
     assert found.refused == tuple(
-        f"column {name} crosses: it stands before n, and ties of time are broken by it" for name in ("price", "name")
+        f"column {name} is sent: it is before n, and breaks ties of time" for name in ("price", "name")
     )
 
 
 def test_that_all_columns_cross_where_a_match_holds_events() -> None:
     found = pushed("PATTERN SEQ(A a, B b) WHERE a.id = b.id WITHIN 10")
     assert found.columns == tuple(EVENTS.names)
-    assert found.refused[0] == "all columns cross: without RETURN a match holds whole events"
+    assert found.refused[0] == "all columns are sent: without RETURN a match contains whole events"
 
 
 def test_that_pushdown_can_be_turned_off() -> None:
-    found = push(cep.Query("PATTERN SEQ(A a, B b) RETURN a.id"), EVENTS, enabled=False)
+    found = derive_pushdown(cep.Query("PATTERN SEQ(A a, B b) RETURN a.id"), EVENTS, enabled=False)
     assert (found.columns, found.where, found.pushed) == (tuple(EVENTS.names), None, ())
-    assert found.refused == ("all rows and columns cross: pushdown is off",)
+    assert found.refused == ("all rows and columns are sent: pushdown=False",)
 
 
 @pytest.mark.parametrize(
@@ -90,21 +93,21 @@ def test_that_pushdown_can_be_turned_off() -> None:
         (
             "WHERE strict_contiguity { [id] AND a.n > 1 } WITHIN 9",
             [],
-            "no row stays behind: strict_contiguity of a sees every event between",
+            "all rows are sent: strict_contiguity of a depends on every event in between",
         ),
         (
             "WHERE partition_contiguity { [id] AND a.n > 1 } WITHIN 9",
-            ["id IS NOT NULL, by [id]"],
-            "types and conditions: partition_contiguity of a sees every event of its partition",
+            ["id IS NOT NULL, because of [id]"],
+            "types and conditions: partition_contiguity of a depends on every event of its partition",
         ),
         (
             "WHERE partition_contiguity(b), skip_till_any_match(a) { [id = 3] AND a.n > 1 } WITHIN 9",
             ["[id = 3]"],
-            "types and conditions: partition_contiguity of b sees every event of its partition",
+            "types and conditions: partition_contiguity of b depends on every event of its partition",
         ),
         (
             "WHERE skip_till_any_match { [id] AND a.n > 1 } WITHIN 9 events",
-            ["id IS NOT NULL, by [id]"],
+            ["id IS NOT NULL, because of [id]"],
             "types and conditions: WITHIN 9 events counts all events of a partition",
         ),
     ],
@@ -119,16 +122,16 @@ def test_that_contiguity_and_windows_of_events_see_every_event(clauses: str, kep
 @pytest.mark.parametrize(
     ("condition", "reason"),
     [
-        ("a.n + 1 > 2", "it computes, and what a computation gives depends on spark.sql.ansi.enabled"),
-        ("a.name LIKE 'x%'", "it has LIKE"),
-        ("CASE WHEN a.ok THEN a.ok ELSE a.n > 3 END", "it has CASE"),
+        ("a.n + 1 > 2", "it computes a value, which may depend on spark.sql.ansi.enabled"),
+        ("a.name LIKE 'x%'", "it contains LIKE"),
+        ("CASE WHEN a.ok THEN a.ok ELSE a.n > 3 END", "it contains CASE"),
         ("lower(a.name) = 'x'", "it calls lower"),
         ("a.price > a.n", "it compares double with int32"),
-        ("a.n > 0.5", "the constant is no exact value of int32"),
-        ("a.ok > FALSE", "it orders truth values"),
+        ("a.n > 0.5", "the constant is not an exact value of type int32"),
+        ("a.ok > FALSE", "it orders booleans"),
         ("twice(a.n) = 4", "it calls twice"),
         ("a.n < b.n", "it compares a and b"),
-        ("a.n = 1 OR a.n % 2 = 0", "it computes, and what a computation gives depends on spark.sql.ansi.enabled"),
+        ("a.n = 1 OR a.n % 2 = 0", "it computes a value, which may depend on spark.sql.ansi.enabled"),
     ],
 )
 def test_that_a_refused_condition_tells_why(condition: str, reason: str) -> None:
@@ -144,20 +147,20 @@ def test_that_conditions_of_some_events_of_a_closure_are_not_those_of_all() -> N
     assert conditions(pushed(kleene.format("a[].n > 3")))[1:] == ["a[].n > 3"]
     found = pushed(kleene.format("a[1].n > 3"))
     assert conditions(found)[1:] == []
-    assert reasons(found) == ["a[1].n > 3: it is asked of the first event of a only"]
+    assert reasons(found) == ["a[1].n > 3: it applies only to the first event of a"]
     found = pushed(kleene.format("a[i].n > 3"))
-    assert reasons(found) == ["a[i].n > 3: it is asked of the second and later events of a only"]
+    assert reasons(found) == ["a[i].n > 3: it applies only to the second and later events of a"]
     assert conditions(pushed(kleene.format("a[1].n > 3 AND a[i].n > 1")))[1:] == ["a[1].n > 3", "a[i].n > 1"]
     for several in ("a[i].n > a[i-1].n", "a[i].n > avg(a[..i-1].n)", "a.LEN > 3", "max(a[].n) > 3", "a[a.LEN].n > 3"):
         (reason,) = reasons(pushed(kleene.format(several)))
-        assert reason.endswith(": it looks at several events of a")
+        assert reason.endswith(": it reads several events of a")
 
 
 def test_that_declared_types_leave_only_the_type() -> None:
     options = {"types": {"A": ["id", "n"], "B": ["id"]}}
     found = pushed("PATTERN SEQ(A a, B b) WHERE [id] AND a.n > 3 WITHIN 9", **options)
     assert found.pushed == ("type IN ('A', 'B')",)
-    why = "types are declared, and an attribute that is missing is not NULL"
+    why = "types are declared, and a missing attribute is not NULL"
     assert reasons(found) == [f"[id]: {why}", f"a.n > 3: {why}"]
 
 
@@ -165,7 +168,7 @@ def test_that_a_component_that_takes_any_event_is_told() -> None:
     found = pushed("PATTERN SEQ(A a, A b) WHERE a.n > 3 WITHIN 9", type=None)
     assert found.where is None
     assert found.pushed == ()
-    assert found.refused[-1] == "no row stays behind: some component takes any event"
+    assert found.refused[-1] == "all rows are sent: some component accepts any event"
 
 
 def test_that_each_query_of_a_program_that_reads_the_events_has_a_say() -> None:
@@ -180,14 +183,14 @@ def test_that_each_query_of_a_program_that_reads_the_events_has_a_say() -> None:
         "type IN ('A', 'B')",
         "a.n > 3",
         "type IN ('C', 'D')",
-        "id IS NOT NULL, by [id]",
+        "id IS NOT NULL, because of [id]",
     ]
 
 
 def test_that_a_row_without_a_time_crosses_and_stays_an_error() -> None:
     query = cep.Query("PATTERN SEQ(A a, B b) WHERE a.n > 3 WITHIN 9")
     events = pa.Table.from_pylist([{"ts": 1, "type": "A"}, {"ts": None, "type": "X"}], schema=EVENTS)
-    kept = events.filter(push(query, EVENTS).arrow)
+    kept = events.filter(derive_pushdown(query, EVENTS).arrow)
     assert kept.to_pylist() == events.to_pylist()[1:]
     with pytest.raises(InputError, match="is NULL"):
         query.match(kept)
@@ -215,7 +218,7 @@ def rows(query: cep.Query, events: pa.Table) -> list[str]:
 def test_that_what_stays_behind_makes_no_difference(scenario: Scenario) -> None:
     made, events = scenario
     query = made.make()
-    found = push(query, events.schema)
+    found = derive_pushdown(query, events.schema)
     kept = events if found.arrow is None else events.filter(found.arrow)
     assert rows(query, kept.select(found.columns)) == rows(query, events)
 
@@ -274,12 +277,12 @@ def test_that_spark_pyarrow_and_the_reference_keep_the_same_rows(spark: Any, tmp
     table = table_of_values()
     texts = single_value_conditions()
     queries = {text: cep.Query(f"PATTERN A a WHERE {text} RETURN a.ts AS row") for text in texts}
-    found = {text: push(query, table.schema) for text, query in queries.items()}
+    found = {text: derive_pushdown(query, table.schema) for text, query in queries.items()}
     assert [text for text, each in found.items() if reasons(each)] == []
     expected = {}
     for text, each in found.items():
         kept = set(table.filter(each.arrow)["ts"].to_pylist())
-        assert kept == set(each.kept(table.to_batches()[0]).column("ts").to_pylist()), text
+        assert kept == set(each.filter_batch(table.to_batches()[0]).column("ts").to_pylist()), text
         assert kept == {match["row"] for match in queries[text].match(table, engine="reference")}, text
         expected[text] = kept
     pq.write_table(table, tmp_path / "rows.parquet", row_group_size=1)
@@ -294,10 +297,10 @@ def test_that_spark_pyarrow_and_the_reference_keep_the_same_rows(spark: Any, tmp
                 for k, text in enumerate(texts):
                     assert row[str(k)] is (row["ts"] in expected[text]), (text, row["ts"], ansi)
         for text in ("a.f > 0", "a.f >= 0", "a.f != 0.1", "a.f = 0", "a.g <= 0", "a.s > 'a'", "NOT (a.f < 3)"):
-            each = push(cep.Query(f"PATTERN A a WHERE {text}"), table.schema)
+            each = derive_pushdown(cep.Query(f"PATTERN A a WHERE {text}"), table.schema)
             wanted = table.filter(each.arrow)["ts"].to_pylist()
             assert sorted(row["ts"] for row in df.filter(each.condition).select("ts").collect()) == wanted, text
-            read = pq.read_table(tmp_path / "rows.parquet", filters=each.groups)
+            read = pq.read_table(tmp_path / "rows.parquet", filters=each.row_groups)
             assert read.filter(each.arrow)["ts"].to_pylist() == wanted, text
     finally:
         for name, value in kept_settings.items():
@@ -306,5 +309,5 @@ def test_that_spark_pyarrow_and_the_reference_keep_the_same_rows(spark: Any, tmp
 
 def test_that_columns_with_odd_names_are_quoted(spark: Any) -> None:
     df = spark.sql("SELECT 1 AS ts, CAST(NULL AS INT) AS `a.b``c` UNION ALL SELECT 2, 3")
-    found = Pushed((), Null("a.b`c"), (), ())
+    found = Pushdown((), IsNull("a.b`c"), (), ())
     assert [row.ts for row in df.filter(found.condition).collect()] == [1]

@@ -145,7 +145,9 @@ class TestStream:
         (tmp_path / "in" / "a.csv").write_text("ts,type\n1,A\n")
         places = ("--from", tmp_path / "in", "--to", tmp_path / "out", "--stream", "--checkpoint", tmp_path / "state")
         result = run("EVENT A a", *places, code=1)
-        assert result.stderr.startswith("error CEP902: the time of a stream must be a timestamp, and 'ts' is int\n")
+        assert result.stderr.startswith(
+            "error CEP902: the time column of a stream must be a timestamp, and 'ts' is int\n"
+        )
         assert "timestamp_millis('ts')" in result.stderr
 
     def test_another_query_on_the_checkpoint(self, run: Run, tmp_path: Path) -> None:
@@ -155,5 +157,5 @@ class TestStream:
         cut(tmp_path / "more")
         os.rename(tmp_path / "more" / "part-000.csv", folder / "part-100.csv")
         result = run("EVENT Shelf a WITHIN 1 hour", *places, code=2)
-        assert result.stderr.startswith("error CEP905: the checkpoint is of another query")
-        assert "help: start the stream anew with another checkpoint location" in result.stderr
+        assert result.stderr.startswith("error CEP905: the checkpoint belongs to another query")
+        assert "help: start the stream with a new checkpoint location" in result.stderr

@@ -1,4 +1,4 @@
-"""The state of a bucket, in a store without Spark: the same matches, little written, damage and strangers told."""
+"""The state of a bucket in a store without Spark: the same matches, few bytes written, damage detected."""
 
 from copy import deepcopy
 from random import Random
@@ -9,10 +9,13 @@ import pytest
 
 import cepheid as cep
 from cepheid.errors import CepheidError
+from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.packing import write
-from cepheid.spark.schemas import given_schema, output_number
-from cepheid.spark.state import FAN, Bucket, Given, Recent, identity
-from cepheid.spark.work import Work
+from cepheid.spark.state.bucket import Bucket, BucketOutput, PackedEvents
+from cepheid.spark.state.cache import BucketCache
+from cepheid.spark.state.fingerprint import stream_fingerprint
+from cepheid.spark.state.segments import FAN
+from cepheid.spark.worker import WorkerQuery
 
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("type", pa.string()), ("id", pa.int64()), ("x", pa.float64())])
 BEGIN = 1_700_000_000_000  # in milliseconds
@@ -59,9 +62,9 @@ class MemoryStore:
         return len(self.head or b"") + sum(map(len, self.parts.values()))
 
 
-def work(text: str, engine: str = "auto") -> Work:
+def worker_query(text: str, engine: str = "auto") -> WorkerQuery:
     query = cep.Query(text)
-    return Work(query, SCHEMA, given_schema(query, SCHEMA), output_number(query, None), engine)
+    return WorkerQuery(query, SCHEMA, match_schema(query, SCHEMA), output_number(query, None), engine)
 
 
 def table(*events: tuple[float, str, int, float] | tuple[float, str, int]) -> pa.Table:
@@ -89,42 +92,48 @@ def some(count: int, seed: int = 0, keys: int = 5) -> list[pa.Table]:
 class Run:
     """A bucket as Spark calls it: each micro-batch has the watermark of those before."""
 
-    def __init__(self, work: Work, *, recent: Recent | None = None, delay: float = 5) -> None:
-        self.work = work
-        self.own = identity(work, 1)
+    def __init__(self, worker_query: WorkerQuery, *, cache: BucketCache | None = None, delay: float = 5) -> None:
+        self.worker_query = worker_query
+        self.fingerprint = stream_fingerprint(worker_query, 1)
         self.store = MemoryStore()
-        self.recent = recent or Recent(0)
+        self.cache = cache or BucketCache(0)
         self.delay = int(delay * 1000)
         self.watermark = 0
         self.rows: list[dict[str, Any]] = []
         self.late = 0
 
-    def step(self, events: pa.Table | None = None, *, late: str = "drop", store: MemoryStore | None = None) -> Given:
+    def step(
+        self, events: pa.Table | None = None, *, late: str = "drop", store: MemoryStore | None = None
+    ) -> BucketOutput:
         store = store or self.store
-        bucket = self.recent.take(self.work, self.own, 0, store)
-        packed = []
+        bucket = self.cache.take(self.worker_query, self.fingerprint, 0, store)
+        arrived = []
         if events is not None and events.num_rows:
             times = events["ts"].cast(pa.int64()).to_pylist()
-            packed = [(write(events), min(times), max(times), len(times))]
-        given = bucket.take(packed, self.watermark if self.watermark > 0 else None, late)
+            arrived = [PackedEvents(write(events), min(times), max(times), len(times))]
+        output = bucket.take(arrived, self.watermark if self.watermark > 0 else None, late)
         bucket.timer = bucket.due()
         bucket.save(store)
-        self.recent.put(bucket, 0, 1)
-        return given
+        self.cache.put(bucket, 0, 1)
+        return output
 
     def batch(self, events: pa.Table | None = None, **options: Any) -> None:
-        given = self.step(events, **options)
-        self.late += given.late
-        self.rows += self.of(given.matches)
+        output = self.step(events, **options)
+        self.late += output.late
+        self.rows += self.of(output.matches)
         if events is not None and events.num_rows:
             latest = max(events["ts"].cast(pa.int64()).to_pylist()) // 1000
             self.watermark = max(self.watermark, latest - self.delay)
 
     def of(self, matches: cep.Matches | None) -> list[dict[str, Any]]:
-        return [row for part in self.work.tables(matches) for row in part.to_pylist()] if matches is not None else []
+        return (
+            [row for part in self.worker_query.tables(matches) for row in part.to_pylist()]
+            if matches is not None
+            else []
+        )
 
     def bucket(self) -> Bucket:
-        found = Bucket(self.work, self.own)
+        found = Bucket(self.worker_query, self.fingerprint)
         found.load(self.store)
         return found
 
@@ -138,33 +147,33 @@ def in_order(rows: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("text", QUERIES)
-@pytest.mark.parametrize("recent", [0, 1000], ids=["read", "remembered"])
-def test_the_same_matches_in_any_cuts(text: str, recent: int) -> None:
+@pytest.mark.parametrize("room", [0, 1000], ids=["read", "cached"])
+def test_the_same_matches_in_any_cuts(text: str, room: int) -> None:
     for seed in range(3):
-        run = Run(work(text, engine="plain"), recent=Recent(recent))
+        run = Run(worker_query(text, engine="plain"), cache=BucketCache(room))
         cuts = some(200, seed)
         for cut in cuts:
             run.batch(cut)
             run.batch()  # Spark's micro-batch without events, which moves the watermark
         assert run.late == 0
-        assert in_order(run.end()) == in_order(run.work.query.match(pa.concat_tables(cuts)).to_pylist())
+        assert in_order(run.end()) == in_order(run.worker_query.query.match(pa.concat_tables(cuts)).to_pylist())
 
 
 def test_a_task_that_failed_leaves_nothing() -> None:
-    """What a worker remembers is of a state that was not committed: it must not be used."""
-    run = Run(work(QUERIES[1], engine="plain"), recent=Recent(1000))
+    """What a worker has cached is a state that was not committed: it must not be used."""
+    run = Run(worker_query(QUERIES[1], engine="plain"), cache=BucketCache(1000))
     cuts = some(200)
     for number, cut in enumerate(cuts):
         if number % 3 == 1:
             run.step(cut, store=deepcopy(run.store))
         run.batch(cut)
-    assert in_order(run.end()) == in_order(run.work.query.match(pa.concat_tables(cuts)).to_pylist())
+    assert in_order(run.end()) == in_order(run.worker_query.query.match(pa.concat_tables(cuts)).to_pylist())
 
 
-def test_what_is_remembered_is_not_read() -> None:
-    long = work("PATTERN SEQ(A a, B b) WHERE [id] AND a.x < 0 WITHIN 1 hour", engine="plain")
+def test_what_is_cached_is_not_read() -> None:
+    long = worker_query("PATTERN SEQ(A a, B b) WHERE [id] AND a.x < 0 WITHIN 1 hour", engine="plain")
     for room, read in ((0, True), (1000, False)):
-        run = Run(long, recent=Recent(room))
+        run = Run(long, cache=BucketCache(room))
         for cut in some(600):
             run.batch(cut)
         assert bool(run.store.reads) is read
@@ -173,7 +182,9 @@ def test_what_is_remembered_is_not_read() -> None:
 def test_a_commit_writes_what_is_new() -> None:
     """Rows that stay are not written again, however many there are."""
     chance = Random(1)
-    run = Run(work("PATTERN SEQ(A a, B b, C c) WHERE [id] AND a.x > 2 WITHIN 10 hours", engine="plain"), delay=1)
+    run = Run(
+        worker_query("PATTERN SEQ(A a, B b, C c) WHERE [id] AND a.x > 2 WITHIN 10 hours", engine="plain"), delay=1
+    )
     sizes = []
     for number in range(120):
         events = [
@@ -188,16 +199,16 @@ def test_a_commit_writes_what_is_new() -> None:
 
 
 def test_many_small_batches_within_a_long_delay() -> None:
-    run = Run(work(PAIR, engine="plain"), delay=3600)
+    run = Run(worker_query(PAIR, engine="plain"), delay=3600)
     cuts = [table((k, "AB"[k % 2], k % 7)) for k in range(400)]
     for cut in cuts:
         run.batch(cut)
     assert len(run.store.parts) < 3 * FAN
-    assert in_order(run.end()) == in_order(run.work.query.match(pa.concat_tables(cuts)).to_pylist())
+    assert in_order(run.end()) == in_order(run.worker_query.query.match(pa.concat_tables(cuts)).to_pylist())
 
 
 def test_a_bucket_with_nothing_left_is_a_header() -> None:
-    run = Run(work(PAIR, engine="plain"))
+    run = Run(worker_query(PAIR, engine="plain"))
     for cut in some(300):
         run.batch(cut)
     assert run.store.size > 5_000
@@ -207,11 +218,11 @@ def test_a_bucket_with_nothing_left_is_a_header() -> None:
     assert run.store.size < 1_500
     assert run.bucket().timer is None
     run.batch(table((1000, "A", 1), (1001, "B", 1)))
-    assert len(run.end()) == len(run.work.query.match(pa.concat_tables(some(300))).to_pylist()) + 1
+    assert len(run.end()) == len(run.worker_query.query.match(pa.concat_tables(some(300))).to_pylist()) + 1
 
 
 def test_the_state_is_as_large_as_the_window() -> None:
-    run = Run(work("PATTERN SEQ(A a, B b) WHERE [id] AND a.x < 0.1 WITHIN 20 seconds", engine="plain"), delay=1)
+    run = Run(worker_query("PATTERN SEQ(A a, B b) WHERE [id] AND a.x < 0.1 WITHIN 20 seconds", engine="plain"), delay=1)
     sizes = []
     for number in range(60):
         run.batch(table(*((number * 20 + k / 10, "ABC"[k % 3], k % 11, k % 7 / 7) for k in range(200))))
@@ -220,7 +231,7 @@ def test_the_state_is_as_large_as_the_window() -> None:
 
 
 def test_when_a_bucket_wants_to_be_called() -> None:
-    run = Run(work("PATTERN SEQ(A a, B b, !(C c)) WHERE [id] WITHIN 20 seconds", engine="plain"))
+    run = Run(worker_query("PATTERN SEQ(A a, B b, !(C c)) WHERE [id] WITHIN 20 seconds", engine="plain"))
     run.batch(table((3, "A", 1), (5, "B", 1)))
     assert run.bucket().timer == BEGIN + 3_001  # the first event that waits
     run.watermark = BEGIN + 10_000
@@ -237,7 +248,7 @@ def test_when_a_bucket_wants_to_be_called() -> None:
 
 def test_a_tick_before_the_watermark() -> None:
     """Watermarks are in milliseconds, events in microseconds."""
-    run = Run(work(PAIR, engine="plain"))
+    run = Run(worker_query(PAIR, engine="plain"))
     run.step(table((1.0009, "A", 1), (2, "B", 1)))
     assert run.bucket().timer == BEGIN + 1001
     run.watermark = BEGIN + 1001
@@ -249,7 +260,7 @@ def test_a_tick_before_the_watermark() -> None:
 
 
 def test_late_events() -> None:
-    run = Run(work(PAIR, engine="plain"), delay=10)
+    run = Run(worker_query(PAIR, engine="plain"), delay=10)
     run.batch(table((0, "A", 1), (50, "A", 1)))
     run.batch(table((39.999, "B", 1), (40, "B", 1), (52, "B", 1)))
     assert run.late == 1
@@ -261,7 +272,7 @@ def test_late_events() -> None:
 
 
 def test_events_before_1970_wait() -> None:
-    run = Run(work(PAIR, engine="plain"))
+    run = Run(worker_query(PAIR, engine="plain"))
     run.batch(table((-BEGIN / 1000 - 20, "A", 1), (-BEGIN / 1000 - 15, "B", 1)))
     assert run.watermark == 0
     run.batch()
@@ -272,18 +283,18 @@ def test_events_before_1970_wait() -> None:
 
 
 def test_a_compiled_session_goes_on() -> None:
-    run = Run(work(PAIR, engine="compiled"))
+    run = Run(worker_query(PAIR, engine="compiled"))
     cuts = some(300)
     for cut in cuts:
         run.batch(cut)
-    assert in_order(run.end()) == in_order(run.work.query.match(pa.concat_tables(cuts)).to_pylist())
+    assert in_order(run.end()) == in_order(run.worker_query.query.match(pa.concat_tables(cuts)).to_pylist())
 
 
 # What is not as it was.
 
 
 def filled() -> Run:
-    run = Run(work("PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.5 WITHIN 1 hour", engine="plain"))
+    run = Run(worker_query("PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.5 WITHIN 1 hour", engine="plain"))
     for cut in some(900, keys=60):
         run.batch(cut)
     assert len(run.store.parts) > 2
@@ -292,16 +303,16 @@ def filled() -> Run:
 
 def test_the_state_of_another_stream() -> None:
     run = filled()
-    other = work("PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.5 WITHIN 2 hours")
+    other = worker_query("PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.5 WITHIN 2 hours")
     narrow = SCHEMA.remove(3)
-    fewer = Work(run.work.query, narrow, run.work.given, 0)
-    for changed, own, told in (
-        (other, identity(other, 1), "another query"),
-        (fewer, identity(fewer, 1), "other columns"),
-        (run.work, identity(run.work, 2), "has 1 buckets, the stream has 2"),
+    fewer = WorkerQuery(run.worker_query.query, narrow, run.worker_query.match_schema, 0)
+    for changed, fingerprint, message in (
+        (other, stream_fingerprint(other, 1), "another query"),
+        (fewer, stream_fingerprint(fewer, 1), "other columns"),
+        (run.worker_query, stream_fingerprint(run.worker_query, 2), "has 1 buckets, the stream has 2"),
     ):
-        with pytest.raises(CepheidError, match=told) as caught:
-            Bucket(changed, own).load(run.store)
+        with pytest.raises(CepheidError, match=message) as caught:
+            Bucket(changed, fingerprint).load(run.store)
         assert caught.value.code == "CEP905"
         assert "checkpoint location" in caught.value.remedy
 
@@ -330,9 +341,9 @@ def _flipped(blob: bytes) -> bytes:
 
 def _expect_damage(run: Run, store: MemoryStore) -> None:
     with pytest.raises(CepheidError) as caught:
-        _close(Bucket(run.work, run.own), store)
+        _close(Bucket(run.worker_query, run.fingerprint), store)
     assert caught.value.code == "CEP906"
-    assert "anew" in caught.value.remedy
+    assert "new checkpoint location" in caught.value.remedy
 
 
 def _close(bucket: Bucket, store: MemoryStore) -> None:

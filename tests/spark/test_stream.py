@@ -15,9 +15,9 @@ import pytest
 
 import cepheid as cep
 from cepheid.errors import CepheidError
-from cepheid.spark.checks import _cannot_import
+from cepheid.spark.checks import _import_problem
 from cepheid.spark.progress import metrics
-from cepheid.spark.stream import bucket_of, slot
+from cepheid.spark.stream.buckets import bucket_of, slot
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("type", pa.string()), ("id", pa.int64()), ("x", pa.float64())])
@@ -168,7 +168,7 @@ def test_a_restart_goes_on(stream: Stream, spark: Any, tmp_path: Path) -> None:
     # What was changed is refused, and told.
     other = cep.Query(QUERIES["kleene"].replace("60", "61"))
     for refused, options, told in (
-        (other, {"buckets": 4}, "another query.*help: start the stream anew"),
+        (other, {"buckets": 4}, "another query.*help: start the stream with a new checkpoint"),
         (query, {"buckets": 5}, "4 buckets, the stream has 5.*help: pass buckets=4"),
     ):
         stream.checkpoint = str(shutil.copytree(kept, tmp_path / f"copy{len(told)}"))
@@ -197,7 +197,7 @@ def test_without_a_watermark(stream: Stream) -> None:
 
 def test_with_a_watermark_on_another_column(stream: Stream) -> None:
     events = stream.events(None).selectExpr("*", "ts AS at").withWatermark("at", "1 second")
-    with pytest.raises(CepheidError, match="it has one on 'at'"):
+    with pytest.raises(CepheidError, match="but on 'at'"):
         cep.Query(PAIR).match(events)
 
 
@@ -223,10 +223,10 @@ def test_another_state_store(stream: Stream) -> None:
 
 
 def test_a_python_that_lacks_something() -> None:
-    assert "no such command" in _cannot_import("no-such-python", ("pyarrow",), "")
+    assert "no such command" in _import_problem("no-such-python", ("pyarrow",), "")
     shell = shutil.which("false")
     assert shell is not None
-    assert _cannot_import(shell, ("pyarrow",), "")
+    assert _import_problem(shell, ("pyarrow",), "")
 
 
 def test_equal_keys_are_in_one_bucket(spark: Any) -> None:

@@ -12,10 +12,10 @@ from typing import Any, Protocol, overload
 
 import pyarrow as pa
 
-from cepheid.api.elsewhere import SparkFrame, is_spark, spark_room
 from cepheid.api.events import to_table
 from cepheid.api.options import read_functions, read_params, read_roles, stable
 from cepheid.api.session import Session
+from cepheid.api.spark_bridge import SparkFrame, is_spark, spark_room
 from cepheid.api.spelling import misspelt_types
 from cepheid.engine.blueprint import Blueprint
 from cepheid.engine.choose import make_machine

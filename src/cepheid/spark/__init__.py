@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cepheid.errors import UsageError
 
 if TYPE_CHECKING:
-    from cepheid.spark.frames import explain, match, schema, sql
+    from cepheid.spark.entry import explain, match, schema, sql
     from cepheid.spark.progress import metrics
     from cepheid.spark.settings import configure
     from cepheid.spark.stream import pending
@@ -19,11 +19,11 @@ __all__ = ["configure", "explain", "match", "metrics", "pending", "schema", "sql
 if find_spec("pyspark") is None:
     raise UsageError("CEP602", "pyspark is not installed", "pip install 'cepheid[spark]'")
 
-# Looked up when they are asked for: a Python worker needs none of them, and importing them takes it half a second.
-_ROOMS = {"configure": "settings", "metrics": "progress", "pending": "stream"}
+# These are imported on first use: a Python worker uses none of them, and importing them would take half a second.
+_MODULES = {"configure": "settings", "metrics": "progress", "pending": "stream"}
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'cepheid.spark' has no attribute {name!r}")
-    return getattr(import_module(f"cepheid.spark.{_ROOMS.get(name, 'frames')}"), name)
+    return getattr(import_module(f"cepheid.spark.{_MODULES.get(name, 'entry')}"), name)

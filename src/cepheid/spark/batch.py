@@ -1,4 +1,4 @@
-"""Batch: what Spark does with the events before they reach the engine in its Python workers."""
+"""Queries on batch DataFrames: how Spark partitions and sorts the events before its Python workers match them."""
 
 from __future__ import annotations
 
@@ -8,72 +8,69 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cepheid.errors import CepheidWarning, UsageError
-from cepheid.spark import parquet
-from cepheid.spark.logical import is_plain_read, parallelism, size
-from cepheid.spark.names import crossing, named
-from cepheid.spark.prepare import Prepared
+from cepheid.spark.introspect import estimated_bytes, is_plain_read, parallelism
+from cepheid.spark.job import Job
+from cepheid.spark.names import column_named, rename_for_python
+from cepheid.spark.parquet import DirectScan, find_direct_scan, match_files
 from cepheid.spark.schemas import spark_schema
-from cepheid.spark.slices import by_time, hot_by_time, placed_by
-from cepheid.spark.work import SLICE, in_order, in_slices
+from cepheid.spark.slices import repartition_by, slice_by_time, slice_hot_keys
+from cepheid.spark.worker import SLICE, match_in_order, match_in_slices
 
 WORTH_A_SAMPLE = 1 << 30
-"""Bytes of input from which on hot keys are looked for: it takes one more scan, and each row is looked up."""
+"""Bytes of input from which on hot keys are looked for: that costs one more scan, and a lookup for each row."""
 
 
-def match(prepared: Prepared) -> DataFrame:
-    """The matches as a DataFrame."""
-    direct = direct_scan(prepared)
-    if isinstance(direct, parquet.Direct):
-        return parquet.run(prepared, direct)
-    events, split = prepared.events, prepared.split
-    if split.key and why_keys_are_whole(prepared):
-        placed = placed_by(events, prepared.options.partitions, [named(name) for name in split.key])
-    elif split.key:
-        placed = hot_by_time(events, prepared.time, split, parts(prepared), prepared.options.partitions)
-    elif split.window is not None:
-        placed = by_time(events, prepared.time, split, parts(prepared))
+def match(job: Job) -> DataFrame:
+    """Return the matches as a DataFrame."""
+    direct = direct_scan(job)
+    if isinstance(direct, DirectScan):
+        return match_files(job, direct)
+    events, partitioning = job.events, job.partitioning
+    if partitioning.key and why_keys_are_whole(job):
+        placed = repartition_by(events, job.options.partitions, [column_named(name) for name in partitioning.key])
+    elif partitioning.key:
+        placed = slice_hot_keys(events, job.time, partitioning, slice_count(job), job.options.partitions)
+    elif partitioning.window is not None:
+        placed = slice_by_time(events, job.time, partitioning, slice_count(job))
     else:
-        message = f"the query runs in one task, in order: it has no key, and {split.unsliced}"
+        message = f"the query runs in one task, in order: it has no key, and {partitioning.not_by_time}"
         warnings.warn(f"{message}; add [attr], PARTITION BY or WITHIN", CepheidWarning, stacklevel=4)
         placed = events.repartition(1)
     sliced = SLICE in placed.columns
-    order = [F.col(SLICE), named(prepared.time)] if sliced else [named(prepared.time)]
-    function = in_slices(prepared.work) if sliced else in_order(prepared.work)
-    return crossing(placed.sortWithinPartitions(*order)).mapInArrow(function, spark_schema(prepared.work.given))
+    order = [F.col(SLICE), column_named(job.time)] if sliced else [column_named(job.time)]
+    function = match_in_slices(job.worker_query) if sliced else match_in_order(job.worker_query)
+    rows = rename_for_python(placed.sortWithinPartitions(*order))
+    return rows.mapInArrow(function, spark_schema(job.worker_query.match_schema))
 
 
-def why_keys_are_whole(prepared: Prepared) -> str:
-    """Why no key is split by time; nothing where those with too many events are."""
-    if prepared.split.window is None:
-        return prepared.split.unsliced
-    if prepared.options.skew is False:
+def why_keys_are_whole(job: Job) -> str:
+    """Return why no key is split by time; an empty string if keys with too many events are."""
+    if job.partitioning.window is None:
+        return job.partitioning.not_by_time
+    if job.options.skew is False:
         return "switched off by skew=False"
-    if prepared.options.skew is None and not is_plain_read(prepared.df):
-        return "the DataFrame is computed, and a sample would compute it twice (skew=True: do so)"
-    if prepared.options.skew is None and size(prepared.df) < WORTH_A_SAMPLE:
-        return (
-            f"less than {WORTH_A_SAMPLE >> 30} GB, so that a task can have all of a key (skew=True: look for hot ones)"
-        )
+    if job.options.skew is None and not is_plain_read(job.df):
+        return "the DataFrame is computed, and sampling it would compute it twice (skew=True samples it)"
+    if job.options.skew is None and estimated_bytes(job.df) < WORTH_A_SAMPLE:
+        size = f"{WORTH_A_SAMPLE >> 30} GB"
+        return f"the input is smaller than {size}, so that any key fits into a task (skew=True looks for hot keys)"
     return ""
 
 
-def direct_scan(prepared: Prepared) -> parquet.Direct | str:
-    """The Parquet files that tasks can read by themselves, or why they don't."""
-    wanted = prepared.options.direct
-    if wanted is False:
+def direct_scan(job: Job) -> DirectScan | str:
+    """Return the Parquet files that tasks can read themselves, or the reason why Spark reads."""
+    requested = job.options.direct
+    if requested is False:
         return "switched off by direct=False"
-    if not prepared.split.key:
-        found: parquet.Direct | str = "the query has no key"
-    else:
-        found = parquet.find(prepared)
-    if wanted and isinstance(found, str):
+    scan = find_direct_scan(job) if job.partitioning.key else "the query has no key"
+    if requested and isinstance(scan, str):
         remedy = "leave direct out: Spark's own scan then reads the files"
-        raise UsageError("CEP909", f"direct=True, but {found}", remedy)
-    return found
+        raise UsageError("CEP909", f"direct=True, but {scan}", remedy)
+    return scan
 
 
-def parts(prepared: Prepared) -> int:
-    """How many parts of the events there are, several for each core."""
-    if prepared.options.partitions is not None:
-        return prepared.options.partitions
-    return 4 * parallelism(prepared.df)
+def slice_count(job: Job) -> int:
+    """Return into about how many slices of time the events are cut: several for each core."""
+    if job.options.partitions is not None:
+        return job.options.partitions
+    return 4 * parallelism(job.df)

@@ -1,4 +1,4 @@
-"""What a stream needs, looked at before it starts: Spark would tell it late, in other words, or not at all."""
+"""What a stream needs, validated before it starts: Spark would fail later, with a less helpful error, or not at all."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 
 from cepheid.errors import InputError, UsageError
-from cepheid.spark.logical import context
+from cepheid.spark.introspect import spark_context
 
 WATERMARK = "spark.watermarkDelayMs"
-"""What Spark writes beside the column on which there is a watermark."""
+"""The metadata that Spark adds to the column with the watermark."""
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-NEEDED = ("pandas", "pyarrow", "google.protobuf")
+REQUIRED = ("pandas", "pyarrow", "google.protobuf")
 
 
 def check_stream(df: DataFrame, time: str) -> None:
-    """Raise what would go wrong; nothing runs."""
+    """Raise an error for whatever would keep the stream from running. No job runs."""
     check_time(df.schema, time)
     check_store(str(df.sparkSession.conf.get(PROVIDER, "")))
-    for module in NEEDED:
-        if not _is_there(module):
+    for module in REQUIRED:
+        if not _is_installed(module):
             raise _missing(f"{module.removeprefix('google.')} is not installed")
     check_workers(df)
 
 
 def check_time(schema: st.StructType, time: str) -> None:
-    """A stream goes by its watermark, on the query's time column."""
+    """Check that the query's time column is a timestamp with a watermark."""
     column = schema[time]
     if not isinstance(column.dataType, st.TimestampType | st.TimestampNTZType):
-        message = f"the time of a stream must be a timestamp, and '{time}' is {column.dataType.simpleString()}"
+        kind = column.dataType.simpleString()
+        message = f"the time column of a stream must be a timestamp, and '{time}' is {kind}"
         remedy = f"cast it: df.withColumn('{time}', timestamp_millis('{time}')), or df['{time}'].cast('timestamp')"
         raise InputError("CEP902", message, remedy)
     if WATERMARK in column.metadata:
@@ -43,50 +44,54 @@ def check_time(schema: st.StructType, time: str) -> None:
     others = [field.name for field in schema if WATERMARK in field.metadata]
     message = f"the stream has no watermark on its time column '{time}'"
     if others:
-        message += f", it has one on '{others[0]}'"
-    raise InputError("CEP901", message, f"say how late events may come: df.withWatermark('{time}', '10 seconds')")
+        message += f", but on '{others[0]}'"
+    raise InputError("CEP901", message, f"say how late events may arrive: df.withWatermark('{time}', '10 seconds')")
 
 
 def check_store(provider: str) -> None:
-    """Spark's stateful operator has its state in RocksDB."""
+    """Check that the state store is RocksDB: Spark's stateful operator supports no other."""
     if provider.endswith("RocksDBStateStoreProvider"):
         return
-    message = f"the state of a stream must be in RocksDB, and {PROVIDER} is {provider.rsplit('.', 1)[-1] or 'not set'}"
+    message = f"a stream needs the RocksDB state store, and {PROVIDER} is {provider.rsplit('.', 1)[-1] or 'not set'}"
     remedy = "start the session with cep.spark.configure(SparkSession.builder), or set it to "
     remedy += "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     raise UsageError("CEP903", message, remedy)
 
 
 def check_workers(df: DataFrame) -> None:
-    """Workers on this machine start a Python of their own choice, which may not be this one."""
-    found = context(df)
-    if found is None or not str(found.master).startswith("local"):  # workers elsewhere can't be looked at from here
+    """Check that the Python of workers on this machine, which may be another one, has the packages that they need."""
+    context = spark_context(df)
+    if context is None or not str(context.master).startswith("local"):  # the workers of a cluster can't be checked here
         return
-    python = str(found.pythonExec)
-    modules = NEEDED if found._python_includes else (*NEEDED, "cepheid")
-    said = _cannot_import(python, modules, os.environ.get("PYTHONPATH", ""))
-    if said:
-        raise _missing(f"Spark's Python workers run '{python}': {said}")
+    python = str(context.pythonExec)
+    modules = REQUIRED if context._python_includes else (*REQUIRED, "cepheid")
+    problem = _import_problem(python, modules, os.environ.get("PYTHONPATH", ""))
+    if problem:
+        raise _missing(f"Spark's Python workers run '{python}': {problem}")
 
 
 @lru_cache
-def _cannot_import(python: str, modules: tuple[str, ...], path: str) -> str:
-    """What a Python says when it can't import some modules; which it can, depends on its path too."""
-    found = shutil.which(python)
-    if found is None:
+def _import_problem(python: str, modules: tuple[str, ...], path: str) -> str:
+    """Return the error of a Python that cannot import some modules; an empty string if it can.
+
+    path: the PYTHONPATH, on which the answer depends.
+    """
+    command_path = shutil.which(python)
+    if command_path is None:
         return "there is no such command"
-    if os.path.samefile(found, sys.executable) and os.path.dirname(found) == os.path.dirname(sys.executable):
+    same_folder = os.path.dirname(command_path) == os.path.dirname(sys.executable)
+    if os.path.samefile(command_path, sys.executable) and same_folder:
         return ""
-    command = [found, "-c", f"import {', '.join(modules)}"]
+    command = [command_path, "-c", f"import {', '.join(modules)}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    said = done.stderr.strip().rsplit("\n", 1)[-1]
-    return (said or f"it ends with {done.returncode}") if done.returncode else ""
+    last_line = done.stderr.strip().rsplit("\n", 1)[-1]
+    return (last_line or f"it exits with code {done.returncode}") if done.returncode else ""
 
 
-def _is_there(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # of the package that it is in
+    except ModuleNotFoundError:  # the package that contains it is missing
         return False
 
 

@@ -1,7 +1,7 @@
-"""The process that Spark forks its Python workers from, with the engine and its kernels loaded.
+"""The process that Spark forks its Python workers from, with the engine and its kernels already loaded.
 
-`spark.python.daemon.module` names it, `configure(builder, preload=True)` sets it. Nothing here may start a thread: a
-fork copies only the one that forks, and whatever another one had locked stays locked.
+`configure(builder, preload=True)` sets `spark.python.daemon.module` to this module. Nothing here may start a thread: a
+fork copies only the thread that forks, and locks that other threads hold are never released in the copy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import redirect_stdout
 
 
 def preload() -> None:
-    """Load what a worker would load before its first batch. What is missing is missed when it is needed."""
+    """Load what a worker would load before its first batch. Packages that are missing are skipped."""
     from cepheid.kernel.load import has_numba, warm
 
     for name in ("pyarrow.compute", "pyarrow.parquet", "pandas", "pyspark.worker", "cepheid.spark"):
@@ -26,6 +26,6 @@ def preload() -> None:
 if __name__ == "__main__":
     from pyspark.daemon import manager
 
-    with redirect_stdout(sys.stderr):  # on stdout Spark waits for the number of a port
+    with redirect_stdout(sys.stderr):  # Spark reads a port number from stdout
         preload()
     manager()

@@ -1,4 +1,4 @@
-"""What Spark raises, as an error of ours: one of ours that was raised in a worker, or Spark's own without the JVM's."""
+"""Exceptions of Spark turned into errors of Cepheid: those raised in a worker, and Spark's own without JVM traces."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from cepheid import errors
 from cepheid.errors import CepheidError, InputError
 
-# The last of a traceback in a worker: class, code, message with the place in the query, remedy.
+# The end of a traceback in a worker: class, code, message with the place in the query, remedy.
 _OURS = re.compile(r"cepheid\.[\w.]*?(\w+): error (CEP\d{3}): (.*?)\n\s*help: ([^\n]*)", re.DOTALL)
 _WRAPPING = re.compile(r"^\[STREAM_FAILED\].*?terminated with exception: ", re.DOTALL)
 _CONDITION = re.compile(r"\[([A-Z_0-9.]+)\] *")
@@ -19,48 +19,55 @@ _REMEDIES = {
     "PATH_ALREADY_EXISTS": "choose another path",
     "UNABLE_TO_INFER_SCHEMA": "give a directory with at least one file that has columns",
     "DATA_SOURCE_NOT_FOUND": "check the spelling, or add its package with spark.jars.packages",
-    "MALFORMED_RECORD_IN_PARSING": "mend that line: every record must have the columns of the others",
-    "FAILED_READ_FILE": "mend that file, or take it away",
+    "MALFORMED_RECORD_IN_PARSING": "fix that line: all records must have the same columns",
+    "FAILED_READ_FILE": "fix that file, or remove it",
 }
-_SHOWN = 400
+_LONGEST = 400  # characters of a message
 
 
 class SparkError(CepheidError):
-    """Spark failed, and not by an error of the query or its events (codes CEP9xx)."""
+    """Spark itself failed: neither the query nor its events are wrong (codes CEP9xx)."""
 
 
 def explain_failure(error: BaseException, remedy: str = "look at Spark's log") -> CepheidError:
-    """An error of ours for whatever Spark raised."""
+    """Return the error of Cepheid that fits an exception of Spark.
+
+    remedy: the one for errors that have none of their own.
+    """
     if isinstance(error, CepheidError):
         return error
     text = str(error)
-    return _ours(text) or _theirs(text, type(error).__name__, remedy)
+    return _raised_in_worker(text) or _raised_by_spark(text, type(error).__name__, remedy)
 
 
-def _ours(text: str) -> CepheidError | None:
-    """The error that a worker raised. Its place is text by then, and stays with the message.
+def _raised_in_worker(text: str) -> CepheidError | None:
+    """Return the error of Cepheid that a traceback ends with. Its place in the query stays a part of the message.
 
-    >>> print(_ours("Traceback …\\ncepheid.errors.BindError: error CEP301: unknown column 'x'\\nhelp: it is y\\n"))
+    >>> print(
+    ...     _raised_in_worker(
+    ...         "Traceback …\\ncepheid.errors.BindError: error CEP301: unknown column 'x'\\nhelp: it is y\\n"
+    ...     )
+    ... )
     error CEP301: unknown column 'x'
     help: it is y
     """
-    found = _OURS.search(text)
-    if found is None:
+    ending = _OURS.search(text)
+    if ending is None:
         return None
-    name, code, message, remedy = found.groups()
-    made = getattr(errors, name, None)
-    kind = made if isinstance(made, type) and issubclass(made, CepheidError) else SparkError
+    name, code, message, remedy = ending.groups()
+    named = getattr(errors, name, None)
+    kind = named if isinstance(named, type) and issubclass(named, CepheidError) else SparkError
     return kind(code, message, remedy)
 
 
-def _theirs(text: str, kind: str, remedy: str) -> CepheidError:
-    said = _WRAPPING.sub("", text)
-    conditions = _CONDITION.findall(said)
-    plain = _CONDITION.sub("", _ENDING.sub("", said))
+def _raised_by_spark(text: str, kind: str, remedy: str) -> CepheidError:
+    unwrapped = _WRAPPING.sub("", text)
+    conditions = _CONDITION.findall(unwrapped)
+    plain = _CONDITION.sub("", _ENDING.sub("", unwrapped))
     lines = [line.strip() for line in plain.splitlines() if line.strip()]
-    # Of a traceback in a worker the last line tells, else the first.
-    told = (lines[-1] if "Traceback (most recent call last)" in plain else lines[0]) if lines else kind
-    message = told if len(told) <= _SHOWN else f"{told[:_SHOWN]}…"
+    # The last line of a traceback says what happened, and the first line of any other text.
+    line = (lines[-1] if "Traceback (most recent call last)" in plain else lines[0]) if lines else kind
+    message = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
     known = next((name for c in conditions for name in _REMEDIES if c.startswith(name)), None)
     if known is not None:
         return InputError("CEP406", message, _REMEDIES[known])

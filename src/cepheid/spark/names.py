@@ -1,4 +1,4 @@
-"""Names of columns as Spark takes them."""
+"""Column names in the form that Spark accepts."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 
-def quoted(name: str) -> str:
-    """A column name that may have dots or spaces."""
+def quote(name: str) -> str:
+    """Quote a column name, which may contain dots, spaces or backticks."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def named(name: str) -> Column:
-    """A column by its name, whatever that is."""
-    return F.col(quoted(name))
+def column_named(name: str) -> Column:
+    """Return the column that has exactly this name."""
+    return F.col(quote(name))
 
 
-def crossing(df: DataFrame) -> DataFrame:
-    """A DataFrame whose columns can cross into Python: there Spark itself can't find names with dots or backticks."""
+def rename_for_python(df: DataFrame) -> DataFrame:
+    """Rename columns with dots or backticks, which Spark itself cannot resolve when it sends them to Python."""
     if not any(set(name) & {".", "`"} for name in df.columns):
         return df
     return df.toDF(*(f"__cepheid_c{k}" if set(name) & {".", "`"} else name for k, name in enumerate(df.columns)))

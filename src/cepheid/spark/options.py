@@ -1,4 +1,4 @@
-"""How a query is to be run on Spark, checked before anything is planned."""
+"""The options of a query on Spark, validated before anything is planned."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields
 
 from cepheid.errors import UsageError, did_you_mean
 
-POLICIES = ("drop", "error")
+LATE_POLICIES = ("drop", "error")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What `match` takes besides the query and the events."""
+    """What `match` takes besides the query and the events; `entry.match` says what each option means."""
 
     engine: str = "auto"
     plan: str = "auto"
@@ -28,19 +28,19 @@ class Options:
         for name in ("partitions", "buckets"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise UsageError("CEP603", f"{name} is {value!r}", "give a whole number, 1 or more, or None")
-        if self.late not in POLICIES:
-            remedy = did_you_mean(str(self.late), POLICIES, "policies on Spark")
-            raise UsageError("CEP601", f"unknown policy {self.late!r}", remedy)
+                raise UsageError("CEP603", f"{name} is {value!r}", "pass an integer, 1 or more, or None")
+        if self.late not in LATE_POLICIES:
+            remedy = did_you_mean(str(self.late), LATE_POLICIES, "policies on Spark")
+            raise UsageError("CEP601", f"unknown policy {self.late!r} for late events", remedy)
         if self.engine == "reference":
-            raise UsageError("CEP601", "the reference does not run on Spark", "use engine='auto'")
+            raise UsageError("CEP601", "the reference interpreter does not run on Spark", "use engine='auto'")
 
 
 NAMES = tuple(field.name for field in fields(Options))
 
 
 def read_options(options: Mapping[str, object]) -> Options:
-    """The options by name; one that there is not is told, with the one that may be meant."""
+    """Return the options; raise for a name that does not exist, and suggest the nearest one."""
     for name in options:
         if name not in NAMES:
             raise UsageError("CEP603", f"unknown option '{name}'", did_you_mean(name, NAMES, "options on Spark"))

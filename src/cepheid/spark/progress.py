@@ -1,26 +1,29 @@
-"""What a micro-batch did, out of the progress that Spark tells."""
+"""The metrics of a micro-batch, read from the progress that Spark reports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-NAME = "cepheid"
+OBSERVATION = "cepheid"
+"""The name under which Spark reports the counters of a stream."""
+
 COUNTERS = ("events", "runs", "state_bytes", "matches", "late")
 
 
 def metrics(progress: Any) -> dict[str, int]:
-    """The figures of one micro-batch: `query.lastProgress`, or the progress of a StreamingQueryListener's event.
+    """Return the metrics of one micro-batch from `query.lastProgress`, or from the event of a StreamingQueryListener.
 
-    events: taken in. matches: given. late: events that came after the watermark had passed them.
-    runs, state_bytes: what the buckets hold that the micro-batch has touched.
-    All are 0 where there is nothing to tell.
+    events: how many events the micro-batch took in. matches: how many matches it returned.
+    late: how many events arrived after the watermark had passed them.
+    runs, state_bytes: what the buckets hold that the micro-batch updated.
+    All are 0 if Spark reports nothing.
     """
-    found: Any = progress["observedMetrics"] if isinstance(progress, Mapping) else progress.observedMetrics
-    row = found.get(NAME) if found else None
+    observed: Any = progress["observedMetrics"] if isinstance(progress, Mapping) else progress.observedMetrics
+    row = observed.get(OBSERVATION) if observed else None
     if row is None:
         return dict.fromkeys(COUNTERS, 0)
     values = row if isinstance(row, Mapping) else row.asDict()
-    if "schema" in values and "values" in values:  # as Spark Connect's own progress has it
+    if "schema" in values and "values" in values:  # the form that Spark Connect uses
         values = dict(zip((field["name"] for field in values["schema"]["fields"]), values["values"], strict=True))
     return {name: int(values[name] or 0) for name in COUNTERS}

@@ -1,4 +1,4 @@
-"""A query run on Spark from files or a table into a directory: what `cepheid run` is made of."""
+"""The building blocks of `cepheid run`: a session, events from files or tables, matches into a directory."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from pyspark.sql import types as T
 
 from cepheid.errors import UsageError
 from cepheid.spark.checks import check_time
+from cepheid.spark.names import column_named
 from cepheid.spark.settings import configure
 
 if TYPE_CHECKING:
@@ -48,48 +49,51 @@ __all__ = [
 OLDEST_JAVA = 17
 FAILURES = (PySparkException, Py4JError)
 END = "batch=end"
+"""The directory of the matches that were pending when a stream ended."""
 
-# What Spark is told of every source: a record that can't be read is an error, not a row of NULLs.
-_READ = {
+# With these options a record that cannot be parsed is an error, and not a row of NULLs.
+_READ_OPTIONS = {
     "csv": {"header": "true", "inferSchema": "true", "mode": "FAILFAST", "enforceSchema": "false"},
     "json": {"inferTimestamp": "true", "mode": "FAILFAST"},
 }
-_FILES = ("parquet", "csv", "json", "orc", "text")
+_FILE_FORMATS = ("parquet", "csv", "json", "orc", "text")
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Events in files: where, in which format, and what the command line found out about them."""
+    """Events in files, as the command line describes them.
+
+    place: the path. form: the format. options: those of Spark's reader.
+    first: the columns in the order of the file, for formats whose columns Spark would sort.
+    text: a column that is read as text, whatever its values look like.
+    """
 
     place: str
     form: str
     options: Mapping[str, str]
     first: Sequence[str] = ()
-    """The columns in the order of the file, where Spark would sort them."""
-
     text: str | None = None
-    """A column that is text whatever its values look like."""
 
 
 def check_java() -> None:
-    """Refuse to start without a Java that Spark can run on."""
+    """Raise an error if there is no Java that Spark can run on."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(os.path.join(home, "bin", "java") if home else "java")
     remedy = f"install Java {OLDEST_JAVA} or newer (apt-get install openjdk-17-jre-headless, brew install openjdk@17)"
     if java is None:
         where = f"JAVA_HOME, which is '{home}'" if home else "the PATH"
         raise UsageError("CEP930", f"Spark needs Java, and there is none in {where}", f"{remedy}, or set JAVA_HOME")
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "(\d+)', said)
-    if found is not None and int(found[1]) < OLDEST_JAVA:
-        raise UsageError("CEP930", f"Spark needs Java {OLDEST_JAVA} or newer, and '{java}' is {found[1]}", remedy)
+    printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', printed)
+    if version is not None and int(version[1]) < OLDEST_JAVA:
+        raise UsageError("CEP930", f"Spark needs Java {OLDEST_JAVA} or newer, and '{java}' is {version[1]}", remedy)
 
 
 @contextmanager
 def session(master: str, settings: Mapping[str, str], scratch: Path) -> Iterator[SparkSession]:
-    """A session, stopped in the end; one that is active already is used as it is and goes on.
+    """Start a session, and stop it in the end. A session that is already active is used instead, and not stopped.
 
-    scratch: a directory for what the JVM and the workers write on stderr (`spark.log`), and for Spark's warehouse.
+    scratch: a directory for Spark's warehouse, and for the stderr of the JVM and the workers (`spark.log`).
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -117,7 +121,7 @@ def session(master: str, settings: Mapping[str, str], scratch: Path) -> Iterator
 
 @contextmanager
 def _stderr_to(log: Path) -> Iterator[None]:
-    """Start a JVM whose stderr is a file: what it says before its log is set up can't be turned off."""
+    """Redirect stderr while the JVM starts and inherits it: its first messages cannot be disabled."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:
@@ -130,53 +134,52 @@ def _stderr_to(log: Path) -> Iterator[None]:
 
 
 def read_files(spark: SparkSession, files: Files) -> DataFrame:
-    """The events of files, now."""
-    reader = spark.read.format(files.form).options(**_READ.get(files.form, {}), **files.options)
+    """Read the files as a batch DataFrame."""
+    reader = spark.read.format(files.form).options(**_READ_OPTIONS.get(files.form, {}), **files.options)
     if files.form not in ("csv", "json"):
         return reader.load(files.place)
-    # Inferred once, and then as the stream would have them.
+    # The schema is inferred once, and arranged as a stream would have it.
     return reader.schema(_arranged(reader.load(files.place).schema, files)).load(files.place)
 
 
-def _arranged(found: T.StructType, files: Files) -> T.StructType:
-    known = {field.name: field for field in found}
+def _arranged(inferred: T.StructType, files: Files) -> T.StructType:
+    known = {field.name: field for field in inferred}
     names = [name for name in files.first if name in known]
     fields = [known[name] for name in (*names, *(name for name in known if name not in names))]
     return T.StructType([T.StructField(f.name, T.StringType()) if f.name == files.text else f for f in fields])
 
 
 def stream_files(spark: SparkSession, files: Files, at_once: int | None) -> DataFrame:
-    """The events of a directory as a stream: what is there, then whatever is added to it.
+    """Read a directory as a stream: the files that are there, then those that are added.
 
-    at_once: at most so many files in a micro-batch.
+    at_once: the most files in a micro-batch.
     """
-    reader = spark.readStream.format(files.form).options(**_READ.get(files.form, {}), **files.options)
+    reader = spark.readStream.format(files.form).options(**_READ_OPTIONS.get(files.form, {}), **files.options)
     if at_once is not None:
         reader = reader.option("maxFilesPerTrigger", at_once)
-    if files.form in _FILES:
+    if files.form in _FILE_FORMATS:
         reader = reader.schema(read_files(spark, files).schema)
     return reader.load(files.place)
 
 
 def with_watermark(events: DataFrame, time: str, delay: str) -> DataFrame:
-    """The stream with its watermark. A timestamp without a zone becomes one in the zone of the session."""
+    """Add a watermark to the time column. Dates, and timestamps without a zone, are read in the session's time zone."""
     kinds = {field.name: field.dataType for field in events.schema}
     kind = kinds.get(time)
-    if kind is None:  # `match` says so, and what there is
+    if kind is None:  # `match` raises an error that lists the columns
         return events
     if isinstance(kind, T.TimestampNTZType | T.DateType):
-        events = events.withColumn(time, F.col(_quoted(time)).cast("timestamp"))
+        events = events.withColumn(time, column_named(time).cast("timestamp"))
     elif not isinstance(kind, T.TimestampType):
         check_time(events.schema, time)
     return events.withWatermark(time, delay)
 
 
 def write_files(matches: DataFrame, place: str, form: str) -> int:
-    """Write the matches of a batch in place of whatever is there; how many they are."""
-    counted = Observation("cepheid run")
-    seen = matches.observe(counted, F.count(F.lit(1)).alias("matches"))
-    _write(seen, place, form)
-    return int(counted.get["matches"])
+    """Write the matches of a batch, replace what is there, and return how many they are."""
+    observation = Observation("cepheid run")
+    _write(matches.observe(observation, F.count(F.lit(1)).alias("matches")), place, form)
+    return int(observation.get["matches"])
 
 
 def _write(matches: DataFrame, place: str, form: str) -> None:
@@ -185,13 +188,13 @@ def _write(matches: DataFrame, place: str, form: str) -> None:
 
 
 def flat(matches: DataFrame) -> DataFrame:
-    """Columns that CSV can hold: structs become columns such as `a.tag_id`, lists JSON text, as `cepheid match` does.
+    """Convert columns for CSV as `cepheid match` does: structs to columns such as `a.tag_id`, lists to JSON text.
 
-    A new session's zone is that of the times: CSV has no other sign of it.
+    Times are written in the zone of the session, and CSV does not say which one that is.
     """
     columns = []
     for field in matches.schema:
-        columns += list(_flat(F.col(_quoted(field.name)), field.name, field.dataType))
+        columns += list(_flat(column_named(field.name), field.name, field.dataType))
     return matches.select(*columns)
 
 
@@ -205,19 +208,15 @@ def _flat(column: Column, name: str, kind: T.DataType) -> Iterator[Column]:
         yield column.alias(name)
 
 
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
-
-
 def start_stream(matches: DataFrame, place: str, form: str, checkpoint: str, *, watch: bool) -> StreamingQuery:
-    """Start a stream whose micro-batch N is written to `place/batch=N`.
+    """Start a stream that writes micro-batch N to `place/batch=N`.
 
     A micro-batch that Spark repeats after a crash replaces its directory, so that each match is there exactly once.
-    watch: go on until stopped; else end with what is there.
+    watch: run until stopped, and not only over the files that are there.
     """
 
-    def write(found: DataFrame, number: int) -> None:
-        _write(found, f"{place}/batch={number}", form)
+    def write(batch: DataFrame, number: int) -> None:
+        _write(batch, f"{place}/batch={number}", form)
 
     writer = matches.writeStream.outputMode("append").option("checkpointLocation", checkpoint).foreachBatch(write)
     writer = writer.trigger(processingTime="1 second") if watch else writer.trigger(availableNow=True)
@@ -225,13 +224,13 @@ def start_stream(matches: DataFrame, place: str, form: str, checkpoint: str, *, 
 
 
 def holds_something(spark: SparkSession, place: str) -> bool:
-    """Whether there is a file, or a directory that is not empty, wherever Spark can read."""
+    """Tell whether a path, on any file system of Spark, is a file or a directory that is not empty."""
     system, path = _hadoop(spark, place)
     return bool(system.exists(path)) and (not system.isDirectory(path) or len(system.listStatus(path)) > 0)
 
 
 def remove(spark: SparkSession, place: str) -> None:
-    """Remove a directory wherever Spark can write."""
+    """Delete a directory on any file system of Spark."""
     system, path = _hadoop(spark, place)
     system.delete(path, True)
 
@@ -243,7 +242,7 @@ def _hadoop(spark: SparkSession, place: str) -> tuple[Any, Any]:
 
 
 def tasks(spark: SparkSession) -> tuple[int, int]:
-    """How many tasks of the jobs that run are done, and how many there are so far."""
+    """Return how many tasks of the running jobs are done, and how many there are so far."""
     tracker = spark.sparkContext.statusTracker()
     done = known = 0
     for job in tracker.getActiveJobsIds():

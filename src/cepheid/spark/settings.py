@@ -1,4 +1,4 @@
-"""Settings of Spark that the queries want. None changes an answer, and what the user has set stays."""
+"""The Spark settings that queries need or run faster with. None changes a result, and none replaces the user's own."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ _Target = TypeVar("_Target", SparkSession.Builder, SparkConf, MutableMapping[str
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _STATE = "spark.sql.streaming.stateStore"
 
-# A worker is one of many on its machine, and is forked: libraries must not start threads of their own.
-_SINGLE = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+# Many workers share a machine, and they are forked: libraries must not start threads.
+_SINGLE_THREADED = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def settings(*, preload: bool = False) -> dict[str, str]:
-    """The settings as names and values, for a configuration file or `spark-submit --conf`."""
-    found = {
+    """Return the settings by name, for a configuration file or `spark-submit --conf`."""
+    wanted = {
         f"{_STATE}.providerClass": ROCKSDB,
         f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-        **{f"spark.executorEnv.{name}": "1" for name in _SINGLE},
+        **{f"spark.executorEnv.{name}": "1" for name in _SINGLE_THREADED},
     }
     if preload:
-        found["spark.python.daemon.module"] = "cepheid.spark.daemon"
-        # The one thread that pyarrow starts when it is imported, in an allocator that it does not use.
-        found["spark.executorEnv.JE_ARROW_MALLOC_CONF"] = "background_thread:false"
-    return found
+        wanted["spark.python.daemon.module"] = "cepheid.spark.daemon"
+        # Importing pyarrow would start one thread, of an allocator that it does not use.
+        wanted["spark.executorEnv.JE_ARROW_MALLOC_CONF"] = "background_thread:false"
+    return wanted
 
 
 def configure(builder: _Target, *, preload: bool = False) -> _Target:
-    """The builder of a session, a SparkConf or a dict with the settings that queries want.
+    """Add the settings to the builder of a session, a SparkConf or a dict, unless they are set there already.
 
-    preload: workers are forked from a process that has loaded the engine and its compiled kernels, so that the first
-    batch of each costs no more than the next. cepheid must be installed where the workers run.
+    preload: fork workers from a process that has loaded the engine and its compiled kernels, so that the first batch
+    of a worker takes no longer than the next. cepheid must be installed where the workers run.
 
-    On a local master workers get the Python of this process, by the environment variable PYSPARK_PYTHON. On a cluster
-    it is not known here where Python is: set spark.pyspark.python, or PYSPARK_PYTHON.
+    On a local master the workers run the Python of this process, by the environment variable PYSPARK_PYTHON. On a
+    cluster the path of Python is not known here: set spark.pyspark.python, or PYSPARK_PYTHON.
 
     >>> configure({"spark.sql.execution.arrow.maxRecordsPerBatch": "1000"})[
     ...     "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -52,16 +52,16 @@ def configure(builder: _Target, *, preload: bool = False) -> _Target:
     '1000'
     """
     known = dict(_known(builder))
-    far = (known.get("spark.remote") or os.environ.get("SPARK_REMOTE", "")).startswith("sc:")
-    if far and preload:
-        message = "what workers are forked from is decided where the Spark Connect server is started"
+    is_remote = (known.get("spark.remote") or os.environ.get("SPARK_REMOTE", "")).startswith("sc:")
+    if is_remote and preload:
+        message = "preload=True is a setting of the Spark Connect server, and a client cannot change it"
         remedy = "start the server with the settings of cepheid.spark.configure({}, preload=True)"
         raise UsageError("CEP907", message, remedy)
     wanted = settings(preload=preload)
-    if _is_local(known):  # Spark's 200 are for clusters, and each has a store of its own in a stream
+    if _is_local(known):  # Spark's default of 200 is for clusters: in a stream each partition has a state store
         wanted["spark.sql.shuffle.partitions"] = str(_cores(known))
     for name, value in wanted.items():
-        if name in known or (far and not name.startswith("spark.sql.")):
+        if name in known or (is_remote and not name.startswith("spark.sql.")):
             continue
         if isinstance(builder, SparkConf):
             builder.set(name, value)
@@ -84,13 +84,13 @@ def _known(builder: object) -> Iterable[tuple[str, str]]:
 
 
 def _cores(known: dict[str, str]) -> int:
-    """How many tasks a local master runs at once."""
-    found = re.match(r"local\[(\d+)", known.get("spark.master") or "")
-    return max(2, int(found[1]) if found else os.cpu_count() or 2)
+    """Return how many tasks a local master runs at the same time."""
+    number = re.match(r"local\[(\d+)", known.get("spark.master") or "")
+    return max(2, int(number[1]) if number else os.cpu_count() or 2)
 
 
 def _is_local(known: dict[str, str]) -> bool:
-    """Whether workers run on this machine. Started by spark-submit, the master is not known here."""
+    """Tell whether workers run on this machine. Under spark-submit the master is not known here."""
     master = known.get("spark.master") or known.get("spark.remote") or os.environ.get("SPARK_REMOTE")
     if master is None:
         return "PYSPARK_GATEWAY_PORT" not in os.environ and "--master" not in os.environ.get("PYSPARK_SUBMIT_ARGS", "")

@@ -1,9 +1,9 @@
-"""The package as a zip for `spark-submit --py-files` or `addArtifacts`, where it is not installed on the workers.
+"""The package as a zip for `spark-submit --py-files` or `addArtifacts`, if it is not installed on the workers.
 
     python -m cepheid.spark.shipping cepheid.zip
 
-What has compiled code (pyarrow, numpy, numba) can't be imported from a zip and must be on the workers; without numba
-queries run as plain Python there.
+Packages with compiled code (pyarrow, numpy, numba) cannot be imported from a zip: they must be installed on the
+workers. Without numba queries run there as plain Python.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 PACKAGES = ("cepheid", "lark")
-"""What is plain Python, and needed to run a query."""
+"""The packages that a query needs and that are plain Python."""
 
 
 def write_zip(path: str | Path) -> Path:
-    """Write the zip; the same packages give the same bytes."""
+    """Write the zip. The same packages always give the same bytes."""
     path = Path(path)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
         for package in PACKAGES:

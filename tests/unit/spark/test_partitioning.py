@@ -4,15 +4,15 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
-from cepheid.spark.schemas import bound_queries
-from cepheid.spark.split import Split, split
+from cepheid.spark.engine_access import bind_program, program_of
+from cepheid.spark.partitioning import Partitioning, choose_partitioning
 
 EVENTS = pa.schema([("ts", pa.int64()), ("type", pa.string()), ("id", pa.int64()), ("shop", pa.string())])
 
 
 def of(text, **options):
     query = cep.Query(text, **options)
-    return split(bound_queries(query, EVENTS), query._sources)
+    return choose_partitioning(bind_program(query, EVENTS), [source for _, source in program_of(query)])
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_an_event_that_may_be_absent_hands_no_key_on(pattern):
 )
 def test_a_window_of_time_can_be_searched_in_slices(text, window, back, reason):
     found = of(text)
-    assert (found.window, found.back) == (window, back)
-    assert reason in found.unsliced
-    assert isinstance(found, Split)
-    assert bool(found.unsliced) is (window is None)
+    assert (found.window, found.lookback) == (window, back)
+    assert reason in found.not_by_time
+    assert isinstance(found, Partitioning)
+    assert bool(found.not_by_time) is (window is None)

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
-from cepheid.spark import work
-from cepheid.spark.schemas import given_schema
-from cepheid.spark.work import SLICE, Work, in_order, in_slices
+from cepheid.spark import worker
+from cepheid.spark.outputs import match_schema
+from cepheid.spark.worker import SLICE, WorkerQuery, match_in_order, match_in_slices
 
 WINDOW = 40
 QUERIES = [
@@ -31,7 +31,7 @@ def events(n=800):
 
 
 def of(query, table):
-    return Work(query, table.schema, given_schema(query, table.schema), 0)
+    return WorkerQuery(query, table.schema, match_schema(query, table.schema), 0)
 
 
 def rows(batches):
@@ -42,10 +42,10 @@ def rows(batches):
 @pytest.mark.parametrize("text", QUERIES)
 def test_at_once_or_in_parts_the_matches_are_the_same(text, few, monkeypatch):
     if few:
-        monkeypatch.setattr(work, "AT_ONCE", 50)
-        monkeypatch.setattr(work, "PUSH", 60)
+        monkeypatch.setattr(worker, "AT_ONCE", 50)
+        monkeypatch.setattr(worker, "PUSH", 60)
     query, table = cep.Query(text), events()
-    found = in_order(of(query, table))(iter(table.to_batches(max_chunksize=37)))
+    found = match_in_order(of(query, table))(iter(table.to_batches(max_chunksize=37)))
     assert rows(found) == sorted(map(repr, query.match(table).to_pylist()))
 
 
@@ -59,16 +59,16 @@ def test_a_slice_gives_the_matches_that_start_in_it(text):
         sliced += [{**row, SLICE: number << 6 | bits} for number in numbers]
     sliced.sort(key=lambda row: (row[SLICE], row["ts"]))
     given = pa.Table.from_pylist(sliced, table.schema.append(pa.field(SLICE, pa.int64())))
-    found = in_slices(of(query, table))(iter(given.to_batches(max_chunksize=53)))
+    found = match_in_slices(of(query, table))(iter(given.to_batches(max_chunksize=53)))
     assert rows(found) == sorted(map(repr, query.match(table).to_pylist()))
     # Rows without a slice come first, and give all of their matches.
     whole = table.append_column(SLICE, pa.nulls(table.num_rows, pa.int64()))
-    found = in_slices(of(query, table))(iter(whole.to_batches(max_chunksize=53)))
+    found = match_in_slices(of(query, table))(iter(whole.to_batches(max_chunksize=53)))
     assert rows(found) == sorted(map(repr, query.match(table).to_pylist()))
 
 
 def test_a_worker_keeps_what_was_made_for_a_query_but_not_for_functions():
     first, second = (cep.Query(QUERIES[0]) for _ in range(2))
-    assert work.known(first) is work.known(second)
+    assert worker.cached_query(first) is worker.cached_query(second)
     calls = [cep.Query("PATTERN A a WHERE f(a.x)", functions={"f": lambda x, k=k: x > k}) for k in (1, 2)]
-    assert [work.known(query) for query in calls] == calls
+    assert [worker.cached_query(query) for query in calls] == calls

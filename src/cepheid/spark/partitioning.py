@@ -1,4 +1,4 @@
-"""How the events of a program may be split among tasks: by key, by time, or not at all."""
+"""How the events of a program can be partitioned among tasks: by key, by time, or not at all."""
 
 from __future__ import annotations
 
@@ -17,37 +17,42 @@ from cepheid.values.lanes import lane_of
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
-    """key: columns of the events; all events of a match, and of what it composes, agree on them.
+class Partitioning:
+    """How events can be partitioned so that each partition has its own matches.
 
-    window: the ticks within which a match lies, if parts of time can be searched apart; `unsliced` says why not.
-    back: how far before its first event a match looks.
+    key: columns on which all events of a match agree, and those of the composite events that it is made of.
+    window: the greatest length of a match in ticks, if slices of time can be matched separately.
+    lookback: on how many ticks before its first event a match depends.
+    not_by_time: why slices of time cannot be matched separately; else empty.
     """
 
     key: tuple[str, ...]
     window: int | None = None
-    back: int = 0
-    unsliced: str = ""
+    lookback: int = 0
+    not_by_time: str = ""
 
 
-def split(queries: Sequence[Bound], sources: Sequence[str | None]) -> Split:
-    """How a program's events may be split so that each part gives its own matches."""
-    unsliced = _why_unsliced(queries)
-    if unsliced:
-        return Split(_key(queries, sources), unsliced=unsliced)
+def choose_partitioning(queries: Sequence[Bound], sources: Sequence[str | None]) -> Partitioning:
+    """Return how the events of a program can be partitioned.
+
+    sources: the INTO name that each query reads, or None if it reads the events.
+    """
+    reason = _why_not_by_time(queries)
+    if reason:
+        return Partitioning(_key(queries, sources), not_by_time=reason)
     (query,) = queries
     assert query.within is not None
     assert query.within.nanoseconds is not None
     window = -(-query.within.nanoseconds // tick(query.schema))
-    return Split(_key(queries, sources), window, window if _looks_back(query) else 0)
+    return Partitioning(_key(queries, sources), window, window if _looks_back(query) else 0)
 
 
-def _why_unsliced(queries: Sequence[Bound]) -> str:
+def _why_not_by_time(queries: Sequence[Bound]) -> str:
     if len(queries) > 1:
         return "a program of several queries has no single window"
     (query,) = queries
     if query.within is None:
-        return "without WITHIN a match may reach over all time"
+        return "without WITHIN a match can be of any length"
     if query.within.nanoseconds is None:
         return "its window counts events, not time"
     if query.output is Output.NON_OVERLAP:
@@ -60,8 +65,8 @@ def _looks_back(query: Bound) -> bool:
 
 
 def _key(queries: Sequence[Bound], sources: Sequence[str | None]) -> tuple[str, ...]:
-    """The columns that split every query of the program, in the order of the first one's."""
-    carried: dict[str, dict[str, str]] = {}  # of what INTO makes: which column of the events each of its columns is
+    """Return the event columns that partition every query of the program, in the order of the first one's."""
+    carried: dict[str, dict[str, str]] = {}  # for each INTO: its columns that are keys, and the event columns they copy
     common: list[str] | None = None
     for query, source in zip(queries, sources, strict=True):
         origin = {name: name for name in query.schema.columns} if source is None else carried[source]
@@ -79,14 +84,14 @@ def _key(queries: Sequence[Bound], sources: Sequence[str | None]) -> tuple[str, 
 
 
 def _has_the_key(query: Bound, variable: str) -> bool:
-    """The events of a match agree on what splits them: any of them will do, but one that may be absent is NULL."""
+    """Tell whether an attribute of this variable is the key of the match: if it may be unbound, it may be NULL."""
     return variable in always_bound(query.layout) and not query.components[variable].can_be_empty
 
 
 def _lanes(query: Bound) -> tuple[str, ...]:
-    """The columns that split a query's stream: PARTITION BY, `[attr]`, or equations that connect all of its events."""
+    """Return the columns that partition one query: PARTITION BY, `[attr]`, or equations that connect all its events."""
     lanes = lane_of(query)
-    # Equations split the events, but neither what NON_OVERLAP drops nor what a window of events counts.
+    # Equations do not partition what NON_OVERLAP drops, nor what a window of events counts.
     counts = query.within is not None and query.within.events is not None
     if not lanes.columns and not lanes.agreed and query.output is Output.ALL and not counts:
         with suppress(NotJoined, NotNative):

@@ -1,0 +1,58 @@
+"""The entry points for Spark: a batch DataFrame gives a batch DataFrame, a stream gives a stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as st
+
+from cepheid.api import Query
+from cepheid.errors import UsageError
+from cepheid.explain import Explanation
+from cepheid.spark import batch, stream
+from cepheid.spark.describe import describe
+from cepheid.spark.engine_access import program_of
+from cepheid.spark.job import make_job
+from cepheid.spark.options import NAMES, read_options
+from cepheid.spark.outputs import match_schema
+from cepheid.spark.schemas import events_schema, spark_schema
+
+
+def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
+    """Return the matches of a query in a DataFrame as a DataFrame; fits `df.transform(match, query)`. Nothing runs yet.
+
+    engine, plan: as for events in memory.
+    output: the query of a program whose matches are returned, by the name of its INTO; by default the last one.
+    partitions: batch: the number of tasks that share the events; by default Spark decides.
+    pushdown: whether rows and columns that cannot matter are dropped before they reach Python.
+    direct: batch: whether tasks read Parquet files themselves; by default where that is safe.
+    skew: batch: whether keys with very many events are also split by time, which needs a sample of the events; by
+        default if there is much to read.
+    late: stream: what happens to late events, which the watermark has passed: "drop" (they are counted) or "error".
+    buckets: stream: the number of buckets that the keys are divided among; it is fixed once there is a checkpoint.
+    """
+    job = make_job(df, query, read_options(options))
+    return stream.match(job) if df.isStreaming else batch.match(job)
+
+
+def explain(df: DataFrame, query: Query, **options: Any) -> Explanation:
+    """Explain how a query would run on a DataFrame: what is sent to Python, how it is partitioned, and why."""
+    job = make_job(df, query, read_options(options))
+    explanation = query.explain(job.worker_query.event_schema, plan=job.options.plan)
+    return Explanation("\n\n".join([explanation.text, "\n".join(describe(job))]), explanation.sources)
+
+
+def schema(events: st.StructType, query: Query, *, output: str | None = None) -> st.StructType:
+    """Return the columns of a match in events of some schema. Nothing runs."""
+    return spark_schema(match_schema(query, events_schema(events, "UTC"), output))
+
+
+def sql(spark: SparkSession, text: str, **options: Any) -> DataFrame:
+    """Return the matches in the view or table that the FROM of a query names. Takes options of `Query` and `match`."""
+    query = Query(text, **{name: value for name, value in options.items() if name not in NAMES})
+    inputs = [analysed.query.source for analysed, source in program_of(query) if source is None]
+    name = next((name for name in inputs if name), None)
+    if name is None:
+        raise UsageError("CEP910", "the query does not name the view that it reads", "begin it with FROM and a name")
+    return match(spark.table(name), query, **{name: value for name, value in options.items() if name in NAMES})

@@ -1,0 +1,92 @@
+"""A query and a DataFrame, validated together before Spark plans anything."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cepheid.api import Query
+from cepheid.errors import InputError
+from cepheid.spark.engine_access import bind_program, program_of, roles_of
+from cepheid.spark.names import column_named
+from cepheid.spark.options import Options
+from cepheid.spark.outputs import match_schema, output_number
+from cepheid.spark.partitioning import Partitioning, choose_partitioning
+from cepheid.spark.pushdown import Pushdown, derive_pushdown
+from cepheid.spark.schemas import collated_columns, events_schema
+from cepheid.spark.worker import WorkerQuery
+
+_BEFORE_ALL = -(2**55)  # microseconds, in the year -827: no event is earlier
+
+
+@dataclass(frozen=True)
+class Job:
+    """A query on a DataFrame: what is sent to Python, how it is partitioned, and what the workers run."""
+
+    df: DataFrame
+    query: Query
+    options: Options
+    pushdown: Pushdown
+    partitioning: Partitioning
+    worker_query: WorkerQuery
+
+    @property
+    def time(self) -> str:
+        """The name of the time column."""
+        return roles_of(self.query).time
+
+    @property
+    def events(self) -> DataFrame:
+        """The rows and columns that are sent to Python."""
+        condition = self.pushdown.condition
+        if condition is not None and self.df.isStreaming:
+            # Spark moves a condition that does not read the time below the watermark operator. Rows that it removes
+            # would then no longer advance the watermark, so the condition is made to read the time.
+            condition |= column_named(self.time) < F.timestamp_micros(F.lit(_BEFORE_ALL))
+        rows = self.df if condition is None else self.df.where(condition)
+        if self.pushdown.columns == tuple(self.df.columns):
+            return rows
+        return rows.select(*map(column_named, self.pushdown.columns))
+
+
+def make_job(df: DataFrame, query: Query, options: Options) -> Job:
+    """Validate a query against a DataFrame. No Spark job runs."""
+    _check_names(df)
+    all_columns = events_schema(df.schema, session_zone(df))
+    bound = bind_program(query, all_columns)
+    pushdown = derive_pushdown(query, all_columns, enabled=options.pushdown, collated=collated_columns(df.schema))
+    events = pa.schema([all_columns.field(name) for name in pushdown.columns])
+    query.session(engine=options.engine, plan=options.plan)  # raises for an unknown engine or plan
+    worker_query = WorkerQuery(
+        query=query,
+        event_schema=events,
+        match_schema=match_schema(query, events, options.output),
+        output=output_number(query, options.output),
+        engine=options.engine,
+        plan=options.plan,
+    )
+    partitioning = choose_partitioning(bound, [source for _, source in program_of(query)])
+    return Job(df, query, options, pushdown, partitioning, worker_query)
+
+
+def session_zone(df: DataFrame) -> str:
+    """Return the session's time zone as Arrow spells it: `GMT+8` is `+08:00`."""
+    zone = str(df.sparkSession.conf.get("spark.sql.session.timeZone"))
+    offset = re.fullmatch(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d))?", zone)
+    return zone if offset is None else f"{offset[1]}{int(offset[2]):02}:{offset[3] or '00'}"
+
+
+def _check_names(df: DataFrame) -> None:
+    """Refuse columns that differ only in case, unless Spark's resolution of names is case sensitive."""
+    if str(df.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true":
+        return
+    seen: dict[str, str] = {}
+    for name in df.columns:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            message = f"Spark cannot tell the columns '{other}' and '{name}' apart: they differ only in case"
+            raise InputError("CEP404", message, "rename one of them, or set spark.sql.caseSensitive")

@@ -1,0 +1,114 @@
+"""A direct scan as Spark runs it: tasks that read and pack, a shuffle of blobs by bucket, tasks that match."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cepheid.engine.times import ticks
+from cepheid.spark.job import Job
+from cepheid.spark.packing import pack, spans
+from cepheid.spark.parquet.assign import DirectScan, RowGroups
+from cepheid.spark.parquet.buckets import bucket_numbers
+from cepheid.spark.parquet.encoding import dictionary_columns, narrow, widen, with_dictionaries
+from cepheid.spark.pushdown import Pushdown
+from cepheid.spark.schemas import spark_schema
+from cepheid.spark.worker import Batches, WorkerQuery
+
+READ_ROWS = 1 << 18
+"""Rows that are read together."""
+
+PACK_ROWS = 1 << 20
+"""Rows that are packed together: the more, the fewer and larger the blobs."""
+
+BLOBS = pa.schema([("bucket", pa.int32()), ("low", pa.int64()), ("blob", pa.binary())])
+"""A blob of events with its bucket and its first time in ticks."""
+
+
+def match_files(job: Job, direct: DirectScan) -> DataFrame:
+    """Return the matches of the events in the files."""
+    worker_query, key = job.worker_query, job.partitioning.key
+    count = max(1, len(direct.tasks))
+    tasks = job.df.sparkSession.range(0, count, 1, count)
+    blobs = tasks.mapInArrow(file_reader(worker_query, direct, key, job.pushdown), spark_schema(BLOBS))
+    if hasattr(blobs, "repartitionById"):
+        placed = blobs.repartitionById(direct.buckets, F.col("bucket"))
+    else:
+        placed = blobs.repartition(direct.buckets, "bucket")
+    ordered = placed.sortWithinPartitions("bucket", "low")
+    return ordered.mapInArrow(bucket_matcher(worker_query, key), spark_schema(worker_query.match_schema))
+
+
+def file_reader(
+    worker_query: WorkerQuery, direct: DirectScan, key: Sequence[str], pushdown: Pushdown
+) -> Callable[[Batches], Batches]:
+    """Make the function of the tasks that read: from the number of a task to blobs, one for each bucket."""
+
+    def cepheid_read_parquet(batches: Batches) -> Batches:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                groups = direct.tasks[number] if number < len(direct.tasks) else ()
+                for table in _gathered(_read(groups, worker_query, key, pushdown)):
+                    yield _packed(table, worker_query, key, direct.buckets)
+
+    return cepheid_read_parquet
+
+
+def _read(
+    files: Iterable[RowGroups], worker_query: WorkerQuery, key: Sequence[str], pushdown: Pushdown
+) -> Iterator[pa.Table]:
+    """Yield the rows that are needed, with repeating strings dictionary-encoded."""
+    names = worker_query.event_schema.names
+    encoded = dictionary_columns(worker_query, key)
+    for groups in files:
+        with pq.ParquetFile(groups.path, read_dictionary=encoded) as file:
+            for batch in file.iter_batches(READ_ROWS, list(groups.numbers), columns=names, use_threads=False):
+                yield pa.Table.from_batches([pushdown.filter_batch(batch)]).select(names)
+
+
+def _gathered(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Concatenate small tables until there are enough rows to pack."""
+    buffered: list[pa.Table] = []
+    for table in tables:
+        if table.num_rows:
+            buffered.append(table)
+        if sum(t.num_rows for t in buffered) >= PACK_ROWS:
+            yield pa.concat_tables(buffered)
+            buffered = []
+    if buffered:
+        yield pa.concat_tables(buffered)
+
+
+def _packed(table: pa.Table, worker_query: WorkerQuery, key: Sequence[str], count: int) -> pa.RecordBatch:
+    table = table.unify_dictionaries().combine_chunks()
+    buckets = bucket_numbers(table, key, count)
+    lows, _, _ = spans(buckets, ticks(worker_query.schema, table))
+    blobs = dict(pack(narrow(table), buckets))
+    columns = [list(blobs), lows[list(blobs)], list(blobs.values())]
+    return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, BLOBS, strict=True)], BLOBS)
+
+
+def bucket_matcher(worker_query: WorkerQuery, key: Sequence[str]) -> Callable[[Batches], Batches]:
+    """Make the function of the tasks that match: blobs arrive by bucket, in the order of their first times."""
+
+    def cepheid_match_buckets(batches: Batches) -> Batches:
+        encoded = with_dictionaries(worker_query, key)
+        rows = (row for batch in batches for row in _rows(batch))
+        for _, own in groupby(rows, key=lambda row: row[0]):
+            for table in encoded.match((low, widen(blob, encoded.event_schema)) for _, low, blob in own):
+                yield from table.to_batches()
+
+    return cepheid_match_buckets
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[int, int, Any]]:
+    blobs = batch.column("blob")
+    lows = batch.column("low").to_pylist()
+    for k, bucket in enumerate(batch.column("bucket").to_pylist()):
+        yield bucket, lows[k], blobs[k].as_buffer()

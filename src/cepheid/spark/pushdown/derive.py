@@ -1,0 +1,106 @@
+"""What a query needs of its input: the columns and rows that are sent to Python, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column
+
+from cepheid.api import Query
+from cepheid.pattern.analysis import columns_read
+from cepheid.pattern.bind import Bound
+from cepheid.spark.engine_access import bind_event_queries, program_of, roles_of
+from cepheid.spark.pushdown.predicate import TRUE, IsNull, Predicate, any_of, without_floats
+from cepheid.spark.pushdown.row_filter import ACCEPTS_ANY_EVENT, RowFilter
+from cepheid.spark.pushdown.to_arrow import arrow_expression
+from cepheid.spark.pushdown.to_spark import spark_condition
+
+
+@dataclass(frozen=True, slots=True)
+class Pushdown:
+    """What is sent to Python: some columns, in the order of the schema, and the rows for which `where` is TRUE.
+
+    where: None keeps every row.
+    pushed, refused: in words, what is pushed down, and what is not, with the reason.
+    """
+
+    columns: tuple[str, ...]
+    where: Predicate | None
+    pushed: tuple[str, ...]
+    refused: tuple[str, ...]
+
+    @property
+    def condition(self) -> Column | None:
+        """The filter for a DataFrame of Spark; None keeps every row."""
+        return None if self.where is None else spark_condition(self.where)
+
+    @property
+    def arrow(self) -> pc.Expression | None:
+        """The filter for a table of pyarrow; None keeps every row."""
+        return None if self.where is None else arrow_expression(self.where)
+
+    @property
+    def row_groups(self) -> pc.Expression | None:
+        """The filter for the row groups of a Parquet file by their statistics; None reads all.
+
+        It does not test floating-point columns: statistics say nothing about NaN, and pyarrow assumes that a group with
+        the same minimum and maximum has no other value.
+        """
+        where = TRUE if self.where is None else without_floats(self.where)
+        return None if where == TRUE else arrow_expression(where)
+
+    def filter_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows of a batch that are sent."""
+        if self.where is None:
+            return batch
+        kept = arrow_expression(self.where, batch.column)
+        if isinstance(kept, pc.Expression):  # a constant, which reads no column
+            return batch if self.where == TRUE else batch.slice(0, 0)
+        return batch if kept.true_count == len(kept) else batch.filter(kept)
+
+
+def derive_pushdown(
+    query: Query, schema: pa.Schema, *, enabled: bool = True, collated: frozenset[str] = frozenset()
+) -> Pushdown:
+    """Derive which columns and rows a query needs, so that its matches stay the same without the others.
+
+    collated: string columns that Spark does not compare byte by byte.
+    """
+    if not enabled:
+        return Pushdown(tuple(schema.names), None, (), ("all rows and columns are sent: pushdown=False",))
+    readers = [analysed for analysed, source in program_of(query) if source is None]
+    names = tuple(schema.names)
+    if all(analysed.query.returns for analysed in readers):
+        read = {name for analysed in readers for name in columns_read(analysed)}
+        columns, sent = _needed_columns(names, read)
+    else:
+        columns, sent = names, ["all columns are sent: without RETURN a match contains whole events"]
+    where, pushed, refused = _needed_rows(bind_event_queries(query, schema), collated)
+    time = roles_of(query).time
+    if where is not None and schema.field(time).nullable:
+        where = any_of([where, IsNull(time)])  # a NULL time is an error, and the engine raises it
+    dropped = [f"column {name} is not sent: the query does not read it" for name in names if name not in columns]
+    return Pushdown(columns, where, (*dropped, *pushed), (*sent, *refused))
+
+
+def _needed_columns(names: Sequence[str], read: set[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Return all columns up to the last one that is read: those before it break ties of time (S1)."""
+    last = max(k for k, name in enumerate(names) if name in read)
+    reason = f"it is before {names[last]}, and breaks ties of time"
+    return tuple(names[: last + 1]), [f"column {name} is sent: {reason}" for name in names[:last] if name not in read]
+
+
+def _needed_rows(
+    queries: Sequence[Bound], collated: frozenset[str]
+) -> tuple[Predicate | None, tuple[str, ...], tuple[str, ...]]:
+    """Return the rows that any of the queries needs, and in words what is pushed down and what is not."""
+    filters = [RowFilter(query, collated) for query in queries]
+    where = any_of([each.where for each in filters])
+    refused = tuple(dict.fromkeys(reason for each in filters for reason in each.refused))
+    if where == TRUE:
+        open_ = next(each for each in filters if each.where == TRUE)
+        return None, (), refused if open_.refused else (*refused, ACCEPTS_ANY_EVENT)
+    return where, tuple(dict.fromkeys(text for each in filters for text in each.pushed)), refused

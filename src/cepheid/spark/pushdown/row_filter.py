@@ -1,0 +1,159 @@
+"""The rows that one query may depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cepheid.language.printer import print_expression
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.placement import When
+from cepheid.pattern.tree import Strategy
+from cepheid.pattern.types import Kind
+from cepheid.pattern.uses import uses
+from cepheid.spark.pushdown.predicate import (
+    TRUE,
+    IsNull,
+    NotPushable,
+    OneOf,
+    Predicate,
+    all_of,
+    any_of,
+    is_narrower,
+)
+from cepheid.spark.pushdown.translate import MISSING_IS_NOT_NULL, Translator
+
+ACCEPTS_ANY_EVENT = "all rows are sent: some component accepts any event"
+
+
+class RowFilter:
+    """A predicate that is TRUE for every row that a query may depend on.
+
+    pushed, refused: in words, the conditions that are in the predicate, and those that are not, with the reason.
+    """
+
+    def __init__(self, query: Bound, collated: frozenset[str]) -> None:
+        self.query = query
+        self.schema = query.schema
+        self.translator = Translator(query.schema, collated)
+        self.pushed: list[str] = []
+        self.refused: list[str] = []
+        self.where = self._where()
+
+    def _where(self) -> Predicate:
+        strict = next((v for v, s in self.query.strategies.items() if s is Strategy.STRICT), None)
+        if strict is not None:
+            reason = f"strict_contiguity of {strict} depends on every event in between"
+            self.refused.append(f"all rows are sent: {reason}")
+            return TRUE
+        shared = self._same_values()
+        contiguous = self._why_whole_partitions()
+        if contiguous is not None:
+            self.refused.append(f"types and conditions: {contiguous}")
+            return all_of(shared)
+        return all_of([*shared, self._of_components()])
+
+    def _why_whole_partitions(self) -> str | None:
+        """Say why all events of a partition are needed, so that only the tests of the partition can be pushed down."""
+        for variable, strategy in self.query.strategies.items():
+            if strategy is Strategy.PARTITION:
+                return f"partition_contiguity of {variable} depends on every event of its partition"
+        if self.query.within is not None and self.query.within.events is not None:
+            return f"WITHIN {self.query.within.events} events counts all events of a partition"
+        return None
+
+    def _same_values(self) -> list[Predicate]:
+        """Translate `[attr]`: an event whose attribute is NULL, or not the value that is required, fits no run (S3)."""
+        predicates: list[Predicate] = []
+        for test in self.query.same:
+            name, text = test.attribute, print_expression(test)
+            if self.schema.roles.types is not None:
+                self.refused.append(f"{text}: {MISSING_IS_NOT_NULL}")
+                continue
+            if self.schema.columns[name].kind is Kind.NULL:
+                self.refused.append(f"{text}: the column has no type")
+                continue
+            predicates.append(IsNull(name, negated=True))
+            if test.value is None:
+                self.pushed.append(f"{name} IS NOT NULL, because of {text}")
+                continue
+            try:
+                attribute = ex.Attribute("", ex.Index.ONE, name)
+                predicates[-1] = self.translator.translate(ex.Compare("=", attribute, test.value))
+                self.pushed.append(text)
+            except NotPushable as reason:
+                self.pushed.append(f"{name} IS NOT NULL, because of {text}")
+                self.refused.append(f"{text}: {reason}")
+        return predicates
+
+    def _of_components(self) -> Predicate:
+        """A row matters if some component can bind it, or if it can contradict a negation (S10)."""
+        types_by_condition = self._types_by_condition()
+        self._note_conditions()
+        role = self.schema.roles.type
+        if role is None:
+            return any_of(list(types_by_condition))
+        if self.schema.columns[role].kind is Kind.NULL:
+            self.refused.append(f"types: the column {role} has no type")
+            return any_of(list(types_by_condition))
+        names = tuple(dict.fromkeys(name for types in types_by_condition.values() for name in types))
+        self.pushed.insert(0, f"{role} IN ({', '.join(map(repr, names))})")
+        accepted: list[Predicate] = []
+        for condition, types in types_by_condition.items():
+            # A type that a wider condition accepts anyway is left out here.
+            wider = [other for other in types_by_condition if is_narrower(condition, other)]
+            elsewhere = {name for other in wider for name in types_by_condition[other]}
+            own = tuple(dict.fromkeys(name for name in types if name not in elsewhere))
+            if own:
+                accepted.append(all_of([OneOf(role, own, self.schema.columns[role]), condition]))
+        return any_of(accepted)
+
+    def _types_by_condition(self) -> dict[Predicate, list[str]]:
+        """Return, for each condition of a component or a negation, the event types that it is for."""
+        placement, layout = self.query.placement, self.query.layout
+        types_by_condition: dict[Predicate, list[str]] = {}
+        for number, place in enumerate(layout.places):
+            array = self.query.components[place.variable].array
+            tests = placement.at_place.get(number, ())
+            # An event of an array is the first or a later one, and these have conditions of their own.
+            for wanted in (When.FIRST, When.LATER) if array else (When.ALWAYS,):
+                conditions = [c for when, c in tests if when in (When.ALWAYS, wanted)]
+                types_by_condition.setdefault(self._conjunction(conditions), []).extend(place.event.types)
+        for number, absent in enumerate(layout.negations):
+            condition = self._conjunction(placement.of_witness.get(number, ()))
+            types_by_condition.setdefault(condition, []).extend(absent.event.types)
+        return types_by_condition
+
+    def _conjunction(self, conditions: Sequence[ex.Expression]) -> Predicate:
+        """Return the conjunction of those conditions that can be pushed down."""
+        return all_of([self.translator.of_one_event(c) for c in conditions if self.translator.can_push(c)])
+
+    def _note_conditions(self) -> None:
+        """Note for each condition whether it is pushed down; once, although it may be placed several times."""
+        placement = self.query.placement
+        placed = [(when, c) for tests in placement.at_place.values() for when, c in tests]
+        placed += [
+            (When.ALWAYS, c) for tests in (*placement.of_witness.values(), *placement.at_exit.values()) for c in tests
+        ]
+        for when, condition in dict.fromkeys(placed):
+            text = print_expression(condition)
+            try:
+                self.translator.of_one_event(condition)
+            except NotPushable as reason:
+                self.refused.append(f"{text}: {reason}")
+                continue
+            variable = uses(condition)[0].variable
+            if when is not When.ALWAYS and not self._restricts_first_and_later(variable):
+                only = "the first event" if when is When.FIRST else "the second and later events"
+                self.refused.append(f"{text}: it applies only to {only} of {variable}")
+            else:
+                self.pushed.append(text)
+
+    def _restricts_first_and_later(self, variable: str) -> bool:
+        """Tell whether both the first and the later events of an array have a condition that can be pushed down."""
+        restricted = set()
+        for number, place in enumerate(self.query.layout.places):
+            if place.variable == variable:
+                for when, condition in self.query.placement.at_place.get(number, ()):
+                    restricted |= {when} if self.translator.can_push(condition) else set()
+        return {When.FIRST, When.LATER} <= restricted

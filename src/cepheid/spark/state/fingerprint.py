@@ -1,0 +1,53 @@
+"""What identifies the stream that a checkpoint belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from cepheid.errors import UsageError
+from cepheid.spark.engine_access import fingerprint_of
+from cepheid.spark.worker import WorkerQuery
+
+FORMAT = 1
+"""The format of the state in a checkpoint. A checkpoint of another format is refused."""
+
+_START_AGAIN = "start the stream with a new checkpoint location, or restore what the checkpoint was created with"
+
+
+@dataclass(frozen=True)
+class StreamFingerprint:
+    """The facts that a stream and its checkpoint must agree on. Every header in the state store has them.
+
+    query: a digest of the query's text, parameters, function names and column roles.
+    columns: a digest of the names and types of the event columns.
+    buckets: the number of buckets that the keys are divided among.
+    """
+
+    query: str
+    columns: str
+    buckets: int
+    format: int = FORMAT
+
+    def check(self, stored: dict[str, Any]) -> None:
+        """Raise CEP905 if the state was written by another stream."""
+        if stored["format"] != self.format:
+            message = f"the state in the checkpoint has format {stored['format']}, this release reads {self.format}"
+            remedy = "continue with the release that wrote it, or start the stream with a new checkpoint location"
+            raise UsageError("CEP905", message, remedy)
+        messages = {
+            "query": "the checkpoint belongs to another query, or to other parameters or column roles",
+            "columns": "the checkpoint belongs to other columns or types, or to another time zone of the session",
+            "buckets": f"the checkpoint has {stored['buckets']} buckets, the stream has {self.buckets}",
+        }
+        for name, message in messages.items():
+            if stored[name] != getattr(self, name):
+                remedy = f"pass buckets={stored['buckets']}, or {_START_AGAIN}" if name == "buckets" else _START_AGAIN
+                raise UsageError("CEP905", message, remedy)
+
+
+def stream_fingerprint(worker_query: WorkerQuery, buckets: int) -> StreamFingerprint:
+    """Return the fingerprint of a stream that runs a query in some number of buckets."""
+    columns = sha256(worker_query.event_schema.remove_metadata().serialize().to_pybytes()).hexdigest()
+    return StreamFingerprint(fingerprint_of(worker_query.query), columns, buckets)

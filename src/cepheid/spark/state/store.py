@@ -1,0 +1,51 @@
+"""The interface to wherever a bucket's state is stored, and the error for state that is damaged there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from typing import Any, Protocol
+
+from cepheid.errors import CepheidError, UsageError
+
+
+class StateStore(Protocol):
+    """Stores one bucket's state: a header, and parts that are found by name."""
+
+    def header(self) -> bytes | None:
+        """Return the header, or None for a bucket without state."""
+
+    def put_header(self, header: bytes) -> None:
+        """Replace the header."""
+
+    def part(self, name: str, digest: str) -> bytes | None:
+        """Return a part, or None if it is missing. The digest is the one that was passed to `put`."""
+
+    def put(self, name: str, part: bytes, digest: str) -> None:
+        """Store a part, and replace the one of the same name."""
+
+    def drop(self, name: str, digest: str) -> None:
+        """Delete a part."""
+
+
+def digest_of(part: Any) -> str:
+    """Return the digest by which a part is checked when it is read back."""
+    return blake2b(part, digest_size=16).hexdigest()
+
+
+def damaged(what: str) -> UsageError:
+    """Make the error for state that is not as it was written."""
+    remedy = "restore the checkpoint's files from a copy, or start the stream with a new checkpoint location"
+    return UsageError("CEP906", f"the state in the checkpoint is damaged: {what}", remedy)
+
+
+@contextmanager
+def reporting_damage() -> Iterator[None]:
+    """Turn the engine's error for a damaged snapshot into the one for a damaged checkpoint."""
+    try:
+        yield
+    except CepheidError as error:
+        if error.code != "CEP607":
+            raise
+        raise damaged(error.message.removeprefix("the snapshot is damaged: ")) from None

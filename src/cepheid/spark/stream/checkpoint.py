@@ -1,0 +1,117 @@
+"""Matches that are still in the checkpoint of a stream that has stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cepheid.api import Query
+from cepheid.errors import UsageError
+from cepheid.spark.engine_access import fingerprint_of
+from cepheid.spark.outputs import match_schema, output_number
+from cepheid.spark.schemas import spark_schema
+from cepheid.spark.state.bucket import Bucket
+from cepheid.spark.state.control import read_control_header
+from cepheid.spark.state.fingerprint import StreamFingerprint, stream_fingerprint
+from cepheid.spark.stream.buckets import CONTROL
+from cepheid.spark.worker import Batches, WorkerQuery
+
+
+def pending(spark: SparkSession, query: Query, checkpoint: str, *, output: str | None = None) -> DataFrame:
+    """Return what would match if a stream ended where its checkpoint is.
+
+    These are matches with events that the watermark has not passed, and absences whose window is still open.
+    The checkpoint is only read: the stream can be started again, and then returns these matches itself.
+    """
+    try:
+        streams = [(number, _stream_of(spark, checkpoint, number)) for number in _operators(spark, checkpoint)]
+    except PySparkException as error:
+        raise _no_state(checkpoint, str(error).split("\n", 1)[0]) from None
+    ours = [(number, stream) for number, stream in streams if stream is not None]
+    if not ours:
+        raise _no_state(checkpoint, "no stream of a query has run")
+    # A streaming query may have several operators. If none is of this query, the check below says what differs.
+    fitting = [(number, stream) for number, stream in ours if stream[0].query == fingerprint_of(query)]
+    number, (fingerprint, events) = (fitting or ours)[0]
+    worker_query = WorkerQuery(query, events, match_schema(query, events, output), output_number(query, output))
+    stream_fingerprint(worker_query, fingerprint.buckets).check(asdict(fingerprint))
+    headers = _read(spark, checkpoint, number, "header").selectExpr("key.slot", "'' AS name", "value.header AS value")
+    parts = _read(spark, checkpoint, number, "parts")
+    parts = parts.selectExpr("key.slot", "concat('/', user_map_key.name)", "user_map_value.part")
+    states = headers.union(parts).repartition("slot")
+    return states.mapInArrow(bucket_closer(worker_query, fingerprint), spark_schema(worker_query.match_schema))
+
+
+def _stream_of(spark: SparkSession, checkpoint: str, operator: int) -> tuple[StreamFingerprint, pa.Schema] | None:
+    """Return the stream that a stateful operator has run, or None if it has no control header."""
+    headers = _read(spark, checkpoint, operator, "header").where(F.col("key.slot") == CONTROL)
+    rows = headers.select("value.header").collect()
+    return read_control_header(bytes(rows[0][0])) if rows else None
+
+
+def _no_state(checkpoint: str, reason: str) -> UsageError:
+    message = f"'{checkpoint}' has no state of the query: {reason}"
+    return UsageError("CEP905", message, "pass the checkpoint location of a stream of this query that has run")
+
+
+def _operators(spark: SparkSession, checkpoint: str) -> list[int]:
+    """Return the ids of the stateful operators that may be ours."""
+    rows = spark.read.format("state-metadata").load(checkpoint).select("operatorId", "operatorName").distinct()
+    return sorted(row[0] for row in rows.collect() if "transformWithState" in row[1])
+
+
+def _read(spark: SparkSession, checkpoint: str, operator: int, variable: str) -> DataFrame:
+    reader = spark.read.format("statestore").option("operatorId", operator).option("stateVarName", variable)
+    return reader.load(checkpoint)
+
+
+class CheckpointStore:
+    """The state of one bucket in rows that Spark has read from a checkpoint. It cannot be written.
+
+    rows: the header under "", and each part under a slash and its name.
+    """
+
+    def __init__(self, rows: dict[str, bytes]) -> None:
+        self.rows = rows
+
+    def header(self) -> bytes | None:
+        """Return the header."""
+        return self.rows.get("")
+
+    def part(self, name: str, digest: str) -> bytes | None:
+        """Return a part, or None if it is missing."""
+        return self.rows.get(f"/{name}")
+
+    def put_header(self, header: bytes) -> None:
+        """Raise, because a checkpoint is only read here."""
+        raise NotImplementedError
+
+    def put(self, name: str, part: bytes, digest: str) -> None:
+        """Raise, because a checkpoint is only read here."""
+        raise NotImplementedError
+
+    def drop(self, name: str, digest: str) -> None:
+        """Raise, because a checkpoint is only read here."""
+        raise NotImplementedError
+
+
+def bucket_closer(worker_query: WorkerQuery, fingerprint: StreamFingerprint) -> Callable[[Batches], Batches]:
+    """Make the function for `mapInArrow` that loads buckets from rows of state, and ends their streams."""
+
+    def cepheid_pending(batches: Batches) -> Batches:
+        states: dict[int, dict[str, bytes]] = {}
+        for batch in batches:
+            for slot, name, value in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                states.setdefault(slot, {})[name] = value
+        for state in states.values():
+            bucket = Bucket(worker_query, fingerprint)
+            bucket.load(CheckpointStore(state))
+            for table in worker_query.tables(bucket.close()):
+                yield from table.to_batches()
+
+    return cepheid_pending

@@ -1,0 +1,31 @@
+"""A stream as Spark runs it: pack, match with state, unpack."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cepheid.spark.checks import check_stream
+from cepheid.spark.job import Job
+from cepheid.spark.names import rename_for_python
+from cepheid.spark.progress import COUNTERS, OBSERVATION
+from cepheid.spark.schemas import spark_schema
+from cepheid.spark.state.fingerprint import stream_fingerprint
+from cepheid.spark.stream.blobs import BUCKET, PACKED, event_packer, match_unpacker
+from cepheid.spark.stream.buckets import bucket_count, bucket_of
+from cepheid.spark.stream.processor import OUTPUT, cepheid_match
+
+
+def match(job: Job) -> DataFrame:
+    """Return the matches as a streaming DataFrame."""
+    check_stream(job.df, job.time)
+    worker_query, buckets = job.worker_query, bucket_count(job)
+    bucket = bucket_of(worker_query.event_schema, job.partitioning.key, buckets)
+    rows = rename_for_python(job.events.select("*", bucket.alias(BUCKET)))
+    packed = rows.mapInArrow(event_packer(worker_query), spark_schema(PACKED))
+    processor = cepheid_match(worker_query, stream_fingerprint(worker_query, buckets), job.options.late)
+    output = packed.groupBy("slot").transformWithStateInPandas(
+        processor, spark_schema(OUTPUT), outputMode="Append", timeMode="EventTime"
+    )
+    observed = output.observe(OBSERVATION, *(F.sum(name).alias(name) for name in COUNTERS))
+    return observed.select("blob").mapInArrow(match_unpacker(worker_query), spark_schema(worker_query.match_schema))

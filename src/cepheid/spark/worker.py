@@ -1,0 +1,182 @@
+"""What runs inside Spark's Python workers: batches of events in, batches of matches out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from cepheid.api import Matches, Query, Session
+from cepheid.engine.times import ticks
+from cepheid.errors import CepheidWarning
+from cepheid.pattern.schema import START, Schema
+from cepheid.spark.engine_access import fingerprint_of, has_user_functions, schema_for
+
+SLICE = "__cepheid_slice"
+"""The column with the code of a row's time slice: the number of the slice times 64, plus the bits of its length."""
+
+AT_ONCE = 1 << 21
+"""Events of a task up to which they are matched in one call. Of more, a session holds only those it still needs."""
+
+PUSH = 1 << 18
+"""Events that are pushed into a session together: each push has a cost of its own."""
+
+Batches = Iterator[pa.RecordBatch]
+
+TimedTable = tuple[int, pa.Table]
+"""Some events, and a time in ticks: neither these events nor those of later tables are earlier."""
+
+
+@dataclass(frozen=True)
+class WorkerQuery:
+    """A query as it is shipped to the workers.
+
+    event_schema: the columns that arrive in Python.
+    match_schema: the columns of a match, in types that Spark has.
+    output: the number of the query of a program whose matches are returned.
+    """
+
+    query: Query
+    event_schema: pa.Schema
+    match_schema: pa.Schema
+    output: int
+    engine: str = "auto"
+    plan: str = "auto"
+
+    @property
+    def schema(self) -> Schema:
+        """The event columns with their roles."""
+        return schema_for(self.query, self.event_schema)
+
+    def session(self) -> Session:
+        """Open a session that knows the event columns."""
+        session = cached_query(self.query).session(engine=self.engine, plan=self.plan)
+        session.push(self.event_schema.empty_table())
+        return session
+
+    def match(self, events: Iterable[TimedTable]) -> Iterator[pa.Table]:
+        """Yield the matches: of few events by one call, which is faster, and of many by a session."""
+        buffered: list[pa.Table] = []
+        rows = 0
+        events = iter(events)
+        for _, table in events:
+            buffered.append(table)
+            rows += table.num_rows
+            if rows > AT_ONCE:
+                yield from self._match_in_session(buffered, events)
+                return
+        if buffered:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CepheidWarning)  # that no event has some type: others may have it
+                matches = cached_query(self.query).match(_concatenated(buffered), engine=self.engine, plan=self.plan)
+            yield from self.tables(matches)
+
+    def _match_in_session(self, buffered: list[pa.Table], events: Iterator[TimedTable]) -> Iterator[pa.Table]:
+        session = self.session()
+        for low, table in events:
+            if sum(t.num_rows for t in buffered) >= PUSH:
+                session.push(_concatenated(buffered))
+                buffered = []
+                yield from self.tables(session.reach(low))  # what is before this time is complete
+            buffered.append(table)
+        session.push(_concatenated(buffered))
+        yield from self.tables(session.close())
+
+    def tables(self, matches: Matches) -> Iterator[pa.Table]:
+        """Yield the matches of the chosen query in the types that were declared to Spark."""
+        chosen = list(matches.outputs.values())[self.output]
+        for table in chosen.to_batches():
+            yield table.cast(self.match_schema)
+
+    def conform(self, table: pa.Table) -> pa.Table:
+        """Give the event columns, which come first, the names and types that the query is bound to."""
+        names = self.event_schema.names
+        return table.select(list(range(len(names)))).rename_columns(names).cast(self.event_schema)
+
+
+_QUERIES: dict[str, Query] = {}
+
+
+def cached_query(query: Query) -> Query:
+    """Return the same query of an earlier task of this worker, with all that was compiled for it."""
+    if has_user_functions(query):  # the fingerprint has their names, and others may have the same
+        return query
+    if len(_QUERIES) > 64:
+        _QUERIES.clear()
+    return _QUERIES.setdefault(fingerprint_of(query), query)
+
+
+def match_in_order(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
+    """Make the function for `mapInArrow` that matches rows which arrive in time order."""
+
+    def cepheid_match(batches: Batches) -> Batches:
+        for table in worker_query.match(_timed_tables(worker_query, batches)):
+            yield from table.to_batches()
+
+    return cepheid_match
+
+
+def match_in_slices(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
+    """Make the function that matches rows which arrive slice by slice, and within a slice in time order.
+
+    A slice returns the matches that start in it. Rows without a slice come first, and return all their matches.
+    """
+
+    def cepheid_match_slices(batches: Batches) -> Batches:
+        schema = worker_query.schema
+        rows = _Slices(batches)
+        while rows.more():
+            code = rows.code
+            for table in worker_query.match(_timed_tables(worker_query, rows.of(code))):
+                if code is not None:
+                    length = 1 << (code & 63)
+                    low = (code >> 6) * length
+                    starts = ticks(schema, table, START)
+                    table = table.filter(pa.array((starts >= low) & (starts < low + length)))
+                yield from table.to_batches()
+
+    return cepheid_match_slices
+
+
+def _timed_tables(worker_query: WorkerQuery, batches: Batches) -> Iterator[TimedTable]:
+    schema = worker_query.schema
+    for batch in batches:
+        if batch.num_rows:
+            table = worker_query.conform(pa.Table.from_batches([batch]))
+            yield int(ticks(schema, table.slice(0, 1))[0]), table
+
+
+def _concatenated(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return one table, in which each dictionary-encoded column has one dictionary."""
+    return pa.concat_tables(tables).unify_dictionaries()
+
+
+class _Slices:
+    """Reads batches that are sorted by slice, one slice after the other."""
+
+    def __init__(self, batches: Batches) -> None:
+        self.batches = batches
+        self.rest: pa.RecordBatch | None = None
+        self.code: int | None = None
+
+    def more(self) -> bool:
+        """Tell whether there are more rows, and set `code` to the slice of the next one."""
+        while self.rest is None or not self.rest.num_rows:
+            self.rest = next(self.batches, None)
+            if self.rest is None:
+                return False
+        self.code = self.rest.column(SLICE)[0].as_py()
+        return True
+
+    def of(self, code: int | None) -> Batches:
+        """Yield the rows of the slice that comes next."""
+        while self.more() and self.code == code:
+            batch = self.rest
+            assert batch is not None
+            codes = batch.column(SLICE)
+            own = codes.is_null() if code is None else pa.array(codes.fill_null(code - 1).to_numpy() == code)
+            count = own.true_count  # they come first, because rows are sorted by slice
+            self.rest = batch.slice(count)
+            yield batch.slice(0, count)
