@@ -1,7 +1,7 @@
 """Run the bench: a table, and the same as JSON.
 
-python -m bench                 all rows but the long one
-python -m bench w1 k --quick    some rows, on a tenth of the events
+python -m bench                         all rows but the long ones
+python -m bench stock kleene --quick    some rows, on a tenth of the events
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from rich.console import Console
 
 from bench import report
 from bench.harness import Figure, Options
-from bench.rows import LONG, ROWS
+from bench.rows import ALIASES, LONG, ROWS
 
 _HERE = Path(__file__).parent
 
 
 def main() -> None:
     """Run the rows that are asked for."""
-    known = "\n".join(f"  {name:8} {(run.__doc__ or '').splitlines()[0]}" for name, run in ROWS.items())
+    known = "\n".join(f"  {name:12} {(run.__doc__ or '').splitlines()[0]}" for name, run in ROWS.items())
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description=f"{__doc__}\nrows:\n{known}",
@@ -35,7 +35,8 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, help="where the figures go as a page")
     parser.add_argument("--plots", type=Path, help="a directory for the plots; needs matplotlib")
     args = parser.parse_args()
-    for name in args.rows:
+    rows = [ALIASES.get(name, name) for name in args.rows]
+    for name in rows:
         if name not in ROWS:
             parser.error(f"no row {name!r}; there are {', '.join(ROWS)}")
 
@@ -44,7 +45,7 @@ def main() -> None:
     if not console.is_terminal:
         console.width = 140
     figures: list[Figure] = []
-    for name in args.rows or [name for name in ROWS if name not in LONG]:
+    for name in rows or [name for name in ROWS if name not in LONG]:
         begin = time.perf_counter()
         with console.status(name):
             figures += ROWS[name](options)
