@@ -8,9 +8,9 @@ from bench.rows.complexity import complexity
 from bench.rows.correct import correct
 from bench.rows.equivalence import equivalence
 from bench.rows.kleene import kleene
-from bench.rows.latency import latency
 from bench.rows.memory import long, memory
 from bench.rows.merging import merging
+from bench.rows.push import push
 from bench.rows.rare import rare
 from bench.rows.sase import algorithms, nonoverlap, strategies, windows
 from bench.rows.sequence import sequence
@@ -38,7 +38,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "windows": windows,
     "algorithms": algorithms,
     "nonoverlap": nonoverlap,
-    "latency": latency,
+    "push": push,
     "memory": memory,
     "long": long,
 }
