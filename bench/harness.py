@@ -71,20 +71,27 @@ class Options:
         return 3 if self.quick else self.rounds
 
 
-def race(runners: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Seconds of each runner's best round. They take turns, so that a noisy moment of the machine hits all alike."""
+def race(
+    runners: Mapping[str, Callable[..., object]], rounds: int, fresh: Mapping[str, Callable[[], object]] | None = None
+) -> dict[str, float]:
+    """Seconds of each runner's best round. They take turns, so that a noisy moment of the machine hits all alike.
+
+    fresh: what makes the argument of a runner, anew for each round and not in the clock.
+    """
     best = dict.fromkeys(runners, float("inf"))
-    for run in runners.values():  # compiles, fills caches, touches memory
-        run()
+    given = {name: (lambda make=make: (make(),)) for name, make in (fresh or {}).items()}
+    for name, run in runners.items():  # compiles, fills caches, touches memory
+        run(*given.get(name, tuple)())
     gc.collect()
     gc.disable()
     try:
         for _ in range(rounds):
             for name, run in runners.items():
+                arguments = given.get(name, tuple)()
                 begin = time.perf_counter()
-                result = run()
+                result = run(*arguments)
                 elapsed = time.perf_counter() - begin
-                del result  # freeing it is not in the clock
+                del result, arguments  # freeing them is not in the clock
                 best[name] = min(best[name], elapsed)
     finally:
         gc.enable()

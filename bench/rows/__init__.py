@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from bench.harness import Figure, Options
+from bench.rows.arrow import arrow
 from bench.rows.choice import choice
 from bench.rows.complexity import complexity
 from bench.rows.correct import correct
@@ -38,6 +39,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "windows": windows,
     "algorithms": algorithms,
     "nonoverlap": nonoverlap,
+    "arrow": arrow,
     "push": push,
     "memory": memory,
     "long": long,
