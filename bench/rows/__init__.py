@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from bench.harness import Figure, Options
 from bench.rows.arrow import arrow
 from bench.rows.choice import choice
+from bench.rows.compiling import compiling
 from bench.rows.complexity import complexity
 from bench.rows.correct import correct
 from bench.rows.equivalence import equivalence
@@ -42,12 +43,13 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "arrow": arrow,
     "push": push,
     "memory": memory,
+    "compile": compiling,
     "long": long,
 }
 
 # The workloads by the names that their streams have in the papers' comparisons.
 ALIASES = {"w1": "stock", "w2": "sequence", "w3": "rare", "w4": "shoplifting", "w5": "vshapes"}
 
-LONG = {"long"}  # only when asked for
+LONG = {"compile", "long"}  # only when asked for
 
 __all__ = ["ALIASES", "LONG", "ROWS"]
