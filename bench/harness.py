@@ -6,7 +6,7 @@ import gc
 import operator
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,6 +45,7 @@ class Figure:
     ratio: float | None = None  # more is better for us
     target: Target | None = None
     note: str = ""
+    beside: Mapping[str, str] = field(default_factory=dict)  # columns of the row's own, which then has its own table
 
     @property
     def met(self) -> bool | None:
@@ -59,6 +60,9 @@ class Options:
     quick: bool = False  # a tenth of the events, few rounds: to see that it works
     rounds: int = 9
     plots: Path | None = None  # where they go
+    timeout: float = 60.0  # seconds; row cold
+    most: int = 10_000_000  # events; row cold
+    only: str = ""  # what the names of the queries have in them; row cold
 
     @property
     def scale(self) -> float:
