@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from bench.harness import Figure, Options
 from bench.rows.arrow import arrow
 from bench.rows.choice import choice
+from bench.rows.cold import cold
 from bench.rows.compiling import compiling
 from bench.rows.complexity import complexity
 from bench.rows.correct import correct
@@ -43,6 +44,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "arrow": arrow,
     "push": push,
     "memory": memory,
+    "cold": cold,
     "compile": compiling,
     "long": long,
 }
@@ -50,6 +52,6 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
 # The workloads by the names that their streams have in the papers' comparisons.
 ALIASES = {"w1": "stock", "w2": "sequence", "w3": "rare", "w4": "shoplifting", "w5": "vshapes"}
 
-LONG = {"compile", "long"}  # only when asked for
+LONG = {"cold", "compile", "long"}  # only when asked for
 
 __all__ = ["ALIASES", "LONG", "ROWS"]
