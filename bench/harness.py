@@ -6,7 +6,7 @@ import gc
 import operator
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,6 +45,7 @@ class Figure:
     ratio: float | None = None  # more is better for us
     target: Target | None = None
     note: str = ""
+    beside: Mapping[str, str] = field(default_factory=dict)  # columns of the row's own, which then has its own table
 
     @property
     def met(self) -> bool | None:
@@ -59,6 +60,9 @@ class Options:
     quick: bool = False  # a tenth of the events, few rounds: to see that it works
     rounds: int = 9
     plots: Path | None = None  # where they go
+    timeout: float = 60.0  # seconds; row cold
+    most: int = 10_000_000  # events; row cold
+    only: str = ""  # what the names of the queries have in them; row cold
 
     @property
     def scale(self) -> float:
@@ -71,20 +75,27 @@ class Options:
         return 3 if self.quick else self.rounds
 
 
-def race(runners: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Seconds of each runner's best round. They take turns, so that a noisy moment of the machine hits all alike."""
+def race(
+    runners: Mapping[str, Callable[..., object]], rounds: int, fresh: Mapping[str, Callable[[], object]] | None = None
+) -> dict[str, float]:
+    """Seconds of each runner's best round. They take turns, so that a noisy moment of the machine hits all alike.
+
+    fresh: what makes the argument of a runner, anew for each round and not in the clock.
+    """
     best = dict.fromkeys(runners, float("inf"))
-    for run in runners.values():  # compiles, fills caches, touches memory
-        run()
+    given = {name: (lambda make=make: (make(),)) for name, make in (fresh or {}).items()}
+    for name, run in runners.items():  # compiles, fills caches, touches memory
+        run(*given.get(name, tuple)())
     gc.collect()
     gc.disable()
     try:
         for _ in range(rounds):
             for name, run in runners.items():
+                arguments = given.get(name, tuple)()
                 begin = time.perf_counter()
-                result = run()
+                result = run(*arguments)
                 elapsed = time.perf_counter() - begin
-                del result  # freeing it is not in the clock
+                del result, arguments  # freeing them is not in the clock
                 best[name] = min(best[name], elapsed)
     finally:
         gc.enable()

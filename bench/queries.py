@@ -52,8 +52,8 @@ W3 = {
 }
 W3_WINDOW = 1000
 
-# R: a shorter window, so that those that have the rates of two phases, in which none of the three is rare, do not
-# outweigh all others.
+# Where the rates switch: a shorter window, so that those that have the rates of two phases, in which none of the three
+# is rare, do not outweigh all others.
 SWITCHING = W3["last"].replace("1000 milliseconds", "300 milliseconds")
 
 # SASE Query 1.
@@ -87,5 +87,5 @@ W5_WINDOW = 2000
 
 
 def kleene(window: int) -> str:
-    """K: every subset of the Bs between an A and a C."""
+    """Every subset of the Bs between an A and a C."""
     return f"PATTERN SEQ(A a, B+ b[], C c) WITHIN {window} events"

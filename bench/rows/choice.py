@@ -1,4 +1,4 @@
-"""A: what `plan="auto"` takes, against every plan that can be forced, on generated workloads."""
+"""What `plan="auto"` takes, against every plan that can be forced, on generated workloads."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def choice(options: Options) -> Iterator[Figure]:
     best = np.array([one.seconds[one.best] for one in seen]) * 1e3
     note = f"best: {spread}; it takes {best.min():.1f} to {best.max():.0f} ms, in the median {np.median(best):.0f}"
     case = f"{len(seen)} workloads"
-    yield Figure("A", case, "median", float(np.median(ratios)), "x the best", target=Target("≤", 1.05), note=note)
-    yield Figure("A", case, "90 %", float(np.quantile(ratios, 0.9)), "x the best")
+    yield Figure("choice", case, "median", float(np.median(ratios)), "x the best", target=Target("≤", 1.05), note=note)
+    yield Figure("choice", case, "90 %", float(np.quantile(ratios, 0.9)), "x the best")
     worst = sorted(seen, key=lambda one: one.ratio, reverse=True)
-    yield Figure("A", case, "worst", worst[0].ratio, "x the best", target=Target("≤", 1.5))
+    yield Figure("choice", case, "worst", worst[0].ratio, "x the best", target=Target("≤", 1.5))
     for one in worst[:WORST]:
         course = ", ".join(f"{plan} {s * 1e3:.1f}" for plan, s in sorted(one.seconds.items(), key=lambda item: item[1]))
         note = f"took {one.took}; ms: {course}; {one.matches:,} matches; {one.workload}"
-        yield Figure("A", f"workload {one.workload.number}", "auto", one.ratio, "x the best", note=note)
+        yield Figure("choice", f"workload {one.workload.number}", "auto", one.ratio, "x the best", note=note)
     labels = Labels("auto against the best forced plan", "workloads, in order", "times the best", log=True)
     plots.lines("choice", labels, {"auto": (range(1, len(seen) + 1), np.sort(ratios).tolist())}, options.plots)
 
@@ -75,8 +75,8 @@ def _see(workload: Workload, options: Options) -> Seen:
     left = ["auto", *(plan for plan in plans if tried[plan] <= bound)]
     runners = {plan: Ours(query, table, plan=plan).enumerate for plan in left}
     found = {plan: len(run()) for plan, run in runners.items()}
-    assert len(set(found.values())) == 1, f"A {workload.number}: {found}; {workload}"
-    assert found["auto"] <= MOST_MATCHES, f"A {workload.number}: {found['auto']:,} matches; {workload}"
+    assert len(set(found.values())) == 1, f"choice {workload.number}: {found}; {workload}"
+    assert found["auto"] <= MOST_MATCHES, f"choice {workload.number}: {found['auto']:,} matches; {workload}"
     return Seen(workload, race(runners, options.times), chosen(query, table), found["auto"])
 
 

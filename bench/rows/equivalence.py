@@ -1,4 +1,4 @@
-"""E: Experiments 1, 2, 3, 5 and 6 of SASE (SIGMOD'06, section 5), with what the paper says beside.
+"""Experiments 1, 2, 3, 5 and 6 of SASE (SIGMOD'06, section 5), with what the paper says beside.
 
 The paper prints its throughputs as curves only; what its text says in numbers is in the notes. Its Experiments 1 and 2
 leave the equivalence test out, and have more types instead; here the test is there.
@@ -69,7 +69,7 @@ def _two_tests(options: Options) -> Iterator[Figure]:
             runners = {name: second_test(text, table, name) for name in SECOND_TEST}
             runners["auto"] = ours(text, table).size
             found = {name: run() for name, run in runners.items()}
-            assert len(set(found.values())) == 1, f"E 3, V1 = {domain}, V2 = {second}: {found} matches"
+            assert len(set(found.values())) == 1, f"equivalence 3, V1 = {domain}, V2 = {second}: {found} matches"
             counts.append(found.popitem()[1])
             for name, seconds in race(runners, options.times).items():
                 curves[name].append(throughput(table.num_rows, seconds))
@@ -80,7 +80,7 @@ def _two_tests(options: Options) -> Iterator[Figure]:
             course = ", ".join(f"{name} {speed:.3g}" for name, speed in here.items())
             paper = "dynamic filtering first by far, Multi-PAIS last" if domain < 500 else "all three about the same"
             yield Figure(
-                "E",
+                "equivalence",
                 f"3: V1 = {domain:,}, V2 = {second}",
                 best,
                 here[best],
@@ -101,7 +101,7 @@ def _length(options: Options) -> Iterator[Figure]:
     for plan in ("stacks", "auto"):
         course = " ".join(f"{share:.2f}" for share in normal[plan])
         yield Figure(
-            "E",
+            "equivalence",
             f"5: L = {LENGTHS[-1]}",
             plan,
             curves[plan][-1],
@@ -126,7 +126,7 @@ def _one_and_two(options: Options) -> Iterator[Figure]:
         shares[tests] = [speed / curve[-1] for speed in curve]
         course = " ".join(f"{share:.2f}" for share in shares[tests])
         yield Figure(
-            "E",
+            "equivalence",
             f"6: V1 = 10, {tests}",
             "auto",
             curve[0],
@@ -152,7 +152,7 @@ def _curves(points: Sequence[tuple[str, pa.Table]], options: Options, plans: Seq
         query = Query(text)
         engines = {plan: Ours(query, table, plan=plan) for plan in plans}
         found = {plan: engine.count() for plan, engine in engines.items()}
-        assert len(set(found.values())) == 1, f"E: {found} matches of {text}"
+        assert len(set(found.values())) == 1, f"equivalence: {found} matches of {text}"
         for plan, seconds in race({plan: e.enumerate for plan, e in engines.items()}, options.times).items():
             curves[plan].append(throughput(table.num_rows, seconds))
     return curves
@@ -165,7 +165,7 @@ def _ends(experiment: str, what: str, xs: Sequence[int], curves: Curves, paper: 
         course = "; ".join(f"{plan} {' '.join(f'{y:.3g}' for y in curve)}" for plan, curve in curves.items())
         note = f"paper: {paper[xs[k]]}" + f"; at {what} = {tuple(xs)}: {course}" * (k == 0)
         case = f"{experiment}: {what} = {xs[k]:,}"
-        yield Figure("E", case, "stacks", own, UNIT, "automaton", other, own / other, note=note)
+        yield Figure("equivalence", case, "stacks", own, UNIT, "automaton", other, own / other, note=note)
 
 
 def _against(xs: Sequence[int], curves: Curves) -> dict[str, tuple[Sequence[float], Sequence[float]]]:

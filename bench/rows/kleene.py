@@ -1,4 +1,4 @@
-"""K: skip-till-any Kleene closure, where the number of matches is exponential in the window."""
+"""Skip-till-any Kleene closure, where the number of matches is exponential in the window."""
 
 from __future__ import annotations
 
@@ -21,4 +21,6 @@ def kleene(options: Options) -> Iterator[Figure]:
         seconds = race({"count": engine.count}, options.times)["count"]
         note = f"{count:,} matches" if count < 10**9 else f"10^{len(str(count)) - 1} matches"
         nanoseconds = seconds / table.num_rows * 1e9
-        yield Figure("K", f"{window:,} events", "count", nanoseconds, "ns/event", target=Target("<", 50), note=note)
+        yield Figure(
+            "kleene", f"{window:,} events", "count", nanoseconds, "ns/event", target=Target("<", 50), note=note
+        )

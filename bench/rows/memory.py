@@ -42,7 +42,7 @@ def long(options: Options) -> Iterator[Figure]:
 
 
 def _probe(window: int, events: int, volume: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "bench.probe", *map(str, (window, events, volume))]
+    command = [sys.executable, "-m", "bench.probe", "memory", *map(str, (window, events, volume))]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     result: dict[str, Any] = json.loads(done.stdout)
     return result

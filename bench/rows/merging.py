@@ -1,4 +1,4 @@
-"""M: equivalent runs merged and not (SASE+ 5.2.2, Experiments 5 and 6)."""
+"""Equivalent runs merged and not (SASE+ 5.2.2, Experiments 5 and 6)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def merging(options: Options) -> Iterator[Figure]:
         for window in WINDOWS:
             text = queries.w1(predicate, "s3", window)
             merged, apart = ours(text, table), ours(text, table, merging=False)
-            same(merged.positions(), arranged(apart.positions()), f"M {predicate} {window}")
+            same(merged.positions(), arranged(apart.positions()), f"merging {predicate} {window}")
             case = f"{predicate} s3 {window:,}"
             if window == WINDOWS[0]:
                 runners = {"merged": merged.kernel, "unmerged": apart.kernel}
@@ -53,4 +53,4 @@ def merging(options: Options) -> Iterator[Figure]:
 def _figure(case: str, clock: str, seconds: dict[str, float], events: int, note: str) -> Figure:
     merged, unmerged = seconds["merged"], seconds["unmerged"]
     speeds = throughput(events, merged), throughput(events, unmerged)
-    return Figure("M", case, clock, speeds[0], "M events/s", "unmerged", speeds[1], unmerged / merged, note=note)
+    return Figure("merging", case, clock, speeds[0], "M events/s", "unmerged", speeds[1], unmerged / merged, note=note)

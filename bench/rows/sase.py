@@ -33,12 +33,12 @@ TABLE_2 = {
 
 # How many times faster basic is than backtrack, as section 6.2 says it.
 PAPER = {
-    "Expt 3": {case: "1.3" if case == "p2s2" else "200 to 300" for case in TABLE_2},
-    "Expt 4": {"p3s2": "about 1", "p3s3": "about 1", "p3*s2": "not said", "p3*s3": "an order of magnitude"},
+    "algorithms": {case: "1.3" if case == "p2s2" else "200 to 300" for case in TABLE_2},
+    "nonoverlap": {"p3s2": "about 1", "p3s3": "about 1", "p3*s2": "not said", "p3*s3": "an order of magnitude"},
 }
 
 
-def experiment1(options: Options) -> Iterator[Figure]:
+def strategies(options: Options) -> Iterator[Figure]:
     """SASE+ Fig. 8a and Table 2: predicates and strategies."""
     table = stream("stock", scale=options.scale)
     n = table.num_rows
@@ -54,7 +54,7 @@ def experiment1(options: Options) -> Iterator[Figure]:
         share = min(100.0, 100 * timed["matching"] / timed["ours"])
         paper = TABLE_2[case]
         yield Figure(
-            "Expt 1",
+            "strategies",
             f"{predicate} {strategy}",
             "end to end",
             throughput(n, timed["ours"]),
@@ -70,7 +70,7 @@ def experiment1(options: Options) -> Iterator[Figure]:
     plots.bars("experiment1", labels, list(seconds), bars, options.plots)
 
 
-def experiment2(options: Options) -> Iterator[Figure]:
+def windows(options: Options) -> Iterator[Figure]:
     """SASE+ Fig. 8b: throughput against the window."""
     table = stream("stock", 50_000, options.scale)
     n = table.num_rows
@@ -91,19 +91,19 @@ def experiment2(options: Options) -> Iterator[Figure]:
         )
         shown = " ".join(f"{speed:.3g}" for speed in speeds)
         note = f"at {WINDOWS}: {shown}; {fall}" + f" (paper: {paper})" * bool(paper)
-        yield Figure("Expt 2", f"{predicate} {strategy}", "end to end", speeds[-1], UNIT, note=note)
+        yield Figure("windows", f"{predicate} {strategy}", "end to end", speeds[-1], UNIT, note=note)
     labels = Labels("Experiment 2: partition window", "window, events", UNIT, log=True)
     plots.lines("experiment2", labels, curves, options.plots)
 
 
-def experiment3(options: Options) -> Iterator[Figure]:
+def algorithms(options: Options) -> Iterator[Figure]:
     """SASE+ Fig. 8d: basic against backtrack, all results."""
     table = stream("stock", scale=options.scale)
     cases = {p + s: (p + s, queries.w1(p, s, WINDOW)) for p, s in CASES}
-    yield from _algorithms("Expt 3", "Experiment 3: all results", table, cases, options)
+    yield from _algorithms("algorithms", "experiment3", "Experiment 3: all results", table, cases, options)
 
 
-def experiment4(options: Options) -> Iterator[Figure]:
+def nonoverlap(options: Options) -> Iterator[Figure]:
     """SASE+ Fig. 8e: basic against backtrack, non-overlapping results."""
     table = stream("stock", scale=options.scale)
     cases = {}
@@ -111,11 +111,11 @@ def experiment4(options: Options) -> Iterator[Figure]:
         cases[f"p3{strategy}"] = f"p3{strategy}_once", queries.w1("p3", strategy, WINDOW, output="NON_OVERLAP")
     for strategy in queries.STRATEGIES:
         cases[f"p3*{strategy}"] = f"star_{strategy}_once", queries.w1_star(strategy, WINDOW)
-    yield from _algorithms("Expt 4", "Experiment 4: non-overlapping results", table, cases, options)
+    yield from _algorithms("nonoverlap", "experiment4", "Experiment 4: non-overlapping results", table, cases, options)
 
 
 def _algorithms(
-    row: str, title: str, table: pa.Table, cases: dict[str, tuple[str, str]], options: Options
+    row: str, plot: str, title: str, table: pa.Table, cases: dict[str, tuple[str, str]], options: Options
 ) -> Iterator[Figure]:
     n = table.num_rows
     bars: dict[str, list[float]] = {"ours": [], "basic": [], "backtrack": []}
@@ -141,10 +141,4 @@ def _algorithms(
             timed["backtrack"] / timed["ours"],
             note=note,
         )
-    plots.bars(
-        row.lower().replace("expt ", "experiment"),
-        Labels(title, "query", UNIT, log=True),
-        list(cases),
-        bars,
-        options.plots,
-    )
+    plots.bars(plot, Labels(title, "query", UNIT, log=True), list(cases), bars, options.plots)

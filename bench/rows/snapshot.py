@@ -1,4 +1,4 @@
-"""S: a session's state written down and picked up again."""
+"""A session's state written down and picked up again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _case(symbols: int, each: int, options: Options) -> Iterator[Figure]:
     session.advance(symbols * each)
     blob = session.snapshot()
     live, restored = session.stats.runs, query.restore(blob, engine="compiled").stats.runs
-    assert live == restored == symbols * each, f"S: {live} runs, {restored} after restore, of {symbols * each}"
+    assert live == restored == symbols * each, f"snapshot: {live} runs, {restored} after restore, of {symbols * each}"
     runners = {
         "both": lambda: query.restore(session.snapshot(), engine="compiled"),
         "snapshot": session.snapshot,
@@ -36,7 +36,7 @@ def _case(symbols: int, each: int, options: Options) -> Iterator[Figure]:
     }
     seconds = race(runners, options.times)
     yield Figure(
-        "S",
+        "snapshot",
         f"{symbols:,} keys, {each:,} runs each",
         "snapshot + restore",
         seconds["both"] * 1e3,

@@ -1,4 +1,4 @@
-"""R: the rates switch while a session runs (DEBS'15, section 7, Fig. 10)."""
+"""The rates switch while a session runs (DEBS'15, section 7, Fig. 10)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench import plots, queries
 from bench.cache import stream
 from bench.harness import Figure, Options, Target
 from bench.plots import Labels
-from bench.rows.w3 import CHAINS
+from bench.rows.rare import CHAINS
 from cepheid import Query
 
 PHASES = 6
@@ -35,7 +35,7 @@ def switching(options: Options) -> Iterator[Figure]:
     seconds, tests, matches, replans = {}, {}, {}, {}
     for plan in PLANS:
         seconds[plan], tests[plan], matches[plan], replans[plan] = _session(query, plan, batches)  # compiles, too
-    assert len(set(matches.values())) == 1, f"R: {matches}"
+    assert len(set(matches.values())) == 1, f"switching: {matches}"
     for _ in range(options.times):
         for plan in PLANS:
             seconds[plan] = np.minimum(seconds[plan], _session(query, plan, batches)[0])
@@ -48,7 +48,7 @@ def switching(options: Options) -> Iterator[Figure]:
         for plan in ("tree", "auto"):
             own, chain = float(spent[plan][phase]), float(spent[best][phase])
             note = f"ms: {course}" if plan == "tree" else f"{replans[plan]} plans anew by the end of the session"
-            yield Figure("R", case, plan, own, "ms", best, chain, chain / own, TARGET, note)
+            yield Figure("switching", case, plan, own, "ms", best, chain, chain / own, TARGET, note)
     _plot(seconds, tests, size, options)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import NamedTuple
+
+from bench.cpu import cpu_seconds
 
 
 class Spent(NamedTuple):
@@ -36,22 +36,3 @@ def same(spent: Mapping[str, Spent]) -> int:
     found = {name: one.found for name, one in spent.items()}
     assert len(set(found.values())) == 1, f"not the same matches: {found}"
     return next(iter(found.values()))
-
-
-def cpu_seconds() -> float:
-    """User and system time of this process and all its descendants, those that have ended included."""
-    children, ticks = defaultdict(list), {}
-    for directory in Path("/proc").iterdir():
-        if directory.name.isdigit():
-            try:
-                fields = (directory / "stat").read_text().rsplit(")", 1)[1].split()
-            except OSError:  # it ended while we looked
-                continue
-            children[int(fields[1])].append(int(directory.name))
-            ticks[int(directory.name)] = sum(map(int, fields[11:15]))
-    total, left = 0, [os.getpid()]
-    while left:
-        process = left.pop()
-        total += ticks.get(process, 0)
-        left += children[process]
-    return total / os.sysconf("SC_CLK_TCK")

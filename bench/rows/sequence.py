@@ -16,17 +16,27 @@ MATCHES = {100: 618_220, 1_000: 6_223, 10_000: 75}
 ESPER = {100: 0.55, 1_000: 1.2, 10_000: 1.1}
 
 
-def w2(options: Options) -> Iterator[Figure]:
-    """A sequence by key, at 100 to 10,000 keys, against C++."""
+def sequence(options: Options) -> Iterator[Figure]:
+    """W2: a sequence by key, at 100 to 10,000 keys, against C++."""
     for domain, matches in MATCHES.items():
         table = stream(f"typed_v{domain}", scale=options.scale)
         loop = native.w2(table, queries.W2_WINDOW)
         found = loop.find()
-        assert options.quick or found == matches, f"W2 {domain}: {found:,} matches, not {matches:,}"
-        for figure in side_by_side("W2", f"{domain:,} keys", queries.typed(), table, loop, options, plan="stacks"):
+        assert options.quick or found == matches, f"sequence {domain}: {found:,} matches, not {matches:,}"
+        for figure in side_by_side(
+            "sequence", f"{domain:,} keys", queries.typed(), table, loop, options, plan="stacks"
+        ):
             yield figure
             if figure.clock == "end to end":
                 speed, esper = figure.value, ESPER[domain]
                 yield Figure(
-                    "W2", figure.case, figure.clock, speed, figure.unit, "Esper", esper, speed / esper, Target("≥", 50)
+                    "sequence",
+                    figure.case,
+                    figure.clock,
+                    speed,
+                    figure.unit,
+                    "Esper",
+                    esper,
+                    speed / esper,
+                    Target("≥", 50),
                 )

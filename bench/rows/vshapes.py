@@ -10,9 +10,9 @@ from bench.harness import Figure, Options
 from bench.rows.side_by_side import side_by_side
 
 
-def w5(options: Options) -> Iterator[Figure]:
-    """Contiguous Kleene closures with registers, against C++."""
+def vshapes(options: Options) -> Iterator[Figure]:
+    """W5: contiguous Kleene closures with registers, against C++."""
     table = stream("ticks", scale=options.scale)
     balanced, prices = native.w5_balanced(table, queries.W5_WINDOW), native.w5_prices(table, queries.W5_WINDOW)
-    yield from side_by_side("W5", "balanced", queries.W5_BALANCED, table, balanced, options)
-    yield from side_by_side("W5", "prices", queries.W5_PRICES, table, prices, options)
+    yield from side_by_side("vshapes", "balanced", queries.W5_BALANCED, table, balanced, options)
+    yield from side_by_side("vshapes", "prices", queries.W5_PRICES, table, prices, options)

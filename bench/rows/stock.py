@@ -12,11 +12,11 @@ from bench.rows.side_by_side import side_by_side
 WINDOW = 500
 
 
-def w1(options: Options) -> Iterator[Figure]:
-    """Kleene closure under skip-till-next-match and partition contiguity, against C++."""
+def stock(options: Options) -> Iterator[Figure]:
+    """W1: Kleene closure under skip-till-next-match and partition contiguity, against C++."""
     table = stream("stock", scale=options.scale)
     for strategy in queries.STRATEGIES:
         for predicate in queries.PREDICATES:
             loop = native.w1(table, predicate, strategy, WINDOW)
             text = queries.w1(predicate, strategy, WINDOW)
-            yield from side_by_side("W1", f"{predicate} {strategy}", text, table, loop, options)
+            yield from side_by_side("stock", f"{predicate} {strategy}", text, table, loop, options)
