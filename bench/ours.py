@@ -13,17 +13,19 @@ import pyarrow as pa
 from bench.native import Positions
 from cepheid import Matches, Query
 from cepheid.api.events import to_table
-from cepheid.engine.blueprint import Blueprint
-from cepheid.engine.found import Found
-from cepheid.engine.generated import Generated
-from cepheid.engine.joined import Joined
-from cepheid.engine.rows import Rows
-from cepheid.engine.times import ticks
-from cepheid.pattern.bind import Bound, bind
-from cepheid.pattern.schema import make_schema
-from cepheid.plan.choice import STACKS, read_choice
+from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.times import ticks
+from cepheid.engine.machines.kernel_machine import KernelMachine
+from cepheid.engine.machines.policy import Policy, When
+from cepheid.engine.machines.scan_machine import ScanMachine
+from cepheid.engine.machines.stack_machine import StackMachine
+from cepheid.engine.matches.join_matches import JoinMatches
+from cepheid.engine.matches.match_table import MatchTable
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.pattern.bind import Bound
+from cepheid.plan.spec import STACKS, read_plan
 
-Machine = Generated | Joined
+COMPILED = Policy(When.NOW, at_once=True)
 
 # Ways to test a second equivalence attribute: when a match is complete, by a stack for each pair of values, and as soon
 # as two events are there.
@@ -65,58 +67,69 @@ class Ours:
         """The same, and then to an Arrow table."""
         return self.enumerate().to_arrow()
 
-    def scan(self) -> Machine:
+    def scan(self) -> KernelMachine:
         """From columns in the layout of the kernel to its match store, or to the matches of a join.
 
         The state begins empty, in the memory of the round before: that of the C++ does too.
         """
-        prepared, columns = self._prepared
-        machine = self._machine()
-        machine.lanes = prepared.lanes
-        machine.columns = lambda *_: columns  # type: ignore[method-assign]
-        machine.feed(self.table, columns["times"], 0)
+        machine = self._machine(self._batch.codes)
+        machine.feed(self._batch)  # whose arrays were made in the round before
         return machine
 
     def kernel(self) -> Any:
         """From columns in the layout of the kernel to all matches.
 
-        Those of an automaton are words and offsets, in parts; a word is the position of an event and what it is bound
-        to, in one integer. Those of a join are a column of positions for each variable. `positions` reads both.
+        Those of an automaton are words and offsets, in parts; a word is the id of an event and what it is bound to, in
+        one integer. Those of a join are a column of positions for each variable. `positions` reads both.
         """
-        found: Any = self.scan().settle(None, self.table, 0)
-        return found if isinstance(found, Rows) else found.enumerated()
+        found: Any = self._found()
+        return found if isinstance(found, JoinMatches) else found.enumerated()
 
-    def in_order(self) -> Found:
+    def in_order(self) -> MatchTable:
         """The same, as positions and variables in the order of S9."""
-        many: Any = self.scan().settle(None, self.table, 0)
-        found: Found = many.all()
+        found: MatchTable = self._found().all()
         return found
 
     def positions(self) -> Positions:
         """What the kernel finds, as positions."""
         found = self.kernel()
-        if isinstance(found, Rows):
+        if isinstance(found, JoinMatches):
             flat = np.sort(np.stack(list(found.positions), axis=1), axis=1)
             return np.arange(len(flat) + 1) * flat.shape[1], flat.ravel()
         lengths = np.concatenate([np.diff(offsets) for _, offsets in found])
         words = np.concatenate([words for words, _ in found])
-        return np.concatenate([[0], np.cumsum(lengths)]), words >> self._prepared[0].source.shift
+        return np.concatenate([[0], np.cumsum(lengths)]), words >> self._compiled.scan(frozenset()).shift
+
+    def _found(self) -> Any:
+        return self.scan().settle(None, Rows(self.table))
 
     @cached_property
-    def _blueprint(self) -> Blueprint:
-        return Blueprint(_bound(self.query, self.table), merge=self.merging)
+    def _compiled(self) -> CompiledQuery:
+        return CompiledQuery(_bound(self.query, self.table), merge=self.merging)
 
     @cached_property
-    def _prepared(self) -> tuple[Any, dict[str, Any]]:
-        machine = self._machine()
-        times = ticks(self._blueprint.query.schema, self.table)
-        return machine, machine.columns(self.table, times, {}) | {"times": times}
+    def _batch(self) -> Batch:
+        return batch_of(self._compiled, self.table)
 
-    def _machine(self) -> Machine:
-        choice = read_choice(self.plan)
+    def _machine(self, codes: StreamCodes) -> KernelMachine:
+        choice = read_plan(self.plan)
         if choice.joins:
-            return Joined(self._blueprint, choice, native=True, events=self.table.num_rows)
-        return Generated(self._blueprint, native=True, events=self.table.num_rows)
+            return StackMachine(self._compiled, codes, COMPILED, choice, self.table.num_rows)
+        return ScanMachine(self._compiled, codes, COMPILED, self.table.num_rows)
+
+
+@dataclass
+class Rows:
+    """The rows that matches are of."""
+
+    kept: pa.Table
+    base: int = 0
+
+
+def batch_of(compiled: CompiledQuery, table: pa.Table) -> Batch:
+    """All events at once."""
+    schema = compiled.query.schema
+    return Batch(StreamCodes(schema, once=True), table, ticks(schema, table), 0)
 
 
 def ours(text: str, table: pa.Table, merging: bool = True, plan: str = "auto") -> Ours:
@@ -141,16 +154,17 @@ def chosen(query: Query, table: pa.Table) -> str:
 
 def second_test(text: str, table: pa.Table, way: str) -> Callable[[], int]:
     """A query with two equivalence tests on stacks, the second tested in one of three ways; gives how many matches."""
-    blueprint = Blueprint(_bound(Query(text), table))
+    compiled = CompiledQuery(_bound(Query(text), table))
 
     def run() -> int:
-        machine = Joined(blueprint, SECOND_TEST[way], native=True, events=table.num_rows)
-        machine.feed(table, ticks(blueprint.query.schema, table), 0)
-        many: Any = machine.settle(None, table, 0)
-        return len(many.all())
+        batch = batch_of(compiled, table)
+        machine = StackMachine(compiled, batch.codes, COMPILED, SECOND_TEST[way], table.num_rows)
+        machine.feed(batch)
+        found: Any = machine.settle(None, Rows(table))
+        return len(found.all())
 
     return run
 
 
 def _bound(query: Query, table: pa.Table) -> Bound:
-    return bind(query._analysed[0], make_schema(to_table(table).schema, query._roles), {})
+    return query.compiled.bind(query.compiled.schema(to_table(table).schema))[0]

@@ -150,7 +150,7 @@ class TestLimit:
         assert result.stderr == f"the first 3 of {2**100 - 1:,} matches\n"
 
     def test_is_what_helps_where_there_are_too_many(self, run, monkeypatch: pytest.MonkeyPatch, events: Path) -> None:
-        monkeypatch.setattr("cepheid.engine.encoded.MOST_WORDS", 1)
+        monkeypatch.setattr("cepheid.engine.matches.graph_matches.MOST_WORDS", 1)
         result = run("match", KLEENE, events, code=1)
         assert result.stderr == (
             "error CEP505: 2 matches are too many to enumerate\n"

@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 
-from cepheid import Query
-from cepheid.engine.snapshot import VERSION
+from cepheid import Query, UsageError
+from cepheid.engine.stream.snapshot import VERSION
 
 HERE = Path(__file__).parent
-FILES = sorted(HERE.glob("v*/*.json"))
+READ = (2,)
+"""The formats that this release reads. Format 1 was never released: its runs were kept by position, in other arrays."""
+FILES = sorted(file for version in READ for file in HERE.glob(f"v{version}/*.json"))
+REFUSED = sorted(file for file in HERE.glob("v*/*.json") if file not in FILES)
 EVENTS = [
     {"ts": t, "type": "ABC"[t % 3], "id": t // 3 % 4, "x": None if t % 7 == 0 else t * 5 % 11, "s": "uvw"[t % 3]}
     for t in range(60)
@@ -37,6 +40,13 @@ def test_a_snapshot_goes_on(file: Path) -> None:
     assert rows == saved["matches"]
 
 
+@pytest.mark.parametrize("file", REFUSED, ids=[f"{file.parent.name}-{file.stem}" for file in REFUSED])
+def test_a_snapshot_that_is_too_old_is_refused(file: Path) -> None:
+    saved = json.loads(file.read_text())
+    with pytest.raises(UsageError, match="the snapshot has format 1, this release reads 2"):
+        Query(saved["query"]).restore(base64.b64decode(saved["snapshot"]))
+
+
 def test_that_there_are_snapshots_of_this_version() -> None:
     assert {file.stem for file in FILES if file.parent.name == f"v{VERSION}"} == set(QUERIES)
 
@@ -53,4 +63,5 @@ def make(text: str) -> dict[str, Any]:
 if __name__ == "__main__":
     for name, text in QUERIES.items():
         path = HERE / f"v{VERSION}" / f"{name}.json"
+        path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(make(text), indent=1) + "\n")

@@ -2,14 +2,19 @@
 
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from cepheid import Matches, Query
-from cepheid.engine import encoded, generated, stage
-from cepheid.engine.generated import Generated
+from cepheid.engine.machines import kernel_machine, scan_machine
+from cepheid.engine.matches import graph_matches, matches
+from cepheid.engine.stream import input_stream
+from cepheid.kernel.arguments import Extent
+from cepheid.kernel.scan import state
+from cepheid.kernel.scan.state import ScanState
 from cepheid.testing.outcomes import to_json
 
 SCHEMA = pa.schema(
@@ -38,18 +43,19 @@ PATTERNS = [
 @pytest.fixture(autouse=True)
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for a few of everything, so that there is none left all the time."""
-    fit = Generated.fit
+    begin = ScanState.__init__
 
-    def fit_tightly(self: Generated) -> None:
-        if not self.state:
-            self.room, self.few = {"nodes": 8, "matches": 8}, 2
-        fit(self)
+    def begin_tightly(self: ScanState, *arguments: Any, **options: Any) -> None:
+        begin(self, *arguments, **options)
+        self.room = {Extent.NODES: 8, Extent.MATCHES: 8}
+        self.pool_room = dict.fromkeys(self.pool_room, 2)
 
-    monkeypatch.setattr(Generated, "fit", fit_tightly)
-    monkeypatch.setattr(generated, "MOST_NODES", 256)
-    monkeypatch.setattr(generated, "FEW_LANES", 1)
-    monkeypatch.setattr(generated, "EAGER", 4)
-    monkeypatch.setattr(stage, "_FEW", 4)
+    monkeypatch.setattr(ScanState, "__init__", begin_tightly)
+    monkeypatch.setattr(state, "MOST_NODES", 256)
+    monkeypatch.setattr(scan_machine, "EAGER", 4)
+    monkeypatch.setattr(input_stream, "FEW_LANES", 1)
+    monkeypatch.setattr(input_stream, "FEW_STRINGS", 1)
+    monkeypatch.setattr(input_stream, "FEW_ROWS", 4)
 
 
 def events(chance: Random, size: int, keys: int, *, nulls: bool = True) -> pa.Table:
@@ -108,7 +114,9 @@ def test_that_a_long_stream_through_compiled_code_gives_what_the_reference_gives
 
 
 def test_that_compiled_code_goes_on_where_plain_python_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cepheid.engine.choose.ENOUGH", 300)
+    monkeypatch.setattr(kernel_machine, "ENOUGH_TO_LOOK", 300)
+    monkeypatch.setattr(kernel_machine, "ENOUGH_TO_COMPILE", 300)
+    monkeypatch.setenv("CEPHEID_COMPILE", "now")
     chance = Random(2)
     query, table = Query(f"PATTERN {PATTERNS[1]}"), events(chance, 900, keys=6)
     session = query.session(lateness=0)
@@ -120,16 +128,16 @@ def test_that_compiled_code_goes_on_where_plain_python_was(monkeypatch: pytest.M
 @pytest.mark.parametrize("engine", ["plain", "compiled"])
 def test_that_matches_are_not_of_another_run(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
     """A run may use the arrays of an earlier one, but not while matches are still read from them."""
-    monkeypatch.setattr(encoded, "_GROUP", 16)
-    monkeypatch.setattr("cepheid.engine.matches._CHUNK", 16)
+    monkeypatch.setattr(graph_matches, "_GROUP", 16)
+    monkeypatch.setattr(matches, "_CHUNK", 16)
     chance = Random(3)
     query = Query("PATTERN SEQ(A a, B b) WITHIN 12")
     one, other = events(chance, 300, keys=3), events(chance, 300, keys=3)
     expected = rows(query.match(one, engine="reference"))
-    matches = query.match(one, engine=engine)
-    some = matches.enumerate()
+    found = query.match(one, engine=engine)
+    some = found.enumerate()
     given = [to_json(next(some))]
-    assert len(matches) == len(expected)
+    assert len(found) == len(expected)
     assert query.match(other, engine=engine).count() == len(query.match(other, engine="reference"))
     assert [*given, *map(to_json, some)] == expected
 

@@ -15,9 +15,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cepheid import CepheidWarning, Matches, Query
-from cepheid.engine import joined, stage
-from cepheid.engine.joined import Joined
-from cepheid.kernel import construct
+from cepheid.engine.machines import kernel_machine, stack_machine
+from cepheid.engine.stream import input_stream
+from cepheid.kernel.join import lookup, output, state
 from cepheid.testing.outcomes import to_json
 
 SCHEMA = pa.schema(
@@ -159,7 +159,7 @@ def is_subsequence(some: Sequence[str], all_: Sequence[str]) -> bool:
 def sort_early() -> Iterator[None]:
     """Stacks are sorted although they are short."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(construct, "FEW", 2)
+        patch.setattr(lookup, "FEW", 2)
         yield
 
 
@@ -304,22 +304,17 @@ def many_events(chance: Random, size: int, keys: int, *, nulls: bool = True) -> 
 @pytest.fixture
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for a few of everything, so that there is none left all the time."""
-    begin = Joined.__init__
-
-    def begin_tightly(self: Joined, *args: Any, **options: Any) -> None:
-        begin(self, *args, **options)
-        self.room = 1
-
-    monkeypatch.setattr(Joined, "__init__", begin_tightly)
-    monkeypatch.setattr(joined, "PART", 7)
-    for name in ("FEW", "FEW_LANES", "FEW_STRINGS"):
-        monkeypatch.setattr(joined, name, 1)
-    monkeypatch.setattr(stage, "_FEW", 4)
+    monkeypatch.setattr(output, "ROOM", 1)
+    monkeypatch.setattr(output, "PLAIN_ROOM", 1)
+    monkeypatch.setattr(stack_machine, "PART", 7)
+    monkeypatch.setattr(state, "FEW", 1)
+    for name, few in (("FEW_LANES", 1), ("FEW_STRINGS", 1), ("FEW_ROWS", 4)):
+        monkeypatch.setattr(input_stream, name, few)
 
 
 def check_long(text: str, events: pa.Table, chance: Random, engine: str, some: Sequence[str] = ()) -> None:
     query = Query(f"PATTERN {text}")
-    names = [component.variable for component in query._analysed[0].positive]
+    names = [component.variable for component in query.compiled.queries[0].positive]
     expected = reference(query, events)
     assert expected
     for plan in some or plans(names, chance):
@@ -355,7 +350,9 @@ def test_that_a_long_stream_through_compiled_code_gives_what_the_reference_gives
 
 @pytest.mark.usefixtures("little_room")
 def test_that_compiled_code_goes_on_where_plain_python_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cepheid.engine.choose.ENOUGH", 300)
+    monkeypatch.setattr(kernel_machine, "ENOUGH_TO_LOOK", 300)
+    monkeypatch.setattr(kernel_machine, "ENOUGH_TO_COMPILE", 300)
+    monkeypatch.setenv("CEPHEID_COMPILE", "now")
     query, events = Query(f"PATTERN {COMPILED}"), many_events(Random(2), 600, keys=5, nulls=False)
     session = query.session(plan="stacks", lateness=0)
     given_ = [row for at in range(0, 600, 40) for row in rows(session.push(events.slice(at, 40)))]

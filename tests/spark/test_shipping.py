@@ -1,5 +1,6 @@
 """The package and its compiled kernels on workers: by a zip, without a home, many at once, forked."""
 
+import inspect
 import json
 import os
 import signal
@@ -9,35 +10,20 @@ import sysconfig
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import cepheid.cache
 from cepheid.errors import UsageError
-from cepheid.kernel import load
+from cepheid.kernel import compile as compiling
 
 pyspark = pytest.importorskip("pyspark")
 
 from cepheid.spark.settings import configure, settings  # noqa: E402
 from cepheid.spark.shipping import write_zip  # noqa: E402
 
-SMALL = "def twice(x):\n    return x + x\n"
-TWICE = (("twice", "types.int64(types.int64)"),)
 NO_HOME = "/dev/null/home"  # even root can't write there
-
-# Functions of kernels that this process has compiled itself, by name.
-COUNT = """
-def compiled_here():
-    import sys
-    found = []
-    for name, module in list(sys.modules.items()):
-        if name.startswith("cepheid_kernel_"):
-            for value in vars(module).values():
-                own = getattr(value, "__module__", None) == name and hasattr(value, "stats")
-                if own and type(value._cache).__name__ != "NullCache" and value.stats.cache_misses:
-                    found.append(f"{name}.{value.__name__}")
-    return sorted(found)
-"""
 
 
 @pytest.fixture
@@ -47,16 +33,28 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def twice(number: int) -> int:
+def small() -> compiling.Compilable:
+    """A small kernel. Its source goes to other processes, so it imports what it needs."""
+    from cepheid.kernel.code import nodes as n
+    from cepheid.kernel.code.types import INT64
+    from cepheid.kernel.compile import Compilable
+
+    number = n.Variable("number", INT64)
+    return Compilable(n.Function("twice", (number,), (n.Return(n.Arithmetic("+", number, number)),)))
+
+
+SMALL = "from __future__ import annotations\n" + inspect.getsource(small)
+
+
+def twice(number: int, monkeypatch: pytest.MonkeyPatch) -> int:
     """Load the small kernel as a new process would, and call it."""
-    for name in [name for name in sys.modules if name.startswith("cepheid_kernel_")]:
-        del sys.modules[name]
-    found: int = load.compiled.__wrapped__(SMALL, TWICE)["twice"](number)
-    return found
+    monkeypatch.setattr(compiling, "_LOADED", {})
+    return small().compiled()(number)
 
 
-def written(folder: Path) -> dict[str, int]:
-    return {str(path): path.stat().st_mtime_ns for path in folder.rglob("cepheid_kernel_*")}
+def kernels(folder: Path) -> dict[str, int]:
+    """The kernels in a cache, with the time when each was written."""
+    return {path.name: path.stat().st_mtime_ns for path in folder.glob("kernel-*.o")}
 
 
 def test_without_a_home_the_cache_is_private_and_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,22 +100,23 @@ def test_where_nothing_can_be_written_it_is_compiled_all_the_same(
     monkeypatch.setenv("CEPHEID_CACHE", f"{NO_HOME}/{tmp_path.name}")
     monkeypatch.setattr(tempfile, "tempdir", NO_HOME)
     assert cepheid.cache.cache_directory() == cepheid.cache.NOWHERE
-    assert twice(21) == 42
+    before = compiling.compilations
+    assert twice(21, monkeypatch) == 42
+    assert compiling.compilations == before + 1
 
 
-@pytest.mark.parametrize("torn", ["*.nbc", "*.nbi", "*.py"])
-def test_a_torn_file_is_made_anew(torn: str, fresh: Path) -> None:
-    assert twice(21) == 42
-    (file,) = fresh.rglob(torn)
+def test_a_torn_file_is_made_anew(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert twice(21, monkeypatch) == 42
+    (file,) = fresh.glob("kernel-*.o")
     whole = file.read_bytes()
-    for part in (b"", whole[: len(whole) // 2]):
-        file.write_bytes(part)
-        assert twice(21) == 42
-        assert file.read_bytes() != part
-    before = written(fresh)
-    assert before
-    assert twice(21) == 42
-    assert written(fresh) == before  # and is used again
+    at = len(whole) // 2
+    for torn in (b"", whole[:10], whole[:at], whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :]):
+        file.write_bytes(torn)
+        assert twice(21, monkeypatch) == 42
+        assert file.read_bytes() == whole
+    before, compilations = kernels(fresh), compiling.compilations
+    assert twice(21, monkeypatch) == 42
+    assert (kernels(fresh), compiling.compilations) == (before, compilations)  # and is used again
 
 
 def test_the_lock_of_a_process_that_was_killed_holds_nobody_up(tmp_path: Path) -> None:
@@ -144,10 +143,11 @@ def test_the_lock_of_a_process_that_was_killed_holds_nobody_up(tmp_path: Path) -
 
 
 def test_of_many_processes_one_compiles(fresh: Path) -> None:
-    program = f"{COUNT}\nfrom cepheid.kernel import load\nassert load.compiled({SMALL!r}, {TWICE!r})['twice'](21) == 42"
-    program += "\nprint(len(compiled_here()))"
+    program = f"{SMALL}\nassert small().compiled()(21) == 42\nfrom cepheid.kernel import compile as compiling"
+    program += "\nprint(compiling.compilations)"
     processes = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert sum(int(process.communicate(timeout=100)[0]) for process in processes) == 1
+    assert len(kernels(fresh)) == 1
 
 
 def test_settings_leave_what_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +191,7 @@ def homeless(folder: Path) -> dict[str, str]:
 
 def test_from_a_zip_without_a_home(tmp_path: Path) -> None:
     python, environment = bare_python(tmp_path), homeless(tmp_path)
-    program = f"""{COUNT}
+    program = """
 import json, sys
 try:
     import cepheid
@@ -200,9 +200,10 @@ except ImportError:
     sys.path.insert(0, sys.argv[1])
 import cepheid
 from cepheid.cache import cache_directory
-events = [{{"ts": t, "type": "AB"[t % 2], "x": t % 5}} for t in range(50)]
+from cepheid.kernel import compile as compiling
+events = [{"ts": t, "type": "AB"[t % 2], "x": t % 5} for t in range(50)]
 found = cepheid.Query("PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 7").match(events, engine="compiled")
-print(json.dumps([cepheid.__file__, len(found), str(cache_directory()), len(compiled_here())]))
+print(json.dumps([cepheid.__file__, len(found), str(cache_directory()), compiling.compilations]))
 """
     compiled = []
     for name in ("first.zip", "second.zip"):  # its path is another one in every run
@@ -219,20 +220,21 @@ print(json.dumps([cepheid.__file__, len(found), str(cache_directory()), len(comp
     assert compiled[1] == 0
 
 
-def test_forked_workers_share_what_the_daemon_has_loaded(fresh: Path) -> None:
-    assert twice(21) == 42
-    program = f"""{COUNT}
+def test_forked_workers_share_what_the_daemon_has_loaded(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert twice(21, monkeypatch) == 42
+    program = f"""{SMALL}
 import os, sys
 from cepheid.spark.daemon import preload
 preload()
 threads = len(os.listdir("/proc/self/task")) if os.path.exists("/proc/self/task") else 1
-kernels = [name for name in sys.modules if name.startswith("cepheid_kernel_")]
+from cepheid.kernel import compile as compiling
+ready = "llvmlite.binding" in sys.modules and compiling._initialize.cache_info().currsize
 child = os.fork()
 if not child:
-    from cepheid.kernel import load
-    right = load.compiled({SMALL!r}, {TWICE!r})["twice"](21) == 42
-    os._exit(0 if right and not compiled_here() else 1)
-print(threads, len(kernels), os.waitpid(child, 0)[1])
+    before = set(sys.modules)
+    right = small().compiled()(21) == 42 and not compiling.compilations
+    os._exit(0 if right and not [name for name in set(sys.modules) - before if "llvmlite" in name] else 1)
+print(threads, int(ready), os.waitpid(child, 0)[1])
 """
     prefix = "spark.executorEnv."
     given = {name.removeprefix(prefix): v for name, v in settings(preload=True).items() if name.startswith(prefix)}
@@ -242,12 +244,11 @@ print(threads, len(kernels), os.waitpid(child, 0)[1])
     assert done.stdout.split()[-3:] == ["1", "1", "0"]
 
 
-APPLICATION = (
-    COUNT
-    + """
+APPLICATION = """
 import json, os, sys
 from pyspark.sql import SparkSession
 import cepheid, cepheid.spark
+from cepheid.kernel import compile as compiling
 
 builder = SparkSession.builder.config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
 spark = cepheid.spark.configure(builder, preload=sys.argv[2] == "preload").getOrCreate()
@@ -258,28 +259,31 @@ expected = len(query.match(events.toArrow(), engine="plain"))
 
 
 def probe(batches):
-    import cepheid, os, pyarrow, sys, time
-    early = [name for name in sys.modules if name.startswith("cepheid_kernel_")]
+    import os, pyarrow, sys, time
+    ready = "llvmlite.binding" in sys.modules
     time.sleep(1)  # so that no worker gets all
+    import cepheid
     from cepheid.cache import cache_directory
+    from cepheid.kernel import compile as compiling
     for batch in batches:
         pass
-    yield pyarrow.RecordBatch.from_pylist([{"pid": os.getpid(), "early": len(early), "here": compiled_here(),
-        "file": cepheid.__file__, "cache": str(cache_directory()), "home": os.environ.get("HOME", "")}])
+    yield pyarrow.RecordBatch.from_pylist([{"pid": os.getpid(), "compilations": compiling.compilations,
+        "ready": ready and compiling._initialize.cache_info().currsize == 1,
+        "file": cepheid.__file__, "cache": str(cache_directory())}])
 
 
-schema = "pid long, early long, here array<string>, file string, cache string, home string"
+schema = "pid long, compilations long, ready boolean, file string, cache string"
 before = [r.asDict() for r in spark.range(0, 4, 1, 4).mapInArrow(probe, schema).collect()]
 found = query.match(events, engine="compiled", partitions=4).count()
 after = [r.asDict() for r in spark.range(0, 4, 1, 4).mapInArrow(probe, schema).collect()]
 with open(sys.argv[1], "w") as out:
-    json.dump({"expected": expected, "found": found, "before": before, "after": after}, out)
+    json.dump({"expected": expected, "found": found, "before": before, "after": after,
+        "driver": compiling.compilations}, out)
 spark.stop()
 """
-)
 
 
-def submit(folder: Path, environment: dict[str, str], *arguments: str, preload: bool = False) -> dict[str, object]:
+def submit(folder: Path, environment: dict[str, str], *arguments: str, preload: bool = False) -> dict[str, Any]:
     application, result = folder / "application.py", folder / "result.json"
     application.write_text(APPLICATION)
     home = Path(pyspark.__file__).parent
@@ -288,7 +292,7 @@ def submit(folder: Path, environment: dict[str, str], *arguments: str, preload: 
     environment = {**environment, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=400)
     assert not done.returncode, done.stderr[-3000:]
-    found: dict[str, object] = json.loads(result.read_text())
+    found: dict[str, Any] = json.loads(result.read_text())
     return found
 
 
@@ -299,22 +303,27 @@ def test_a_cluster_that_has_neither_the_package_nor_a_home(tmp_path: Path) -> No
     zipped = write_zip(tmp_path / "cepheid.zip")
     told = submit(tmp_path, environment, "--master", "local-cluster[2,1,1024]", "--py-files", str(zipped))
     assert told["found"] == told["expected"]
-    workers = {worker["pid"]: worker for worker in told["after"]}  # type: ignore[attr-defined]
+    workers = {worker["pid"]: worker for worker in told["after"]}
     assert len(workers) == 2
     assert all(".zip/cepheid" in worker["file"] for worker in workers.values())
-    assert {worker["cache"] for worker in workers.values()} == {str(tmp_path / "tmp" / f"cepheid-{os.getuid()}")}
-    compiled = [name for worker in workers.values() for name in worker["here"]]
-    assert compiled
-    assert len(compiled) == len(set(compiled)), "two workers have compiled the same"
+    cache = tmp_path / "tmp" / f"cepheid-{os.getuid()}"
+    assert {worker["cache"] for worker in workers.values()} == {str(cache)}
+    assert told["driver"] == 0
+    compilations = sum(worker["compilations"] for worker in workers.values())
+    assert compilations > 0
+    assert compilations == len(kernels(cache)), "two workers have compiled the same"
 
 
 @pytest.mark.slow
-def test_with_preload_a_worker_has_the_kernels_before_its_first_batch(tmp_path: Path, fresh: Path) -> None:
-    assert twice(21) == 42
+def test_with_preload_a_worker_has_the_compiler_before_its_first_batch(tmp_path: Path, fresh: Path) -> None:
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
-    told = submit(tmp_path, environment, "--master", "local[2]", preload=True)
-    assert told["found"] == told["expected"]
-    assert all(worker["early"] == 1 for worker in told["before"])  # type: ignore[attr-defined]
-    workers = {worker["pid"]: worker for worker in told["after"]}  # type: ignore[attr-defined]
-    compiled = [name for worker in workers.values() for name in worker["here"]]
-    assert len(compiled) == len(set(compiled)), "two workers have compiled the same"
+    written: dict[str, int] = {}
+    for preload in (False, True):
+        told = submit(tmp_path, environment, "--master", "local[2]", preload=preload)
+        assert told["found"] == told["expected"]
+        assert {worker["ready"] for worker in told["before"]} == {preload}
+        workers = {worker["pid"]: worker for worker in told["after"]}
+        compilations = sum(worker["compilations"] for worker in workers.values())
+        assert compilations == len(kernels(fresh)) - len(written), "two workers have compiled the same"
+        assert bool(compilations) is not preload  # the second time all of them are in the cache
+        written = kernels(fresh)

@@ -14,6 +14,7 @@ from cepheid.spark.packing import write
 from cepheid.spark.state.bucket import Bucket, BucketOutput, PackedEvents
 from cepheid.spark.state.cache import BucketCache
 from cepheid.spark.state.fingerprint import stream_fingerprint
+from cepheid.spark.state.parts import read_header
 from cepheid.spark.state.segments import FAN
 from cepheid.spark.worker import WorkerQuery
 
@@ -293,8 +294,12 @@ def test_a_compiled_session_goes_on() -> None:
 # What is not as it was.
 
 
-def filled() -> Run:
-    run = Run(worker_query("PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.5 WITHIN 1 hour", engine="plain"))
+ROWS = "PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.5 WITHIN 1 hour"  # a body that fits into the header
+CHUNKS = "PATTERN SEQ(A a, B+ b[], C c) WHERE [id] AND b[i].x > b[i-1].x WITHIN 1 hour"  # one that does not
+
+
+def filled(text: str = ROWS) -> Run:
+    run = Run(worker_query(text, engine="plain"))
     for cut in some(900, keys=60):
         run.batch(cut)
     assert len(run.store.parts) > 2
@@ -317,8 +322,11 @@ def test_the_state_of_another_stream() -> None:
         assert "checkpoint location" in caught.value.remedy
 
 
-def test_damage_is_told() -> None:
-    run = filled()
+@pytest.mark.parametrize(("text", "chunked"), [(ROWS, False), (CHUNKS, True)])
+def test_damage_is_told(text: str, chunked: bool) -> None:
+    run = filled(text)
+    assert run.store.head is not None
+    assert bool(read_header(run.store.head)[0]["chunks"]) is chunked
     for name in run.store.parts:
         for damaged in (b"", run.store.parts[name][:-1], _flipped(run.store.parts[name])):
             store = deepcopy(run.store)
@@ -327,7 +335,6 @@ def test_damage_is_told() -> None:
         store = deepcopy(run.store)
         del store.parts[name]
         _expect_damage(run, store)
-    assert run.store.head is not None
     for damaged in (b"", run.store.head[:50], _flipped(run.store.head), bytes(100)):
         store = deepcopy(run.store)
         store.head = damaged

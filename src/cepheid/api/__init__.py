@@ -2,6 +2,6 @@
 
 from cepheid.api.query import Query
 from cepheid.api.session import Session, Stats
-from cepheid.engine.matches import Matches
+from cepheid.engine.matches.matches import Matches
 
 __all__ = ["Matches", "Query", "Session", "Stats"]

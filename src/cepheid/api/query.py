@@ -6,7 +6,6 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from typing import Any, Protocol, overload
 
@@ -17,19 +16,19 @@ from cepheid.api.options import read_functions, read_params, read_roles, stable
 from cepheid.api.session import Session
 from cepheid.api.spark_bridge import SparkFrame, is_spark, spark_room
 from cepheid.api.spelling import misspelt_types
-from cepheid.engine.blueprint import Blueprint
-from cepheid.engine.choose import make_machine
-from cepheid.engine.found import from_matches
-from cepheid.engine.matches import Matches
-from cepheid.engine.pipeline import Pipeline, Plan, composite, composite_schema
+from cepheid.engine.machines.factory import MachineFactory
+from cepheid.engine.matches.match_table import from_matches
+from cepheid.engine.matches.matches import Matches
+from cepheid.engine.program import CompiledProgram, QueryCache, composite_events, composite_schema
+from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import CepheidWarning, UsageError, did_you_mean
 from cepheid.explain import Explanation, explain_program
 from cepheid.language import parse, print_program
 from cepheid.pattern.analysis import analyse, check_flow, columns_read
 from cepheid.pattern.bind import bind
-from cepheid.pattern.schema import Schema, make_schema
+from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.tree import Program
-from cepheid.plan.choice import AUTO, Choice, read_choice
+from cepheid.plan.spec import PlanSpec, read_plan
 from cepheid.reference import interpret
 
 ENGINES = ("auto", "compiled", "plain", "interpreted", "reference")
@@ -73,21 +72,26 @@ class Query:
     ) -> None:
         self._program = _read(query)
         self._params = read_params(params)
-        self._functions = read_functions(functions)
-        self._roles = read_roles(time, type, order_by, types, unit)
-        self._sources = check_flow(self._program)
-        self._analysed = tuple(
-            analyse(q, self._params, self._roles if source is None else replace(self._roles, types=None))
-            for q, source in zip(self._program.queries, self._sources, strict=True)
+        roles = read_roles(time, type, order_by, types, unit)
+        sources = check_flow(self._program)
+        queries = tuple(
+            analyse(q, self._params, roles if source is None else replace(roles, types=None))
+            for q, source in zip(self._program.queries, sources, strict=True)
         )
-
-        self._made: dict[Any, Blueprint] = {}
-        for message in (message for analysed in self._analysed for message in analysed.surprises):
+        given = read_functions(functions)
+        self._compiled = CompiledProgram(queries, sources, roles, given, self._fingerprint(roles, given))
+        self._cache = QueryCache(self._compiled)
+        for message in (message for analysed in queries for message in analysed.surprises):
             warnings.warn(message, CepheidWarning, stacklevel=2)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state to pickle, without cached results: they are recomputed after unpickling."""
-        return {**vars(self), "_made": {}}
+        """Without what was made for earlier runs: it is made anew where the query arrives."""
+        return {**vars(self), "_cache": QueryCache(self._compiled)}
+
+    @property
+    def compiled(self) -> CompiledProgram:
+        """The program as the engine and Spark hold it."""
+        return self._compiled
 
     @property
     def text(self) -> str:
@@ -125,12 +129,13 @@ class Query:
         base = to_table(events)
         if not base.num_columns:
             base = self._empty_table()
-        schema = make_schema(base.schema, self._roles)
+        schema = make_schema(base.schema, self._compiled.roles)
         self.warn_of_types(base, stacklevel=3)
         if engine == "reference":
             matches = self._by_reference(base, schema)
             return matches if limit is None else matches[:limit]
-        pipeline = Pipeline(self._plan(engine, base.num_rows, choice), schema)
+        factory = MachineFactory(engine, choice, base.num_rows)
+        pipeline = Pipeline(self._cache, factory, schema, once=True)
         pipeline.push(base)
         matches = self._named(pipeline.advance(None))
         return matches if limit is None else matches.head(limit)
@@ -148,8 +153,8 @@ class Query:
         choice = _check_engine(engine, plan)
         if engine == "reference":
             raise UsageError("CEP601", "engine 'reference' does not support sessions", "use engine='auto'")
-        flow = self._plan(engine, None, choice)
-        return Session(flow, self._roles, self._fingerprint(), self._empty_table, lateness=lateness, late=late)
+        factory = MachineFactory(engine, choice, None)
+        return Session(self._cache, factory, self._empty_table, lateness=lateness, late=late)
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:
         """A session that continues from a snapshot."""
@@ -157,43 +162,39 @@ class Query:
         session._restore(blob)
         return session
 
-    def _plan(self, engine: str, events: int | None, choice: Choice = AUTO) -> Plan:
-        machine = partial(make_machine, engine=engine, events=events, choice=choice)
-        return Plan(self._analysed, self._sources, self._functions, machine, self._made)
-
-    def _fingerprint(self) -> str:
+    def _fingerprint(self, roles: Roles, functions: Mapping[str, Callable[..., object]]) -> str:
         """Identifies the query: a snapshot can only be restored by the same query."""
         params = sorted((name, repr(stable(value))) for name, value in self._params.items())
-        facts = [self.text, params, sorted(self._functions), repr(self._roles)]
+        facts = [self.text, params, sorted(functions), repr(roles)]
         return sha256(repr(facts).encode()).hexdigest()
 
     def _named(self, matches: Sequence[Matches]) -> Matches:
-        names = [a.query.into or f"query {number}" for number, a in enumerate(self._analysed, start=1)]
-        return matches[-1].with_outputs(dict(zip(names, matches, strict=True)))
+        return matches[-1].with_outputs(dict(zip(self._compiled.names, matches, strict=True)))
 
     def _by_reference(self, base: pa.Table, schema: Schema) -> Matches:
+        roles = self._compiled.roles
         made: dict[str, tuple[pa.Table, Schema]] = {}
         found: list[Matches] = []
-        for analysed, source in zip(self._analysed, self._sources, strict=True):
+        for analysed, source in zip(self._compiled.queries, self._compiled.sources, strict=True):
             table, own = (base, schema) if source is None else made[source]
-            bound = bind(analysed, own, self._functions)
+            bound = bind(analysed, own, self._compiled.functions)
             matches = Matches(bound, table, from_matches(bound, interpret(bound, table)))
             found.append(matches)
             if bound.into is not None:
-                composites = composite(bound, matches, self._roles)
-                made[bound.into] = composites, composite_schema(composites, self._roles)
+                events = composite_events(bound, matches, roles)
+                made[bound.into] = events, composite_schema(events.schema, roles)
         return self._named(found)
 
     def warn_of_types(self, events: pa.Table, *, stacklevel: int = 2) -> None:
         """Warn about types that no event has if a similar one occurs."""
-        pairs = zip(self._analysed, self._sources, strict=True)
+        pairs = zip(self._compiled.queries, self._compiled.sources, strict=True)
         for message in misspelt_types((analysed for analysed, source in pairs if source is None), events):
             warnings.warn(message, CepheidWarning, stacklevel=stacklevel)
 
     def _empty_table(self) -> pa.Table:
         """An empty table for events without columns; it has the columns that the queries read."""
-        names = dict.fromkeys(name for a in self._analysed for name in columns_read(a))
-        fields = {name: pa.null() for name in names} | {self._roles.time: pa.int64()}
+        names = dict.fromkeys(name for a in self._compiled.queries for name in columns_read(a))
+        fields = {name: pa.null() for name in names} | {self._compiled.roles.time: pa.int64()}
         return pa.schema(list(fields.items())).empty_table()
 
     def schema(self, events: Any) -> Any:
@@ -203,7 +204,7 @@ class Query:
         if not isinstance(events, pa.Schema):
             remedy = "pass a pyarrow or Spark schema, such as table.schema"
             raise UsageError("CEP603", f"{events!r} is not a schema", remedy)
-        return self.match(events.empty_table()).schema
+        return self._compiled.bind(make_schema(events, self._compiled.roles))[-1].match_schema()
 
     def explain(self, events: object = None, *, plan: str = "auto", **options: Any) -> Explanation:
         """The query with all defaults written out, its components, and where each predicate is tested.
@@ -218,14 +219,13 @@ class Query:
         _check_options(options)
         choice = _check_engine("auto", plan)
         if events is None:
-            return explain_program(self._analysed, self._sources)
+            return explain_program(self._compiled.queries, self._compiled.sources)
         table = None if isinstance(events, pa.Schema) else to_table(events)
         if table is not None and not table.num_columns:
             table = self._empty_table()
         found = events if table is None else table.schema
-        pipeline = Pipeline(self._plan("interpreted", 0), make_schema(found, self._roles))
-        bound = [stage.query for stage in pipeline.stages]
-        return explain_program(self._analysed, self._sources, bound, table, choice)
+        bound = self._compiled.bind(make_schema(found, self._compiled.roles))
+        return explain_program(self._compiled.queries, self._compiled.sources, bound, table, choice)
 
 
 def _read(query: object) -> Program:
@@ -257,10 +257,10 @@ def _check_limit(limit: object) -> None:
         raise UsageError("CEP603", f"limit can't be {limit!r}", "pass a whole number, 0 or more, or None")
 
 
-def _check_engine(engine: object, plan: object) -> Choice:
+def _check_engine(engine: object, plan: object) -> PlanSpec:
     if engine not in ENGINES:
         raise UsageError("CEP601", f"unknown engine {engine!r}", did_you_mean(str(engine), ENGINES, "engines"))
-    choice = read_choice(plan)
+    choice = read_plan(plan)
     if choice.joins and engine in ("interpreted", "reference"):
         message = f"engine '{engine}' does not support plan '{choice}'"
         raise UsageError("CEP610", message, "use engine='auto', 'compiled' or 'plain'")

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from cepheid.api.events import to_table
-from cepheid.engine.matches import Matches
-from cepheid.engine.pipeline import Pipeline, Plan
-from cepheid.engine.snapshot import FlatSink, Sink, Source, from_bytes, read_state, to_bytes, write_state
-from cepheid.engine.times import tick, ticks, to_ticks
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.times import ticks, to_ticks
+from cepheid.engine.machines.factory import MachineFactory
+from cepheid.engine.matches.matches import Matches
+from cepheid.engine.program import QueryCache
+from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.snapshot import FlatSink, Sink, Source, from_bytes, read_state, to_bytes, write_state
 from cepheid.errors import InputError, UsageError, did_you_mean
 from cepheid.pattern.durations import NANOSECONDS
-from cepheid.pattern.schema import Roles, make_schema
+from cepheid.pattern.schema import make_schema
 from cepheid.pattern.types import Kind, from_arrow, zone_of
 
 LATE = ("error", "drop", "collect")
@@ -53,9 +56,8 @@ class Session:
 
     def __init__(
         self,
-        plan: Plan,
-        roles: Roles,
-        fingerprint: str,
+        cache: QueryCache,
+        factory: MachineFactory,
         empty: Callable[[], pa.Table],
         *,
         lateness: object = None,
@@ -68,13 +70,15 @@ class Session:
         if lateness is not None and (isinstance(lateness, bool) or not isinstance(lateness, int) or lateness < 0):
             remedy = "pass a whole number in the unit of the query, 0 or more, or None"
             raise UsageError("CEP603", f"lateness can't be {lateness!r}", remedy)
-        self._plan = plan
-        self._roles = roles
-        self._fingerprint = fingerprint
+        self._cache = cache
+        self._program = cache.program
+        self._roles = cache.program.roles
+        self._factory = factory
         self._empty = empty
         self._lateness: int | None = lateness
         self._policy = late
         self._pipeline: Pipeline | None = None
+        self._columns = pa.schema([])
         self._watermark: int | None = None
         self._closed = False
         self._failed = False
@@ -86,14 +90,17 @@ class Session:
     def push(self, events: object) -> Matches:
         """Add events. With `lateness` the watermark follows them; otherwise only `advance` moves it."""
         self._check_open()
-        table = to_table(events)
-        if self._pipeline is not None and self._events and not hasattr(events, "columns"):
-            table = self._completed(table)
-        table = self._conform(table)
+        if self._events and isinstance(events, pa.Table) and events.schema.equals(self._columns):
+            table = events  # as those before it: to look at each column again would take longer than to match one event
+        else:
+            table = to_table(events)
+            if self._pipeline is not None and self._events and not hasattr(events, "columns"):
+                table = self._completed(table)
+            table = self._conform(table)
         times = ticks(self._opened.schema, table)
         if self._watermark is not None and len(times) and times.min() < self._watermark:
             table, times = self._sort_out(table, times)
-        self._opened.push(table)
+        self._opened.push(table, times)
         self._events += table.num_rows
         if self._lateness is None or not len(times):
             return self._none()
@@ -130,17 +137,18 @@ class Session:
     @property
     def stats(self) -> Stats:
         """Counters of the session and the size of its state."""
-        stages = self._pipeline.stages if self._pipeline is not None else []
+        machines = [query.machine for query in self._pipeline.queries] if self._pipeline is not None else []
+        streams = self._pipeline.streams.values() if self._pipeline is not None else ()
         return Stats(
             events=self._events,
-            runs=sum(stage.machine.runs for stage in stages),
-            merged=sum(stage.machine.merged for stage in stages),
-            state_bytes=sum(stage.machine.state_bytes() + stage.kept.nbytes for stage in stages),
+            runs=sum(machine.runs for machine in machines),
+            merged=sum(machine.merged for machine in machines),
+            state_bytes=sum(m.state_bytes() for m in machines) + sum(stream.kept.nbytes for stream in streams),
             matches=self._matches,
             late=self._late,
-            plan="; ".join(stage.machine.plan for stage in stages),
-            replans=sum(stage.machine.replans for stage in stages),
-            tests=sum(stage.machine.tests for stage in stages),
+            plan="; ".join(machine.plan for machine in machines),
+            replans=sum(machine.replans for machine in machines),
+            tests=sum(machine.tests for machine in machines),
         )
 
     @property
@@ -153,13 +161,13 @@ class Session:
     def snapshot(self) -> bytes:
         """The state as bytes: `q.restore(blob)` continues from here."""
         flat = FlatSink()
-        return to_bytes(self._save(flat), flat)
+        return to_bytes(self.save(flat), flat)
 
-    def _save(self, sink: Sink) -> dict[str, Any]:
+    def save(self, sink: Sink) -> dict[str, Any]:
         """The state: a header, and parts that go into a sink."""
         self._check_open()
         facts = {
-            "fingerprint": self._fingerprint,
+            "fingerprint": self._program.fingerprint,
             "watermark": self._watermark,
             "lateness": self._lateness,
             "policy": self._policy,
@@ -170,22 +178,54 @@ class Session:
         return write_state(facts, self._pipeline, self.late_events if self._set_aside else None, sink)
 
     def _restore(self, blob: bytes) -> None:
-        self._load(*from_bytes(blob))
+        self.load(*from_bytes(blob))
 
-    def _load(self, header: dict[str, Any], source: Source) -> None:
-        facts, schema, load, late = read_state(header, source, self._fingerprint)
+    def load(self, header: dict[str, Any], source: Source) -> None:
+        """Take up a state that `save` has written, in a new session of the same query."""
+        facts, schema, load, late = read_state(header, source, self._program.fingerprint)
         self._watermark, self._lateness = facts["watermark"], facts["lateness"]
         self._policy, self._late = facts["policy"], facts["late"]
         self._events, self._matches = facts["events"], facts["matches"]
         self._set_aside = [late] if late is not None else []
         if schema is not None:
-            self._pipeline = Pipeline(self._plan, make_schema(schema, self._roles))
+            self._pipeline = self._open(schema)
             load(self._pipeline)
+
+    # For whoever keeps many sessions, as Spark's state store does.
+
+    def reserve(self, events: int) -> None:
+        """Make room for so many events that are about to come."""
+        self._opened.reserve(events)
+
+    def compact(self) -> None:
+        """Let go of everything that no match to come can need; by itself a session waits until there is much of it."""
+        if self._watermark is not None:
+            self._opened.compact(self._watermark)
+
+    @property
+    def windows(self) -> tuple[int, ...] | None:
+        """The window of each query in ticks, or None if one of them is not bounded in time."""
+        found = [query.query.window if query.query.timed else None for query in self._opened.queries]
+        return None if None in found else tuple(window for window in found if window is not None)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether events wait to be ordered, or a match has ended that is not certain yet."""
+        return self._opened.undecided
+
+    def deadlines(self) -> Iterator[int]:
+        """The watermarks, in ticks, at which a negation at the end of a match is decided even if no event arrives."""
+        return self._opened.deadlines()
 
     @property
     def _opened(self) -> Pipeline:
         assert self._pipeline is not None
         return self._pipeline
+
+    def _open(self, columns: pa.Schema) -> Pipeline:
+        schema = make_schema(columns, self._roles)
+        self._columns = schema.arrow
+        return Pipeline(self._cache, self._factory, schema, once=False)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -199,9 +239,11 @@ class Session:
         if not table.num_columns:
             table = self._empty() if self._pipeline is None else self._pipeline.schema.arrow.empty_table()
         if self._pipeline is None or not self._events:  # before the first event, the columns may still change
-            self._pipeline = Pipeline(self._plan, make_schema(table.schema, self._roles))
+            self._pipeline = self._open(table.schema)
             return table
-        wanted = self._pipeline.schema.arrow
+        wanted = self._columns
+        if table.schema.equals(wanted):
+            return table
         if set(table.column_names) != set(wanted.names):
             missing = sorted(set(wanted.names) - set(table.column_names))
             extra = sorted(set(table.column_names) - set(wanted.names))
@@ -225,19 +267,18 @@ class Session:
         return table
 
     def _sort_out(self, table: pa.Table, times: Any) -> tuple[pa.Table, Any]:
-        late = pa.array(times < self._watermark)
-        count = late.true_count
+        late = times < self._watermark
+        count = int(late.sum())
         if self._policy == "error":
-            row = late.index(True).as_py()
+            row = int(late.argmax())
             value = table.column(self._roles.time)[row].as_py()
             remedy = 'advance later, or open the session with late="drop" or late="collect"'
             message = f"{count} of {table.num_rows} events are before the watermark, the first in row {row} ({value})"
             raise InputError("CEP408", message, remedy)
         self._late += count
         if self._policy == "collect":
-            self._set_aside.append(table.filter(late))
-        kept = ~late.to_numpy(zero_copy_only=False)
-        return table.filter(pa.array(kept)), times[kept]
+            self._set_aside.append(table.filter(from_numpy(late)))
+        return table.filter(from_numpy(~late)), times[~late]
 
     def _move(self, watermark: int) -> Matches:
         self._watermark = watermark
@@ -252,15 +293,14 @@ class Session:
     def _lateness_ticks(self) -> int:
         """The lateness, given in the query's unit like a bare number in WITHIN, in ticks of the time column."""
         assert self._lateness is not None
-        return -(-self._lateness * NANOSECONDS[self._roles.unit] // tick(self._opened.schema))
+        return -(-self._lateness * NANOSECONDS[self._roles.unit] // self._opened.schema.tick)
 
     def _none(self) -> Matches:
-        return self._given([stage.nothing() for stage in self._opened.stages])
+        return self._given([query.nothing() for query in self._opened.queries])
 
     def _given(self, matches: list[Matches]) -> Matches:
         self._matches += matches[-1].count()
-        names = [query.query.into or f"query {number}" for number, query in enumerate(self._plan.queries, start=1)]
-        return matches[-1].with_outputs(dict(zip(names, matches, strict=True)))
+        return matches[-1].with_outputs(dict(zip(self._program.names, matches, strict=True)))
 
 
 _WIDER = {(Kind.INT, Kind.FLOAT), (Kind.INT, Kind.DECIMAL)}

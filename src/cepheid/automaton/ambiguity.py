@@ -15,7 +15,7 @@ def is_ambiguous(automaton: Automaton) -> bool:
         source = None if arc.source is None else automaton.states[arc.source].config
         if source is not None and arc.source not in automaton.entries[source]:
             continue  # of a state that a run is in instead of another, which has this arc as well
-        steps.setdefault(source, {}).setdefault(arc.variable, []).append(arc.target)
+        steps.setdefault(source, {}).setdefault(arc.label, []).append(arc.target)
     ends: dict[int, int] = {}
     for exit_ in automaton.exits:
         ends[exit_.config] = ends.get(exit_.config, 0) + 1

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cepheid.automaton.ambiguity import is_ambiguous
-from cepheid.automaton.liveness import START, find_live
+from cepheid.automaton.liveness import find_live
 from cepheid.automaton.model import (
+    Absent,
     Arc,
     Automaton,
     Config,
+    Ends,
     Exit,
     Held,
-    Holds,
     Kill,
     NotNative,
     Now,
     Register,
     State,
     Test,
-    Update,
     Witness,
 )
-from cepheid.automaton.resolve import Sight
+from cepheid.automaton.registers import Registers
+from cepheid.automaton.resolve import Settled, Sight
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.layout import Mark, Move, Step
 from cepheid.pattern.placement import When
 from cepheid.pattern.tree import Strategy, Ties
-from cepheid.pattern.types import Type
 from cepheid.pattern.uses import uses
 from cepheid.pattern.walk import walk
 from cepheid.values.bindings import NOTHING
@@ -38,12 +38,20 @@ from cepheid.values.evaluate import Compiler
 MAX_CONFIGS = MAX_ARCS = 128
 """A larger automaton would take longer to compile than to run."""
 
+ENDS = {
+    Strategy.STRICT: Ends.ANYTHING,
+    Strategy.PARTITION: Ends.AGREEMENT,
+    Strategy.NEXT: Ends.DECISION,
+    Strategy.ANY: Ends.NOTHING,
+}
+
 
 def build(query: Bound) -> Automaton:
     """The automaton of a query, or the reason why there is none."""
     _check(query)
-    automaton = _Builder(query).build()
-    return replace(find_live(automaton), ambiguous=is_ambiguous(automaton))
+    builder = _Builder(query)
+    automaton = builder.build()
+    return replace(find_live(automaton, builder.start), ambiguous=is_ambiguous(automaton))
 
 
 def _check(query: Bound) -> None:
@@ -58,58 +66,99 @@ def _check(query: Bound) -> None:
         raise NotNative("[attr] with strict_contiguity for some variables")
 
 
+@dataclass(frozen=True, slots=True)
+class _Point(Settled):
+    """A config under construction: a place of the layout, what is settled there, and the rounds of each loop."""
+
+    place: int
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """A state under construction: one more event of a loop, or what follows."""
+
+    config: int
+    take: Move | None
+    others: tuple[Move, ...]
+    strategy: Strategy
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """All ways on."""
+        return (*([self.take] if self.take else []), *self.others)
+
+
 class _Builder:
     """The tables under construction."""
 
     def __init__(self, query: Bound) -> None:
         self.query = query
         self.layout = query.layout
-        self.configs: list[Config] = []
-        self.states: list[State] = []
-        self.arcs: list[Arc] = []
+        self.points: list[_Point] = []
+        self.waiting: list[_Wait] = []
+        self.arcs: list[tuple[Arc, bool]] = []  # and whether its variable had an event before
         self.kills: list[Kill] = []
         self.exits: list[Exit] = []
         self.entries: list[tuple[int, ...]] = []  # of each config, in the order of their numbers
         self.keyed = bool(query.same) and Strategy.STRICT in query.strategies.values()
-        self.blank = Config(-1, frozenset(), frozenset(), frozenset(), (0,) * len(self.layout.loops))
+        self.registers = Registers(query.schema.columns[query.schema.roles.time])
+        self.start: Register | None = None
+        nothing: frozenset[str] = frozenset()
+        self.blank = _Point(nothing, nothing, nothing, -1, (0,) * len(self.layout.loops))
 
     def build(self) -> Automaton:
         constants = all(Compiler(self.query).condition(c)(NOTHING) for c in self.query.placement.constant)
         for move in self.layout.starts if constants else ():
             self.arc(None, self.blank, move, decides=False)
         done = 0
-        while done < len(self.configs):
+        while done < len(self.points):
             self.leave(done)
             done += 1
+        witnesses = tuple(self.witnesses())
+        arcs = tuple(replace(arc, transfer=self.transfer(arc, again)) for arc, again in self.arcs)
         return Automaton(
-            self.query,
-            tuple(self.configs),
-            tuple(self.states),
+            tuple(Config(self.layout.places[point.place].variable, point.counts) for point in self.points),
+            tuple(State(wait.config, ENDS[wait.strategy], self.told(wait)) for wait in self.waiting),
             tuple(self.entries),
-            tuple(self.arcs),
+            arcs,
             tuple(self.kills),
             tuple(self.exits),
-            tuple(self.witnesses()),
-            self.registers(),
+            witnesses,
+            tuple(rule.register for rule in self.registers),
         )
 
-    def number(self, config: Config) -> int:
-        if config not in self.configs:
-            if len(self.configs) == MAX_CONFIGS:
+    def transfer(self, arc: Arc, again: bool) -> dict[Register, ex.Expression]:
+        """What an arc assigns; which registers there are is known once all tests are."""
+        changes = {
+            rule.register: rule.change(arc.label, again=again, begin=arc.source is None) for rule in self.registers
+        }
+        return {register: value for register, value in changes.items() if value is not None}
+
+    def told(self, wait: _Wait) -> str:
+        """What a state waits for, in the words of the query."""
+        places = self.layout.places
+        takes = [f"one more {places[self.points[wait.config].place].variable}"] if wait.take is not None else []
+        others = dict.fromkeys(places[m.target].variable for m in wait.others if m.target is not None)
+        return " or ".join([*takes, *others])
+
+    def number(self, point: _Point) -> int:
+        if point not in self.points:
+            if len(self.points) == MAX_CONFIGS:
                 raise NotNative(f"more than {MAX_CONFIGS} states")
-            self.configs.append(config)
-        return self.configs.index(config)
+            self.points.append(point)
+        return self.points.index(point)
 
     def leave(self, number: int) -> None:
         """The matches and the states of a config, and the arcs out of them."""
-        config = self.configs[number]
+        config = self.points[number]
         for move in self.layout.moves[config.place]:
             if move.target is None:
                 self.exit(number, move)
         found = [self.state(number, take, others) for take, others in self.waits(config)]
         self.entries.append(tuple(dict.fromkeys(at for at in found if at is not None)))
 
-    def waits(self, config: Config) -> Iterator[tuple[Move | None, tuple[Move, ...]]]:
+    def waits(self, config: _Point) -> Iterator[tuple[Move | None, tuple[Move, ...]]]:
         """After a Kleene event, one wait for take and all ways to proceed; else one for each way to go on.
 
         A loop that has had all its rounds takes no more: what follows is begun, as usual.
@@ -137,7 +186,7 @@ class _Builder:
 
     def state(self, number: int, take: Move | None, others: tuple[Move, ...]) -> int | None:
         """A state and its arcs; None where nothing can be done in it."""
-        config = self.configs[number]
+        config = self.points[number]
         moves = [*([take] if take else []), *others]
         passable = [move for move in moves if self.passed(config, move.marks) is not None]
         if not passable or (take is not None and take not in passable and not others):
@@ -146,11 +195,11 @@ class _Builder:
         strategies = {self.query.strategies[places[m.target].variable] for m in moves if m.target is not None}
         if len(strategies) > 1:
             raise NotNative("strategies that differ within a Kleene closure")
-        state = State(number, take, others, strategies.pop())
-        if state in self.states:
-            return self.states.index(state)
-        self.states.append(state)
-        at = len(self.states) - 1
+        state = _Wait(number, take, others, strategies.pop())
+        if state in self.waiting:
+            return self.waiting.index(state)
+        self.waiting.append(state)
+        at = len(self.waiting) - 1
         for move in passable:
             self.arc(at, config, move, decides=move is take if take is not None else True)
         for move in passable:
@@ -158,7 +207,7 @@ class _Builder:
                 self.kill(at, number, move, absent)
         return at
 
-    def arc(self, source: int | None, config: Config, move: Move, *, decides: bool) -> None:
+    def arc(self, source: int | None, config: _Point, move: Move, *, decides: bool) -> None:
         """The arcs of a move, if its marks can be passed."""
         passed = self.passed(config, move.marks)
         if passed is None:
@@ -175,7 +224,7 @@ class _Builder:
             reached=before.reached | {variable},
             now=before.now | {variable},
         )
-        sight = Sight(self.query, after, variable, again)
+        sight = Sight(self.query, self.registers, after, variable, again)
         fence = [*tests, *self.agreement(variable, begin=source is None)]
         for when, condition in self.query.placement.at_place.get(move.target, ()):
             if when is When.ALWAYS or (when is When.LATER) == again:
@@ -184,8 +233,7 @@ class _Builder:
         target = self.number(after)
         if len(self.arcs) == MAX_ARCS:
             raise NotNative(f"more than {MAX_ARCS} arcs")
-        transfer = _Transfer(variable, again, begin=source is None)
-        self.arcs.append(Arc(source, target, variable, spot.event.types, tuple(fence), transfer, decides))
+        self.arcs.append((Arc(source, target, variable, spot.event.types, tuple(fence), {}, decides), again))
 
     def agreement(self, variable: str, *, begin: bool) -> Iterator[Test]:
         """`[attr]` where it does not split the stream: all agree with the first event."""
@@ -197,7 +245,7 @@ class _Builder:
             if self.keyed and begin:
                 yield self.made(ex.IsNull(now, negated=True), same, variable)
             elif self.keyed:
-                yield self.made(ex.Compare("=", now, Held(_key(number, same), type_)), same, variable)
+                yield self.made(ex.Compare("=", now, self.registers.key(number, same.attribute, type_)), same, variable)
 
     def made(self, condition: ex.Expression, same: ex.SameValue, variable: str) -> Test:
         alone = not any(isinstance(node, Held) for node in walk(condition))
@@ -210,7 +258,7 @@ class _Builder:
         )
         return Test(condition, original, variable, unary=alone)
 
-    def passed(self, config: Config, marks: Sequence[Mark]) -> tuple[Config, list[Test]] | None:
+    def passed(self, config: _Point, marks: Sequence[Mark]) -> tuple[_Point, list[Test]] | None:
         """A config behind some marks, and what must hold to pass them; None where a loop can't go on or be left."""
         tests: list[Test] = []
         for mark in marks:
@@ -223,12 +271,12 @@ class _Builder:
                 config = self.next_round(config, mark.number)
             config = replace(config, reached=config.reached | loop.variables)
             if mark.step in (Step.EXIT, Step.SKIP):
-                sight = Sight(self.query, config)
+                sight = Sight(self.query, self.registers, config)
                 found = [sight.test(c) for c in self.query.placement.at_exit.get(mark.number, ())]
                 tests += [test for test in found if test is not None]
         return config, tests
 
-    def next_round(self, config: Config, number: int) -> Config:
+    def next_round(self, config: _Point, number: int) -> _Point:
         """One round more, where that makes a difference; what the last round bound is no longer current."""
         loops = self.layout.loops
         cap = max(loops[number].low, loops[number].high or 1)
@@ -241,7 +289,7 @@ class _Builder:
 
     def kill(self, source: int, number: int, move: Move, negation: int) -> None:
         """What an absent event does to a run that waits: the way across the gap is closed."""
-        state = self.states[source]
+        state = self.waiting[source]
         if state.strategy in (Strategy.STRICT, Strategy.PARTITION):
             return  # nothing lies between neighbours
         self.check_early(move, negation)
@@ -252,7 +300,7 @@ class _Builder:
         elif len(state.moves) > 1:
             raise NotNative("an absent event inside a repeated group")
         absent = self.layout.negations[negation]
-        self.kills.append(Kill(source, target, absent.event.types, self.witness(negation, self.configs[number])))
+        self.kills.append(Kill(source, target, absent.event.types, self.witness(negation, self.points[number])))
 
     def check_early(self, move: Move, negation: int) -> None:
         """Whether all that an absent event is compared with is known while it may come."""
@@ -278,21 +326,21 @@ class _Builder:
                 todo += [m.target for m in self.layout.moves[place]]
         return frozenset(self.layout.places[place].variable for place in seen)
 
-    def witness(self, negation: int, config: Config) -> tuple[Test, ...]:
+    def witness(self, negation: int, config: _Point) -> tuple[Test, ...]:
         """The tests of an absent event, against what a config has bound."""
         variable = self.layout.negations[negation].variable
-        sight = Sight(self.query, config, variable)
+        sight = Sight(self.query, self.registers, config, variable)
         found = [sight.test(c) for c in self.query.placement.of_witness.get(negation, ())]
         return (*self.agreement(variable, begin=config is self.blank), *(t for t in found if t is not None))
 
     def exit(self, number: int, move: Move) -> None:
         """A match, and what must be absent around it."""
-        passed = self.passed(self.configs[number], move.marks)
+        passed = self.passed(self.points[number], move.marks)
         if passed is None:
             return
         after, tests = passed
         absent = tuple(
-            Kill(-1, None, self.layout.negations[m.number].event.types, self.witness(m.number, after))
+            Absent(self.layout.negations[m.number].event.types, self.witness(m.number, after))
             for m in move.marks
             if m.step is Step.ABSENT
         )
@@ -301,7 +349,10 @@ class _Builder:
         leading = tuple(sorted({m.number for s in self.layout.starts for m in s.marks if m.step is Step.ABSENT}))
         if any({m.number for m in s.marks if m.step is Step.ABSENT} != set(leading) for s in self.layout.starts):
             raise NotNative("an absent event before some of the ways to begin")
-        self.exits.append(Exit(number, tuple(tests), after.reached | after.bound, absent, leading))
+        if absent:
+            self.start = self.registers.start().register
+        seen = tuple(self.registers.witness(negation).register for negation in leading)
+        self.exits.append(Exit(number, tuple(tests), after.reached | after.bound, absent, seen))
 
     def witnesses(self) -> Iterator[Witness]:
         """Events that must be absent before the first one."""
@@ -313,45 +364,3 @@ class _Builder:
             if self.keyed or any(use.variable != variable for c in conditions for use in uses(c)):
                 raise NotNative("an absent event at the start, compared with others")
             yield Witness(number, self.layout.negations[number].event.types, self.witness(number, self.blank))
-
-    def registers(self) -> dict[Register, Type]:
-        """Every register that a test reads."""
-        fences = [arc.fence for arc in self.arcs] + [kill.fence for kill in self.kills]
-        fences += [fence for e in self.exits for fence in (e.fence, *(kill.fence for kill in e.absent))]
-        found = {
-            node.register: node.type
-            for fence in fences
-            for test in fence
-            for node in walk(test.condition)
-            if isinstance(node, Held)
-        }
-        for one in self.exits:
-            time = self.query.schema.columns[self.query.schema.roles.time]
-            if one.absent:
-                found[START] = time
-            for negation in one.witnesses:
-                found[Register(Holds.WITNESS, number=negation)] = time
-        return found
-
-
-def _key(number: int, same: ex.SameValue) -> Register:
-    return Register(Holds.KEY, column=same.attribute, number=number)
-
-
-class _Transfer(dict[Register, Update]):
-    """What an arc does to each register: found by what the register holds."""
-
-    def __init__(self, variable: str, again: bool, *, begin: bool) -> None:
-        super().__init__()
-        self.variable, self.again, self.begin = variable, again, begin
-
-    def __missing__(self, register: Register) -> Update:
-        if register.holds in (Holds.KEY, Holds.START, Holds.WITNESS):
-            return Update.SET if self.begin else Update.KEEP
-        if register.variable != self.variable:
-            return Update.KEEP
-        if register.holds is Holds.FIRST:
-            return Update.KEEP if self.again else Update.SET
-        if register.holds is Holds.LAST:
-            return Update.SET
-        return Update.STEP if self.again else Update.BEGIN

@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cepheid.automaton.model import Automaton, Exit, Held, Holds, Register, Test, Update
+from cepheid.automaton.model import Automaton, Exit, Held, Register, Test
+from cepheid.pattern.expressions import Expression
 from cepheid.pattern.walk import walk
 
 
-def find_live(automaton: Automaton) -> Automaton:
-    """The automaton with the registers that each state and each config needs: the least that suffices."""
+def find_live(automaton: Automaton, start: Register | None) -> Automaton:
+    """The automaton with the registers that each state and each config needs: the least that suffices.
+
+    start: holds when a run began, where matches wait for an absence.
+    """
     live: list[frozenset[Register]] = [frozenset() for _ in automaton.states]
     needed: list[frozenset[Register]] = [frozenset() for _ in automaton.configs]
     while True:
         new = list(live)
         for arc in automaton.arcs:
             if arc.source is not None:
-                kept = {r for r in needed[arc.target] if arc.transfer[r] in (Update.KEEP, Update.STEP)}
-                new[arc.source] |= read(arc.fence) | kept
+                new[arc.source] |= read(arc.fence)
+                for register in needed[arc.target]:
+                    assigned = arc.transfer.get(register)
+                    new[arc.source] |= {register} if assigned is None else registers_in(assigned)
         for kill in automaton.kills:
             more = live[kill.target] if kill.target is not None else frozenset()
             new[kill.source] |= read(kill.fence) | more
-        wanted = [frozenset(_of_exits(automaton, number)) for number in range(len(automaton.configs))]
+        wanted = [frozenset(_of_exits(automaton, number, start)) for number in range(len(automaton.configs))]
         for number, state in enumerate(automaton.states):
             wanted[state.config] |= new[number]
         if new == live and wanted == needed:
@@ -30,23 +36,25 @@ def find_live(automaton: Automaton) -> Automaton:
         live, needed = new, wanted
 
 
+def registers_in(expression: Expression) -> frozenset[Register]:
+    """The registers that an expression reads."""
+    return frozenset(node.register for node in walk(expression) if isinstance(node, Held))
+
+
 def read(fence: Iterable[Test]) -> frozenset[Register]:
     """The registers that tests read."""
-    return frozenset(n.register for test in fence for n in walk(test.condition) if isinstance(n, Held))
+    return frozenset(register for test in fence for register in registers_in(test.condition))
 
 
 def pending(exit_: Exit) -> frozenset[Register]:
     """The registers that a match carries while it is not certain."""
-    return frozenset(r for kill in exit_.absent for r in read(kill.fence))
+    return frozenset(register for absent in exit_.absent for register in read(absent.fence))
 
 
-START = Register(Holds.START)
-
-
-def _of_exits(automaton: Automaton, config: int) -> Iterable[Register]:
+def _of_exits(automaton: Automaton, config: int, start: Register | None) -> Iterable[Register]:
     for exit_ in automaton.exits:
         if exit_.config == config:
             yield from read(exit_.fence)
             yield from pending(exit_)
-            yield from [START] if exit_.absent else []
-            yield from (Register(Holds.WITNESS, number=negation) for negation in exit_.witnesses)
+            yield from [start] if exit_.absent and start is not None else []
+            yield from exit_.witnesses

@@ -1,11 +1,13 @@
 """The automaton: states, arcs with a fence and a transfer, and a register of typed values.
 
-A *config* is what is settled once an event is bound: the place in the pattern, which variables are bound and reached,
-how often each loop was gone through. All of it is static, so that no arc asks at run time whether a variable is there.
-A *state* is a config that waits: to take one more event of a loop, or to go on by one of several ways. An *arc* goes
-from a state (or from nothing, at the beginning) over one event to a config; its *fence* is the tests, its *transfer*
-the updates of the registers. A config with an *exit* emits a match as soon as it is entered. A *kill* is what an event
-does that must be absent.
+A *config* is what is settled once an event is bound: which variable it was bound to, and how often each loop was gone
+through. All of it is static, so that no arc asks at run time whether a variable is there. A *state* is a config that
+waits: to take one more event of a loop, or to go on by one of several ways. An *arc* goes from a state (or, at the
+beginning, from nothing) over one event to a config; its *fence* is the tests, its *transfer* assigns registers, which
+read the old values and change at once. A config with an *exit* emits a match as soon as it is entered. A *kill* is what
+an event does that must be absent.
+
+An automaton knows neither the query that it was made of nor the schema: front ends other than SASE+ can make one.
 """
 
 from __future__ import annotations
@@ -14,10 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from cepheid.pattern.bind import Bound
 from cepheid.pattern.expressions import Expression
-from cepheid.pattern.layout import Move
-from cepheid.pattern.tree import Strategy
 from cepheid.pattern.types import Type
 
 
@@ -25,35 +24,15 @@ class NotNative(Exception):  # noqa: N818  a reason, not an error
     """Why no kernel can be generated for a query."""
 
 
-class Holds(Enum):
-    """What a register holds of its variable."""
-
-    FIRST = "first"
-    LAST = "last"
-    LENGTH = "length"
-    FOLD = "fold"
-    KEY = "key"  # the value of an [attr] test
-    START = "start"  # when the first event was: matches that wait for an absence wait each for its own
-    WITNESS = "witness"  # when the last event was seen that must be absent before the first one
-
-
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A value that a later test needs. `number` counts what has no variable: [attr] tests and negations."""
+    """A value that a later test needs."""
 
-    holds: Holds
-    variable: str = ""
-    column: str = ""
-    function: str = ""
-    argument: Expression | None = None
-    number: int = 0
+    name: str
+    type: Type
 
-    @property
-    def name(self) -> str:
-        """As source code names it."""
-        parts = [self.variable, self.holds.value if not self.function else self.function, self.column]
-        tail = f"{self.number}" if self.number else ""
-        return "_".join("".join(c if c.isalnum() and c.isascii() else "_" for c in p) for p in parts if p) + tail
+
+# What tests and transfers read.
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +48,46 @@ class Held(Expression):
     """The value of a register."""
 
     register: Register
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed(Expression):
+    """A number that is part of the automaton, and no constant of the query."""
+
+    value: int | float
     type: Type
 
 
-class Update(Enum):
-    """What an arc does to a register."""
+@dataclass(frozen=True, slots=True)
+class Time(Expression):
+    """The time of the event at hand, as windows count it."""
 
-    KEEP = "keep"
-    SET = "set"  # from the event at hand
-    STEP = "step"  # one more event into an aggregate
-    BEGIN = "begin"  # the first event of an aggregate
+
+@dataclass(frozen=True, slots=True)
+class Witnessed(Expression):
+    """When the last event was seen that must be absent before the first one; the negation has a number."""
+
+    negation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio(Expression):
+    """A division by what is never zero."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Root(Expression):
+    """The square root of what is never negative."""
+
+    operand: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A conjunct on an arc. `unary`: the conjunct as it was bound, where it reads the event at hand alone."""
+    """A conjunct on an arc. `unary`: it reads the event at hand alone; `original` is then the conjunct as bound."""
 
     condition: Expression
     original: Expression
@@ -91,51 +95,71 @@ class Test:
     unary: bool
 
 
+# The automaton.
+
+
+class Ends(Enum):
+    """Which event ends the wait of a run, whether or not it takes the run further."""
+
+    ANYTHING = "anything"  # strict contiguity: the next event
+    AGREEMENT = "agreement"  # partition contiguity: the next event of the partition
+    DECISION = "decision"  # skip till next match: one that passes a fence that decides
+    NOTHING = "nothing"  # skip till any match
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether a run waits for one event only, of those that its partition has."""
+        return self in (Ends.ANYTHING, Ends.AGREEMENT)
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What is settled when an event is bound; the counts are capped where more makes no difference."""
+    """What is settled when an event is bound: to which variable, and the rounds of each loop as far as they matter."""
 
-    place: int
-    bound: frozenset[str]
-    reached: frozenset[str]
-    now: frozenset[str]
-    counts: tuple[int, ...]
+    label: str
+    rounds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A config that waits: `take` for one more event of a loop, `others` for what follows."""
+    """A config that waits. `waits_for` says for what, in the words of the query."""
 
     config: int
-    take: Move | None
-    others: tuple[Move, ...]
-    strategy: Strategy
-
-    @property
-    def moves(self) -> tuple[Move, ...]:
-        """All ways on."""
-        return (*([self.take] if self.take else []), *self.others)
+    ends: Ends
+    waits_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """Over one event to a config. `source`: a state, or None at the beginning."""
+    """Over one event to a config. `source`: a state, or None at the beginning. `label`: the variable that it binds.
+
+    A register that the transfer does not assign keeps its value. `decides`: whether the event is the one that the state
+    waits for.
+    """
 
     source: int | None
     target: int
-    variable: str
+    label: str
     types: tuple[str, ...]
     fence: tuple[Test, ...]
-    transfer: Mapping[Register, Update]
-    decides: bool  # whether the event is the one that the state waits for: under skip_till_next it ends the wait
+    transfer: Mapping[Register, Expression]
+    decides: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """An event that must be absent: the run goes to a state that can do less, or is dropped."""
+    """An event that must be absent while a run waits: the run goes to a state that can do less, or is dropped."""
 
     source: int
     target: int | None
+    types: tuple[str, ...]
+    fence: tuple[Test, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """An event that must be absent after a match, until the window ends."""
+
     types: tuple[str, ...]
     fence: tuple[Test, ...]
 
@@ -147,8 +171,8 @@ class Exit:
     config: int
     fence: tuple[Test, ...]
     reached: frozenset[str]
-    absent: tuple[Kill, ...] = ()  # what must be absent after it, until the window ends
-    witnesses: tuple[int, ...] = ()  # negations before the first event
+    absent: tuple[Absent, ...] = ()
+    witnesses: tuple[Register, ...] = ()  # each holds when the last event came that must be absent before the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +186,8 @@ class Witness:
 
 @dataclass(frozen=True)
 class Automaton:
-    """A query, ready for a kernel."""
+    """What a kernel is generated from."""
 
-    query: Bound
     configs: tuple[Config, ...]
     states: tuple[State, ...]
     entries: tuple[tuple[int, ...], ...]  # by config: the states that a run is in when it comes; others are for kills
@@ -172,7 +195,7 @@ class Automaton:
     kills: tuple[Kill, ...]
     exits: tuple[Exit, ...]
     witnesses: tuple[Witness, ...]
-    registers: Mapping[Register, Type]
-    live: tuple[frozenset[Register], ...] = field(default=())  # by state
+    registers: tuple[Register, ...]
+    live: tuple[frozenset[Register], ...] = field(default=())  # by state: what runs in it must agree on to be alike
     needed: tuple[frozenset[Register], ...] = field(default=())  # by config: what its states and exits read
     ambiguous: bool = False  # two ways through the pattern can give one match

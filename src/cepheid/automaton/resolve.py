@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from cepheid.automaton.model import Config, Held, Holds, NotNative, Now, Register, Test
+from cepheid.automaton.model import Held, NotNative, Now, Test
+from cepheid.automaton.registers import NOTHING, ZERO, Registers
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.types import INT, NULL
+from cepheid.pattern.types import Kind
 from cepheid.pattern.uses import uses
 from cepheid.pattern.walk import walk
 
 
 @dataclass(frozen=True)
+class Settled:
+    """What is known of the variables at some point of a run: bound, reached, and bound in the round at hand."""
+
+    bound: frozenset[str]
+    reached: frozenset[str]
+    now: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Sight:
-    """What a test can see: what a config has bound, and the variable of the event at hand, if there is one.
+    """What a test can see: what is settled, and the variable of the event at hand, if there is one.
 
     `again`: that variable had an event before.
     """
 
     query: Bound
-    config: Config
+    registers: Registers
+    settled: Settled
     variable: str | None = None
     again: bool = False
 
@@ -29,8 +41,8 @@ class Sight:
         """A conjunct with its references resolved; None where it is not tested, since a variable of it is unbound."""
         if not all(self.sees(use.variable, use.index, counts=use.counts) for use in uses(condition)):
             return None
-        self.check_missing(condition)
-        resolved = self.resolve(condition)
+        check_missing(self.query, condition)
+        resolved = replace_references(condition, self.reference)
         alone = not any(isinstance(node, Held) for node in walk(resolved))
         return Test(resolved, condition, self.variable or "", unary=alone and self.variable is not None)
 
@@ -39,55 +51,84 @@ class Sight:
         if variable == self.variable:
             return True
         if index is ex.Index.ONE:
-            return variable in self.config.now
-        return variable in self.config.bound or (counts and variable in self.config.reached)
+            return variable in self.settled.now
+        return variable in self.settled.bound or (counts and variable in self.settled.reached)
 
-    def check_missing(self, condition: ex.Expression) -> None:
-        """Missing is not NULL (S3): an attribute that some type of its component lacks can't be read as it is."""
-        for node in walk(condition):
-            if isinstance(node, ex.Attribute) and not all(
-                self.query.schema.has(name, node.name) for name in self.query.components[node.variable].types
-            ):
-                raise NotNative(f"{node.variable}.{node.name} is missing in some of its types")
-
-    def resolve(self, node: ex.Expression) -> ex.Expression:
-        """A node with every reference below it resolved."""
+    def reference(self, node: ex.Expression) -> ex.Expression | None:
+        """What stands for a reference; None for a node that is none."""
         match node:
             case ex.Attribute(variable=variable, index=index, name=name):
                 type_ = self.query.schema.columns[name]
                 earlier = self.again and index in (ex.Index.FIRST, ex.Index.PREVIOUS)
                 if variable == self.variable and not earlier:
                     return Now(name, type_)
-                holds = Holds.FIRST if index is ex.Index.FIRST else Holds.LAST
-                return Held(Register(holds, variable, name), type_)
+                if index is ex.Index.FIRST:
+                    return self.registers.first(variable, name, type_)
+                return self.registers.last(variable, name, type_)
             case ex.Length(variable=variable):
                 return self.length(variable)
             case ex.Aggregate():
                 return self.aggregate(node)
-        changes: dict[str, Any] = {}
-        for field in fields(node):
-            value = getattr(node, field.name)
-            if isinstance(value, ex.Expression):
-                changes[field.name] = self.resolve(value)
-            elif isinstance(value, tuple):
-                changes[field.name] = tuple(self.resolve(v) if isinstance(v, ex.Expression) else v for v in value)
-        return replace(node, **changes) if changes else node
+        return None
 
     def length(self, variable: str) -> ex.Expression:
         """How many events a variable has."""
-        if variable in self.config.bound:
-            return Held(Register(Holds.LENGTH, variable), INT)
-        return ex.Literal(0, INT) if variable in self.config.reached else ex.Literal(None, NULL)
+        if variable in self.settled.bound:
+            return self.registers.length(variable)
+        return ZERO if variable in self.settled.reached else NOTHING
 
     def aggregate(self, node: ex.Aggregate) -> ex.Expression:
         """A running aggregate; over nothing `count` is 0 and the others are NULL."""
         variable = uses(node.argument)[0].variable
-        if variable not in self.config.bound:
-            return ex.Literal(0, INT) if node.function == "count" else ex.Literal(None, NULL)
+        if variable not in self.settled.bound:
+            return ZERO if node.function == "count" else NOTHING
         if isinstance(node.argument, ex.Rows) and node.function == "count":
-            return Held(Register(Holds.LENGTH, variable), INT)
+            return self.registers.length(variable)
         if isinstance(node.argument, ex.Rows):
             raise NotNative(f"{node.function} of whole events")
-        argument = Sight(self.query, self.config, variable).resolve(node.argument)
-        type_ = self.query.typer.check(node)[1]
-        return Held(Register(Holds.FOLD, variable, function=node.function, argument=argument), type_)
+        argument = replace_references(node.argument, replace(self, variable=variable, again=False).reference)
+        of, type_ = self.query.typer.check(node.argument)[1], self.query.typer.check(node)[1]
+        _check_aggregate(node.function, argument, of.kind)
+        return self.registers.aggregate(node.function, variable, argument, type_, of)
+
+
+def _check_aggregate(function: str, argument: ex.Expression, kind: Kind) -> None:
+    numeric = kind in (Kind.INT, Kind.FLOAT)
+    if (
+        function not in ("count", "first", "last")
+        and not numeric
+        and kind not in (Kind.TIMESTAMP, Kind.DURATION, Kind.DATE)
+    ):
+        raise NotNative(f"{function} of strings")
+    if kind in (Kind.TIMESTAMP, Kind.DURATION) and function not in ("min", "max", "first", "last", "count"):
+        raise NotNative(f"{function} of times")
+    if kind is Kind.STRING and any(not isinstance(node, Now) for node in walk(argument)):
+        raise NotNative("an aggregate of computed strings")
+
+
+def check_missing(query: Bound, condition: ex.Expression) -> None:
+    """Missing is not NULL (S3): an attribute that some type of its component lacks can't be read as it is."""
+    for node in walk(condition):
+        if isinstance(node, ex.Attribute) and not all(
+            query.schema.has(name, node.name) for name in query.components[node.variable].types
+        ):
+            raise NotNative(f"{node.variable}.{node.name} is missing in some of its types")
+
+
+def replace_references(
+    node: ex.Expression, reference: Callable[[ex.Expression], ex.Expression | None]
+) -> ex.Expression:
+    """An expression with something else in the place of every reference; what is not changed stays the same object."""
+    found = reference(node)
+    if found is not None:
+        return found
+    changes: dict[str, Any] = {}
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, ex.Expression):
+            changes[field.name] = replace_references(value, reference)
+        elif isinstance(value, tuple):
+            changes[field.name] = tuple(
+                replace_references(v, reference) if isinstance(v, ex.Expression) else v for v in value
+            )
+    return replace(node, **changes) if changes else node

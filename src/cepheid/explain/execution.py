@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from cepheid.automaton.model import Automaton
-from cepheid.engine.blueprint import Blueprint
+from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.explain.plan import decide_for, plan_lines
-from cepheid.kernel.source import Source
+from cepheid.kernel.scan.kernel import ScanKernel
+from cepheid.kernel.scan.program import Program
 from cepheid.language import print_expression
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.walk import walk
-from cepheid.plan.choice import Choice, Way, order_of
 from cepheid.plan.join import Join
+from cepheid.plan.spec import PlanSpec, Way, order_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +28,30 @@ class Execution:
     source: str = ""
 
 
-def explain_execution(query: Bound, events: pa.Table | None, forced: Choice) -> Execution:
+def explain_execution(query: Bound, events: pa.Table | None, forced: PlanSpec) -> Execution:
     """How a bound query runs on some events."""
-    blueprint = Blueprint(query)
-    decision = decide_for(blueprint, events, forced)
-    plan = tuple(plan_lines(blueprint, decision))
+    compiled = CompiledQuery(query)
+    decision = decide_for(compiled, events, forced)
+    plan = tuple(plan_lines(compiled, decision))
     if decision.choice.joins:
-        join = blueprint.join_of(decision.choice)
+        join = compiled.join_of(decision.choice)
         order = None if decision.choice.way is Way.TREE else order_of(decision.choice, join)
-        return Execution(plan, tuple(_joined(join)), blueprint.join_source(frozenset(), order, join).text)
-    lines, source = _runs(query, blueprint)
+        return Execution(
+            plan,
+            tuple(_joined(join)),
+            "\n\n".join(code.text for code in compiled.join_kernel(join, frozenset(), order).functions),
+        )
+    lines, source = _runs(query, compiled)
     return Execution(plan, lines, source)
 
 
-def _runs(query: Bound, blueprint: Blueprint) -> tuple[tuple[str, ...], str]:
+def _runs(query: Bound, compiled: CompiledQuery) -> tuple[tuple[str, ...], str]:
     """The automaton."""
-    if blueprint.automaton is None:
+    if compiled.why_interpreted:
         called = _calls(query, "called for each run and event")
-        return (f"interpreted, one event after the other: {blueprint.reason}", *called), ""
-    source = blueprint.source(frozenset())
-    return tuple(_generated(query, blueprint.automaton, source)), source.text
+        return (f"interpreted, one event after the other: {compiled.why_interpreted}", *called), ""
+    kernel = compiled.scan(frozenset())
+    return tuple(_scanned(query, compiled.program, kernel)), kernel.code.text
 
 
 def _joined(join: Join) -> Iterator[str]:
@@ -66,25 +70,20 @@ def _joined(join: Join) -> Iterator[str]:
         yield f"stack {stack.variable}: {what}; {when}; holds {held}"
 
 
-def _generated(query: Bound, automaton: Automaton, source: Source) -> Iterator[str]:
-    states, registers = len(automaton.states), len(automaton.registers)
+def _scanned(query: Bound, program: Program, kernel: ScanKernel) -> Iterator[str]:
+    states, registers = len(program.rooms), len(program.automaton.registers)
     yield f"on a generated kernel: {states} state{'s' * (states != 1)}, {registers} register{'s' * (registers != 1)}"
-    for number, state in enumerate(automaton.states):
-        held = ", ".join(sorted(register.name for register in automaton.live[number])) or "nothing"
-        kind = "one run for each partition" if f"h{number}" in source.slots else "runs that agree on these are merged"
-        variable = query.layout.places[automaton.configs[state.config].place].variable
-        yield f"state {number}, after {variable}: holds {held}; {kind}"
-    for mask in source.masks:
+    for room in program.rooms:
+        held = ", ".join(register.name for register in room.registers) or "nothing"
+        kept = "one run for each partition" if room.is_slot else "runs that agree on these are merged"
+        label = program.automaton.configs[room.state.config].label
+        yield f"state {room.number}, after {label}: holds {held}; {kept}"
+    for mask in kernel.masks:
         yield f"computed once for each batch: {print_expression(mask.condition)}"
     yield from _calls(query, "called once for each event of its type, before the kernel runs")
 
 
 def _calls(query: Bound, how: str) -> Iterator[str]:
-    placed = query.placement
-    conditions = [
-        *(c for found in placed.at_place.values() for _, c in found),
-        *(c for found in (*placed.at_exit.values(), *placed.of_witness.values()) for c in found),
-    ]
-    called = (node.function for c in conditions for node in walk(c) if isinstance(node, ex.Call))
+    called = (node.function for c in query.conditions for node in walk(c) if isinstance(node, ex.Call))
     names = {name for name in called if name in query.functions}
     yield from (f"user function {name}: {how}" for name in sorted(names))

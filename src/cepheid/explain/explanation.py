@@ -18,7 +18,7 @@ from cepheid.pattern.layout import always_bound
 from cepheid.pattern.placement import When, place
 from cepheid.pattern.schema import END, START
 from cepheid.pattern.tree import Output, Query, Selection, Strategy, Ties
-from cepheid.plan.choice import AUTO, Choice
+from cepheid.plan.spec import AUTO, PlanSpec
 
 _WHEN = {When.FIRST: "begin {}[1]", When.LATER: "take {}[i]", When.ALWAYS: "begin and take {}[]"}
 
@@ -50,7 +50,7 @@ def explain_program(
     sources: Sequence[str | None],
     bound: Sequence[Bound] | None = None,
     events: pa.Table | None = None,
-    forced: Choice = AUTO,
+    forced: PlanSpec = AUTO,
 ) -> Explanation:
     """Explain each query of a program; how it runs is known once it is bound to a schema, and why, by its events."""
     parts = []

@@ -6,64 +6,64 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from cepheid.engine.arrivals import arrange
-from cepheid.engine.blueprint import Blueprint
-from cepheid.engine.decide import Decision, decide
-from cepheid.engine.times import ticks
+from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.engine.planning.decision import Decision, decide
+from cepheid.engine.stream.arrivals import Arrivals
 from cepheid.language import print_expression
-from cepheid.plan.choice import AUTO, AUTOMATON, STACKS, Choice, Way, order_of
 from cepheid.plan.join import Join
+from cepheid.plan.spec import AUTO, AUTOMATON, STACKS, PlanSpec, Way, order_of
 from cepheid.plan.statistics import Statistics
 
 _SHOWN = 6  # plans, the cheapest first
 
 
-def decide_for(blueprint: Blueprint, events: pa.Table | None, forced: Choice) -> Decision:
+def decide_for(compiled: CompiledQuery, events: pa.Table | None, forced: PlanSpec) -> Decision:
     """What would be decided for some events; without any, what can be said before there are."""
-    if forced.joins and blueprint.why_not_joined:
-        return Decision(AUTOMATON, f"{forced} does not apply: {blueprint.why_not_joined}")
+    if forced.joins and compiled.why_not_joined:
+        return Decision(AUTOMATON, f"{forced} does not apply: {compiled.why_not_joined}")
     if events is None or not events.num_rows:
-        if blueprint.why_not_joined:
-            return Decision(AUTOMATON, f"no other applies: {blueprint.why_not_joined}")
-        if forced == AUTO and blueprint.automaton is None:
-            return Decision(STACKS, f"runs would be interpreted: {blueprint.reason}")
+        if compiled.why_not_joined:
+            return Decision(AUTOMATON, f"no other applies: {compiled.why_not_joined}")
+        if forced == AUTO and compiled.why_interpreted:
+            return Decision(STACKS, f"runs would be interpreted: {compiled.why_interpreted}")
         told = "as was asked for" if forced != AUTO else "chosen when there are events: explain(table) shows how"
         return Decision(forced, told)
-    times = ticks(blueprint.query.schema, events)
-    order = arrange(blueprint.query.schema, events, times)
-    if order is not None:
-        events, times = events.take(pa.array(order)), times[order]
-    return decide(blueprint, events, times, forced)
+    arrivals = Arrivals(compiled.query.schema)
+    arrivals.add(events)
+    ordered = arrivals.release(None)
+    assert ordered is not None
+    return decide(compiled, Batch(StreamCodes(compiled.query.schema), *ordered, 0), forced)
 
 
-def plan_lines(blueprint: Blueprint, decision: Decision) -> Iterator[str]:
+def plan_lines(compiled: CompiledQuery, decision: Decision) -> Iterator[str]:
     """The section of the plan."""
     yield f"{decision.choice.told}: {decision.reason}"
     if decision.statistics is not None:
-        yield from _sample(blueprint.join_of(decision.choice), decision.statistics)
+        yield from _sample(compiled.join_of(decision.choice), decision.statistics)
     if decision.estimates:
         rows = [("plan", "work", "tests", "kept", "")]
         best = decision.estimates[0].nanoseconds
-        shown = [e for e in decision.estimates if _same(blueprint, e.choice, decision.choice)]
+        shown = [e for e in decision.estimates if _same(compiled, e.choice, decision.choice)]
         shown += [e for e in decision.estimates if e not in shown][: _SHOWN - len(shown)]
         eager = [e for e in decision.estimates if e.choice == AUTOMATON and e not in shown]
         for estimate in sorted([*shown, *eager], key=lambda e: e.nanoseconds):
             mark = (
-                "taken" if _same(blueprint, estimate.choice, decision.choice) else f"{estimate.nanoseconds / best:.1f}x"
+                "taken" if _same(compiled, estimate.choice, decision.choice) else f"{estimate.nanoseconds / best:.1f}x"
             )
             work, tests = f"{_number(estimate.nanoseconds)} ns", _number(estimate.tests)
             rows.append((estimate.choice.told, work, tests, _size(estimate.kept), mark))
         yield "expected for each event, and what is kept:"
         yield from _table(rows)
     if decision.choice.joins:
-        yield from _join(blueprint.join_of(decision.choice), decision.choice)
+        yield from _join(compiled.join_of(decision.choice), decision.choice)
 
 
-def _same(blueprint: Blueprint, one: Choice, other: Choice) -> bool:
+def _same(compiled: CompiledQuery, one: PlanSpec, other: PlanSpec) -> bool:
     """Whether two plans are one: the last-first order has a name."""
     if not one.joins or not other.joins or Way.TREE in (one.way, other.way):
         return one == other
-    return one.partition == other.partition and order_of(one, blueprint.join) == order_of(other, blueprint.join)
+    return one.partition == other.partition and order_of(one, compiled.join) == order_of(other, compiled.join)
 
 
 def _sample(join: Join, statistics: Statistics) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _sample(join: Join, statistics: Statistics) -> Iterator[str]:
         yield f"  {print_expression(joint.test.original)}: holds {100 * share:.3g} times in a hundred"
 
 
-def _join(join: Join, choice: Choice) -> Iterator[str]:
+def _join(join: Join, choice: PlanSpec) -> Iterator[str]:
     """In which order events are joined, and what is asked at each step."""
     names = [stack.variable for stack in join.stacks]
     if str(choice) == "tree":

@@ -1,1 +1,1 @@
-"""Generated source, compiled by numba where that pays; the match store."""
+"""Generated code: scans and joins as trees, as plain Python and as machine code; the match store."""

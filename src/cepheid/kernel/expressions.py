@@ -1,293 +1,293 @@
-"""Expressions as source text. Every value comes with the text that says whether it is NULL, where it can be."""
+"""A query's expressions as code. Every value comes with the code that says whether it is NULL."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
-from cepheid.automaton.model import Held, NotNative, Now, Register
+from cepheid.automaton.model import Fixed, NotNative, Ratio, Root
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.fold import all_of, any_of, choose, negate
+from cepheid.kernel.code.types import BOOL, FLOAT64, INT64, UINT8, Scalar
+from cepheid.kernel.constants import Constants
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.types import Kind, Type
 
-KINDS = {
-    Kind.INT: "i",
-    Kind.FLOAT: "f",
-    Kind.BOOL: "b",
-    Kind.STRING: "s",
-    Kind.DATE: "i",
-    Kind.TIMESTAMP: "t",
-    Kind.DURATION: "t",
+
+class Sort(Enum):
+    """How a kernel sees a type."""
+
+    INTEGER = "integer"
+    REAL = "real"
+    BOOLEAN = "boolean"
+    STRING = "string"  # its code
+    TIME = "time"  # nanoseconds
+
+    @property
+    def scalar(self) -> Scalar:
+        """The machine's type."""
+        return {Sort.REAL: FLOAT64, Sort.BOOLEAN: UINT8}.get(self, INT64)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it can be computed with."""
+        return self in (Sort.INTEGER, Sort.REAL)
+
+
+_SORTS = {
+    Kind.INT: Sort.INTEGER,
+    Kind.FLOAT: Sort.REAL,
+    Kind.BOOL: Sort.BOOLEAN,
+    Kind.STRING: Sort.STRING,
+    Kind.DATE: Sort.INTEGER,
+    Kind.TIMESTAMP: Sort.TIME,
+    Kind.DURATION: Sort.TIME,
 }
-"""How a kernel sees a type: i whole number, f double, b boolean, s code of a string, t nanoseconds."""
 
 
-def kind_of(type_: Type) -> str:
-    """The kernel's kind of a type, or the reason why it has none."""
-    if type_.kind not in KINDS:
+def sort_of(type_: Type) -> Sort:
+    """How a kernel sees a type, or the reason why it can't."""
+    if type_.kind not in _SORTS:
         raise NotNative(f"values of type {type_}")
-    return KINDS[type_.kind]
+    return _SORTS[type_.kind]
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
-    """The text of a value; `null` is the text of a condition, empty where the value is never NULL."""
+class Value:
+    """The code of a value; `null` says whether it is NULL. Of some it is known that they are not NaN, or not zero."""
 
-    text: str
-    kind: str
-    null: str = ""
+    code: n.Expression
+    sort: Sort
+    null: n.Expression = n.FALSE
+    not_nan: bool = False
+    not_zero: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The texts of *is TRUE* and *is FALSE*: what is neither is NULL (S3)."""
+    """The code of *is TRUE* and of *is FALSE*: what is neither is NULL (S3)."""
 
-    true: str
-    false: str
+    true: n.Expression
+    false: n.Expression
+
+    def turned(self) -> Truth:
+        """NOT."""
+        return Truth(self.false, self.true)
 
 
-class Emitter:
-    """Writes expressions over the columns of the event at hand and over registers.
+UNKNOWN = Truth(n.FALSE, n.FALSE)
+NOTHING = Value(n.Constant(0, INT64), Sort.INTEGER, n.TRUE)
 
-    nullable: the columns that have NULLs. strings: the code of a constant string. registers: how each is read.
-    """
+Leaf = Callable[[ex.Expression], Value | None]
+"""The value of a node that reads an event or a register; None for a node that does neither."""
 
-    def __init__(
-        self,
-        names: Mapping[str, str],
-        nullable: frozenset[str],
-        strings: Callable[[str], int],
-        registers: Callable[[Register], Code],
-    ) -> None:
-        self.names = names
-        self.nullable = nullable
-        self.strings = strings
-        self.registers = registers
-        self.columns: set[str] = set()
 
-    def value(self, node: ex.Expression) -> Code:
-        """A value."""
+class Translator:
+    """Translates expressions, given how events and registers are read."""
+
+    def __init__(self, leaf: Leaf, constants: Constants) -> None:
+        self.leaf = leaf
+        self.constants = constants
+
+    # Values.
+
+    def value(self, node: ex.Expression) -> Value:
+        """The code of a value."""
+        found = self.leaf(node)
+        if found is not None:
+            return found
         match node:
-            case Now(column=column, type=type_):
-                kind = kind_of(type_)
-                self.columns.add(column)
-                name = self.names[column]
-                return Code(f"c_{name}[i]", kind, f"z_{name}[i] != 0" if column in self.nullable else "")
-            case Held(register=register):
-                return self.registers(register)
-            case ex.Literal(value=value, type=type_):
-                return self.literal(value, type_)
+            case ex.Literal():
+                return self.literal(node)
+            case Fixed(value=value, type=type_):
+                sort = sort_of(type_)
+                return Value(n.expression(value, sort.scalar), sort, not_nan=True, not_zero=value != 0)
             case ex.Arithmetic():
                 return self.arithmetic(node)
+            case Ratio(left=left, right=right):
+                one, other = self.value(left), self.value(right)
+                return Value(real(one) / real(other), Sort.REAL, any_of([one.null, other.null]))
+            case Root(operand=operand):
+                inside = self.value(operand)
+                return Value(n.Call("sqrt", (real(inside),), FLOAT64), Sort.REAL, inside.null)
             case ex.Minus(operand=operand):
-                found = self.value(operand)
-                return Code(f"wrap(-{found.text})" if found.kind == "i" else f"(-{found.text})", found.kind, found.null)
+                inside = self.value(operand)
+                zero = n.Constant(-0.0, FLOAT64) if inside.sort is Sort.REAL else 0
+                turned = n.arithmetic("-", zero, inside.code)
+                return Value(n.Wrap(turned) if inside.sort is Sort.INTEGER else turned, inside.sort, inside.null)
             case ex.Call():
                 return self.call(node)
             case ex.Case():
                 return self.case(node)
             case ex.Compare() | ex.And() | ex.Or() | ex.Not() | ex.IsNull() | ex.In() | ex.Between():
                 truth = self.truth(node)
-                return Code(truth.true, "b", neither(truth.true, truth.false))
+                null = n.FALSE if truth.false == negate(truth.true) else negate(any_of([truth.true, truth.false]))
+                return Value(truth.true.to(UINT8), Sort.BOOLEAN, null)
         raise NotNative(f"{type(node).__name__.lower()} in a condition over several events")
 
-    def literal(self, value: object, type_: Type) -> Code:
-        """A constant."""
-        if value is None:
-            return Code("0", "i", "True")
-        kind = kind_of(type_)
-        if kind == "s":
+    def literal(self, node: ex.Literal) -> Value:
+        """A constant. Numbers and strings are arguments; NULL, TRUE and FALSE shape the kernel."""
+        if node.value is None:
+            return NOTHING
+        sort, value = sort_of(node.type), node.value
+        if sort is Sort.BOOLEAN:
+            return Value(n.Constant(int(bool(value)), UINT8), sort)
+        if sort is Sort.STRING:
             assert isinstance(value, str)
-            return Code(str(self.strings(value)), "s")
-        if kind == "f":
-            assert isinstance(value, float | int)
-            number = float(value)
-            if math.isnan(number):
-                return Code("NAN", "f")
-            text = "INF" if math.isinf(number) else repr(abs(number))
-            return Code(text if math.copysign(1, number) > 0 else f"(-{text})", "f")
-        text = repr(value)
-        return Code(f"({text})" if text.startswith("-") else text, kind)
+            return Value(self.constants.literal(node, value), sort)
+        assert isinstance(value, int | float)
+        number = float(value) if sort is Sort.REAL else int(value)
+        return Value(self.constants.literal(node, number), sort, not_nan=not math.isnan(number), not_zero=number != 0)
 
-    def arithmetic(self, node: ex.Arithmetic) -> Code:
+    def arithmetic(self, node: ex.Arithmetic) -> Value:
         """S3a."""
         left, right = self.value(node.left), self.value(node.right)
-        null = either(left.null, right.null)
-        if "t" in (left.kind, right.kind):
+        null = any_of([left.null, right.null])
+        if Sort.TIME in (left.sort, right.sort):
             if any(isinstance(side, ex.Arithmetic | ex.Case | ex.Call) for side in (node.left, node.right)):
                 raise NotNative("arithmetic of several times")
-            return Code(f"({left.text} {node.operator} {right.text})", "t", null)
-        if left.kind not in "if" or right.kind not in "if":
+            return Value(n.arithmetic(node.operator, left.code, right.code), Sort.TIME, null)
+        if not (left.sort.numeric and right.sort.numeric):
             raise NotNative(f"{node.operator} of what is no number")
+        zero = n.FALSE if right.not_zero else right.code.equals(0)
         if node.operator == "/":
-            return Code(f"({real(left)} / {real(right)})", "f", either(null, f"{right.text} == 0"))
-        kind = "f" if "f" in (left.kind, right.kind) else "i"
-        one, other = (real(left), real(right)) if kind == "f" else (left.text, right.text)
+            return Value(real(left) / real(right), Sort.REAL, any_of([null, zero]))
+        sort = Sort.REAL if Sort.REAL in (left.sort, right.sort) else Sort.INTEGER
+        one, other = (real(left), real(right)) if sort is Sort.REAL else (left.code, right.code)
         if node.operator == "%":
-            zero = "" if _is_constant(node.right) else f"{right.text} == 0"
-            return Code(f"{'remainder' if kind == 'i' else 'fremainder'}({one}, {other})", kind, either(null, zero))
-        text = f"({one} {node.operator} {other})"
-        return Code(f"wrap{text}" if kind == "i" else text, kind, null)
+            name = "remainder" if sort is Sort.INTEGER else "fremainder"
+            return Value(n.Call(name, (one, other), sort.scalar), sort, any_of([null, zero]))
+        found = n.arithmetic(node.operator, one, other)
+        return Value(n.Wrap(found) if sort is Sort.INTEGER else found, sort, null)
 
-    def call(self, node: ex.Call) -> Code:
+    def call(self, node: ex.Call) -> Value:
         """The few functions that need no Python."""
         if node.function == "abs":
-            found = self.value(node.arguments[0])
-            return Code(
-                f"wrap(abs({found.text}))" if found.kind == "i" else f"abs({found.text})", found.kind, found.null
-            )
+            inside = self.value(node.arguments[0])
+            found = n.Call("abs", (inside.code,), inside.sort.scalar)
+            return Value(n.Wrap(found) if inside.sort is Sort.INTEGER else found, inside.sort, inside.null)
         if node.function == "coalesce":
-            *firsts, result = [self.value(argument) for argument in node.arguments]
-            for found in reversed(firsts):
-                if not found.null:
-                    result = found
-                else:
-                    text = f"({result.text} if {found.null} else {found.text})"
-                    result = Code(text, found.kind, both(found.null, result.null) if result.null else "")
+            *firsts, result = (self.value(argument) for argument in node.arguments)
+            for one in reversed(firsts):
+                result = pick(one.null, result, one)
             return result
         if node.function == "nullif":
             one, other = (self.value(argument) for argument in node.arguments)
-            same = self.compare("=", one, other).true
-            return Code(one.text, one.kind, either(one.null, same))
+            return Value(one.code, one.sort, any_of([one.null, compare("=", one, other).true]))
         raise NotNative(f"{node.function} over several events")
 
-    def case(self, node: ex.Case) -> Code:
+    def case(self, node: ex.Case) -> Value:
         """CASE as nested choices."""
-        result = self.value(node.otherwise) if node.otherwise is not None else Code("0", "i", "True")
+        result = self.value(node.otherwise) if node.otherwise is not None else NOTHING
         for arm in reversed(node.arms):
-            condition, found = self.truth(arm.condition).true, self.value(arm.result)
-            null = ""
-            if found.null or result.null:
-                null = f"({found.null or 'False'} if {condition} else {result.null or 'False'})"
-            kind = found.kind if found.null != "True" else result.kind
-            result = Code(f"({found.text} if {condition} else {result.text})", kind, null)
+            result = pick(self.truth(arm.condition).true, self.value(arm.result), result)
         return result
 
+    # Conditions.
+
+    def holds(self, node: ex.Expression) -> n.Expression:
+        """Whether a condition is TRUE."""
+        return self.truth(node).true
+
     def truth(self, node: ex.Expression) -> Truth:
-        """A condition."""
+        """The code of a condition."""
         match node:
             case ex.Compare(operator=operator, left=left, right=right):
-                return self.compare(operator, self.value(left), self.value(right))
+                return compare(operator, self.value(left), self.value(right))
             case ex.And(operands=operands):
-                parts = [self.truth(operand) for operand in operands]
-                return Truth(all_of(p.true for p in parts), any_of(p.false for p in parts))
+                return both([self.truth(operand) for operand in operands])
             case ex.Or(operands=operands):
-                parts = [self.truth(operand) for operand in operands]
-                return Truth(any_of(p.true for p in parts), all_of(p.false for p in parts))
+                return either([self.truth(operand) for operand in operands])
             case ex.Not(operand=operand):
-                found = self.truth(operand)
-                return Truth(found.false, found.true)
+                return self.truth(operand).turned()
             case ex.IsNull(operand=operand, negated=negated):
-                null = self.value(operand).null or "False"
-                return Truth(negate(null), null) if negated else Truth(null, negate(null))
+                null = self.value(operand).null
+                found = Truth(null, negate(null))
+                return found.turned() if negated else found
             case ex.In(operand=operand, choices=choices, negated=negated):
                 value = self.value(operand)
-                parts = [self.compare("=", value, self.value(choice)) for choice in choices]
-                found = Truth(any_of(p.true for p in parts), all_of(p.false for p in parts))
-                return Truth(found.false, found.true) if negated else found
+                found = either([compare("=", value, self.value(choice)) for choice in choices])
+                return found.turned() if negated else found
             case ex.Between(operand=operand, low=low, high=high, negated=negated):
                 value = self.value(operand)
-                parts = [self.compare(">=", value, self.value(low)), self.compare("<=", value, self.value(high))]
-                found = Truth(all_of(p.true for p in parts), any_of(p.false for p in parts))
-                return Truth(found.false, found.true) if negated else found
-        return self.boolean(self.value(node))
-
-    def boolean(self, value: Code) -> Truth:
-        """A value that stands where a condition does."""
-        if value.null == "True":
-            return Truth("False", "False")
-        if value.kind != "b":
-            raise NotNative("a condition that is no boolean")
-        text = f"({value.text} != 0)"
-        if not value.null:
-            return Truth(text, negate(text))
-        return Truth(both(negate(value.null), text), both(negate(value.null), negate(text)))
-
-    def compare(self, operator: str, left: Code, right: Code) -> Truth:
-        """A comparison: NaN equals NaN and is the greatest number (S3a)."""
-        null = either(left.null, right.null)
-        if null == "True":
-            return Truth("False", "False")
-        kinds = {left.kind, right.kind}
-        if "s" in kinds and (operator not in ("=", "!=") or kinds != {"s"}):
-            raise NotNative("strings compared by their order")
-        if "f" in kinds:
-            text = _compare_real(operator, real(left), real(right))
-        else:
-            sign = {"=": "==", "!=": "!="}.get(operator, operator)
-            text = f"({left.text} {sign} {right.text})"
-        if not null:
-            return Truth(text, negate(text))
-        return Truth(both(negate(null), text), both(negate(null), negate(text)))
+                found = both([compare(">=", value, self.value(low)), compare("<=", value, self.value(high))])
+                return found.turned() if negated else found
+        return boolean(self.value(node))
 
 
-def _compare_real(operator: str, left: str, right: str) -> str:
-    """Doubles; beside a constant, which is no NaN, there is less to ask."""
+def both(parts: list[Truth]) -> Truth:
+    """AND of three-valued conditions."""
+    return Truth(all_of(p.true for p in parts), any_of(p.false for p in parts))
+
+
+def either(parts: list[Truth]) -> Truth:
+    """OR of three-valued conditions."""
+    return Truth(any_of(p.true for p in parts), all_of(p.false for p in parts))
+
+
+def boolean(value: Value) -> Truth:
+    """A value that stands where a condition does."""
+    if value.null == n.TRUE:
+        return UNKNOWN
+    if value.sort is not Sort.BOOLEAN:
+        raise NotNative("a condition that is no boolean")
+    return _known(value.code.differs(0), value.null)
+
+
+def compare(operator: str, left: Value, right: Value) -> Truth:
+    """A comparison: NaN equals NaN and is the greatest number (S3a)."""
+    null = any_of([left.null, right.null])
+    if null == n.TRUE:
+        return UNKNOWN
+    sorts = {left.sort, right.sort}
+    if Sort.STRING in sorts and (operator not in ("=", "!=") or sorts != {Sort.STRING}):
+        raise NotNative("strings compared by their order")
+    if Sort.REAL in sorts:
+        return _known(_compare_reals(operator, left, right), null)
+    sign = {"=": "=="}.get(operator, operator)
+    return _known(n.comparison(sign, left.code, right.code), null)
+
+
+def _known(condition: n.Expression, null: n.Expression) -> Truth:
+    known = negate(null)
+    return Truth(all_of([known, condition]), all_of([known, negate(condition)]))
+
+
+def _compare_reals(operator: str, left: Value, right: Value) -> n.Expression:
+    """Doubles; beside a constant that is no NaN there is less to ask."""
     if operator in (">", ">="):
-        return _compare_real({">": "<", ">=": "<="}[operator], right, left)
+        return _compare_reals({">": "<", ">=": "<="}[operator], right, left)
     if operator == "<=":
-        return f"(not {_compare_real('<', right, left)})"
+        return negate(_compare_reals("<", right, left))
     if operator == "!=":
-        return f"(not {_compare_real('=', left, right)})"
+        return negate(_compare_reals("=", left, right))
+    one, other = real(left), real(right)
+    never_nan = [side.not_nan or side.sort is not Sort.REAL for side in (left, right)]
     if operator == "=":
-        return f"({left} == {right})" if _is_number(left) or _is_number(right) else f"same({left}, {right})"
-    if _is_number(right):
-        return f"({left} < {right})"
-    return f"(not {right} <= {left})" if _is_number(left) else f"less({left}, {right})"
+        return one.equals(other) if any(never_nan) else n.Call("same", (one, other), BOOL)
+    if never_nan[1]:
+        return one < other
+    return negate(other <= one) if never_nan[0] else n.Call("less", (one, other), BOOL)
 
 
-_NUMBER = re.compile(r"\(?-?[\d.]+(e[+-]?\d+)?\)?")
+def pick(condition: n.Expression, then: Value, otherwise: Value) -> Value:
+    """One of two values; NULL has no sort of its own."""
+    if condition in (n.TRUE, n.FALSE):
+        return then if condition == n.TRUE else otherwise
+    sort = otherwise.sort if then.null == n.TRUE else then.sort
+    if otherwise.null != n.TRUE and then.null != n.TRUE and Sort.REAL in (then.sort, otherwise.sort):
+        sort = Sort.REAL
+    one, other = (as_sort(value, sort) for value in (then, otherwise))
+    return Value(choose(condition, one, other), sort, choose(condition, then.null, otherwise.null))
 
 
-def _is_number(text: str) -> bool:
-    return _NUMBER.fullmatch(text) is not None
+def as_sort(value: Value, sort: Sort) -> n.Expression:
+    """A value's code in the machine's type of a sort."""
+    return real(value) if sort is Sort.REAL else value.code.to(sort.scalar)
 
 
-def _is_constant(node: ex.Expression) -> bool:
-    return isinstance(node, ex.Literal) and node.value not in (None, 0)
-
-
-def real(code: Code) -> str:
+def real(value: Value) -> n.Expression:
     """As a double."""
-    if code.kind != "f" and re.fullmatch(r"\(?-?\d+\)?", code.text):
-        return code.text[:-1] + ".0)" if code.text.endswith(")") else f"{code.text}.0"
-    return code.text if code.kind == "f" else f"float({code.text})"
-
-
-def negate(text: str) -> str:
-    """NOT of a condition that is never NULL."""
-    if text in ("True", "False"):
-        return str(text == "False")
-    return text[5:-1] if text.startswith("(not ") and text.endswith(")") and text.count("(") == 1 else f"(not {text})"
-
-
-def both(one: str, other: str) -> str:
-    """AND."""
-    return all_of([one, other])
-
-
-def either(one: str, other: str) -> str:
-    """OR of texts that may be empty."""
-    return any_of([text for text in (one, other) if text]) if one or other else ""
-
-
-def neither(true: str, false: str) -> str:
-    """Whether a condition is NULL; empty where it can't be."""
-    return "" if false == negate(true) else f"(not ({true} or {false}))"
-
-
-def all_of(texts: Iterable[str]) -> str:
-    """AND of conditions that are never NULL."""
-    parts = [text for text in texts if text != "True"]
-    if "False" in parts:
-        return "False"
-    return parts[0] if len(parts) == 1 else f"({' and '.join(parts)})" if parts else "True"
-
-
-def any_of(texts: Iterable[str]) -> str:
-    """OR of conditions that are never NULL."""
-    parts = [text for text in texts if text != "False"]
-    if "True" in parts:
-        return "True"
-    return parts[0] if len(parts) == 1 else f"({' or '.join(parts)})" if parts else "False"
+    return value.code.to(FLOAT64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -11,7 +12,8 @@ from cepheid.errors import BindError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.analysis import Analysed, Functions
 from cepheid.pattern.components import Component
-from cepheid.pattern.layout import Layout
+from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.layout import Layout, Move, Step
 from cepheid.pattern.parameters import window_nanoseconds
 from cepheid.pattern.placement import Placement, place
 from cepheid.pattern.schema import END, START, Schema
@@ -37,9 +39,9 @@ class Result:
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bound:
-    """A query that can be run on a table of its schema."""
+    """A query that can be run on a table of its schema. What follows from its parts is derived once."""
 
     schema: Schema
     pattern: Pattern
@@ -63,6 +65,49 @@ class Bound:
         """The components that a match binds, in the order of the text."""
         return tuple(c for c in self.components.values() if not c.negated)
 
+    @cached_property
+    def lanes(self) -> Lanes:
+        """How its events are split."""
+        agreed = tuple(test.attribute for test in self.same)
+        if Strategy.STRICT in self.strategies.values() or self.schema.roles.types is not None:
+            agreed = ()
+        return Lanes(self.partition_by, agreed, len(agreed) == len(self.same))
+
+    @cached_property
+    def window(self) -> int | None:
+        """The window in ticks of the time column, or in events."""
+        if self.within is None or self.within.nanoseconds is None:
+            return None if self.within is None else self.within.events
+        return -(-self.within.nanoseconds // self.schema.tick)
+
+    @property
+    def timed(self) -> bool:
+        """Whether the window is of time."""
+        return self.within is not None and self.within.events is None
+
+    @property
+    def counted(self) -> bool:
+        """Whether the window is of events."""
+        return self.within is not None and self.within.events is not None
+
+    @cached_property
+    def waits(self) -> bool:
+        """Whether an event must be absent after the last one: then a match is certain when its window is over."""
+        return any(move.target is None and _has_absent(move) for moves in self.layout.moves for move in moves)
+
+    @cached_property
+    def looks_back(self) -> bool:
+        """Whether an event must be absent before the first one."""
+        return any(map(_has_absent, self.layout.starts))
+
+    @cached_property
+    def conditions(self) -> tuple[ex.Expression, ...]:
+        """Every conjunct over variables, once."""
+        placed = self.placement
+        found = [c for conditions in placed.at_place.values() for _, c in conditions]
+        found += [c for conditions in (*placed.at_exit.values(), *placed.of_witness.values()) for c in conditions]
+        return tuple(dict.fromkeys(found))
+
     def match_schema(self) -> pa.Schema:
         """The columns of a match (S11). A user function's type is known only from its values."""
         time = self.schema.columns[self.schema.roles.time].arrow
@@ -72,6 +117,10 @@ class Bound:
         event = pa.struct(list(self.schema.arrow))
         fields += [pa.field(c.variable, pa.list_(event) if c.array else event) for c in self.positive]
         return pa.schema(fields)
+
+
+def _has_absent(move: Move) -> bool:
+    return any(mark.step is Step.ABSENT for mark in move.marks)
 
 
 def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from cepheid.errors import BindError, InputError, did_you_mean
-from cepheid.pattern.types import Kind, Type, from_arrow
+from cepheid.pattern.durations import ARROW_UNITS, NANOSECONDS
+from cepheid.pattern.types import Kind, Type, from_arrow, plain
 
 START = "match_start"
 END = "match_end"
@@ -37,6 +38,14 @@ class Schema:
     def arrow(self) -> pa.Schema:
         """As an Arrow schema."""
         return pa.schema([(name, column.arrow) for name, column in self.columns.items()])
+
+    @property
+    def tick(self) -> int:
+        """The nanoseconds of one unit of the time column."""
+        column = self.columns[self.roles.time]
+        if column.kind is Kind.DATE:
+            return NANOSECONDS["days"]
+        return ARROW_UNITS[plain(column).unit] if column.kind is Kind.TIMESTAMP else NANOSECONDS[self.roles.unit]
 
     def has(self, event_type: str | None, attribute: str) -> bool:
         """Whether events of a type have an attribute: missing is not NULL (S3)."""

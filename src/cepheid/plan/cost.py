@@ -13,8 +13,8 @@ from itertools import permutations
 from math import exp, factorial, log2, prod
 
 from cepheid.automaton.model import Automaton
-from cepheid.plan.choice import AUTOMATON, STACKS, TREE, Choice, Way, order_of
 from cepheid.plan.join import Join
+from cepheid.plan.spec import AUTOMATON, STACKS, TREE, PlanSpec, Way, order_of
 from cepheid.plan.statistics import Statistics
 
 # Nanoseconds.
@@ -35,7 +35,7 @@ class Estimate:
     All are for each event, but for what is kept.
     """
 
-    choice: Choice
+    choice: PlanSpec
     nanoseconds: float
     tests: float
     kept: float
@@ -116,7 +116,7 @@ class Costs:
                 share *= 1 - exp(-self.near[y])
         return share
 
-    def chain(self, choice: Choice) -> Estimate:
+    def chain(self, choice: PlanSpec) -> Estimate:
         """A join in an order."""
         order = order_of(choice, self.join)
         work, tests = SCAN, 0.0
@@ -210,16 +210,16 @@ class Costs:
             return "run"
         return "slot" if not read else "event" if read <= {known[-1]} else "run"
 
-    def orders(self) -> list[Choice]:
+    def orders(self) -> list[PlanSpec]:
         """The orders that are compared: all of them, or those that begin with the rarest."""
         names = [self.join.stacks[x].variable for x in self.join.positive]
         if len(names) <= MOST_ORDERS:
-            return [Choice(Way.LAZY, order) for order in permutations(names)]
+            return [PlanSpec(Way.LAZY, order) for order in permutations(names)]
         rare = sorted(self.join.positive, key=lambda x: self.statistics.shares[x])
         found = [tuple(reversed(names)), tuple(names), tuple(names[x] for x in rare)]
         for first in rare[:3]:
             found.append(tuple(names[x] for x in self.greedy(first)))
-        return [Choice(Way.LAZY, order) for order in dict.fromkeys(found)]
+        return [PlanSpec(Way.LAZY, order) for order in dict.fromkeys(found)]
 
     def greedy(self, first: int) -> tuple[int, ...]:
         """From one component on, always to the one that leaves least."""
@@ -247,7 +247,7 @@ def preference(estimate: Estimate) -> float:
     return estimate.nanoseconds * {Way.AUTOMATON: 0.95, Way.STACKS: 0.98}.get(estimate.choice.way, 1.0)
 
 
-def choose(estimates: list[Estimate], statistics: Statistics, *, counts: bool) -> tuple[Choice, str]:
+def choose(estimates: list[Estimate], statistics: Statistics, *, counts: bool) -> tuple[PlanSpec, str]:
     """The plan that is taken, and why. `counts`: whether runs can be kept together and counted without being made."""
     best = estimates[0]
     by_way = {estimate.choice.way: estimate for estimate in reversed(estimates)}

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from cepheid.automaton.model import Config, Held, NotNative, Test
-from cepheid.automaton.resolve import Sight
+from cepheid.automaton.model import NotNative, Now, Test
+from cepheid.automaton.resolve import check_missing, replace_references
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq, Strategy, Ties
+from cepheid.pattern.types import Type
 from cepheid.pattern.uses import variables
 from cepheid.pattern.walk import walk
 from cepheid.values.bindings import NOTHING
@@ -23,6 +24,15 @@ from cepheid.values.evaluate import Compiler
 from cepheid.values.lanes import Lanes, lane_of
 
 MAX_STACKS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Of(ex.Expression):
+    """An attribute of the event that a component is bound to."""
+
+    variable: str
+    column: str
+    type: Type
 
 
 @dataclass(frozen=True)
@@ -171,18 +181,15 @@ def _conditions(query: Bound) -> list[ex.Expression]:
 
 def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[str, ...] | None, late: bool) -> Join:
     names = [event.variable or "" for event, _, _ in parts]
-    every = frozenset(names)
-    config = Config(-1, every, every, every, (0,) * len(query.layout.loops))
     alone: dict[str, list[Test]] = {name: [] for name in names}
     joints: list[Joint] = []
     for condition in _conditions(query):
         read = variables(condition)
         if len(read) == 1:
             (name,) = read
-            alone[name].append(_seen(Sight(query, config, name).test(condition)))
+            alone[name].append(_resolved(query, condition, name))
         else:
-            test = _seen(Sight(query, config).test(condition))
-            joints.append(Joint(test, frozenset(map(names.index, read))))
+            joints.append(Joint(_resolved(query, condition), frozenset(map(names.index, read))))
     lanes = lane_of(query)
     if partition is not None:
         assert query.within is None or query.within.events is None  # S8 counts events by all of [attr]
@@ -196,7 +203,7 @@ def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[
         if same.value is not None:
             for name in names:
                 fixed = ex.Compare("=", ex.Attribute(name, ex.Index.ONE, same.attribute), same.value)
-                alone[name].append(_seen(Sight(query, config, name).test(fixed)))
+                alone[name].append(_resolved(query, fixed, name))
         if same.attribute not in lanes.agreed:
             # Every pair, so that whatever is bound first is compared; an absent event agrees with any of them.
             pairs = [(one, other) for k, one in enumerate(positive) for other in positive[k + 1 :]]
@@ -206,16 +213,16 @@ def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[
                     pairs.append((near[0], name))
             for one, other in pairs:
                 sides = (ex.Attribute(name, ex.Index.ONE, same.attribute) for name in (one, other))
-                test = _seen(Sight(query, config).test(ex.Compare("=", *sides)))
+                test = _resolved(query, ex.Compare("=", *sides))
                 numbers = frozenset({names.index(one), names.index(other)})
                 joints.append(Joint(test, numbers, late and max(numbers) < len(positive)))
     held = {
         name: tuple(
             dict.fromkeys(
-                node.register.column
+                node.column
                 for joint in joints
                 for node in walk(joint.test.condition)
-                if isinstance(node, Held) and node.register.variable == name
+                if isinstance(node, Of) and node.variable == name
             )
         )
         for name in names
@@ -227,18 +234,27 @@ def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[
     return Join(query, stacks, tuple(joints), lanes)
 
 
-def _seen(test: Test | None) -> Test:
-    assert test is not None  # every variable of a join is bound
-    return test
+def _resolved(query: Bound, condition: ex.Expression, alone: str | None = None) -> Test:
+    """A conjunct with its references resolved. `alone`: the variable of the event at hand, where it reads no other."""
+
+    def reference(node: ex.Expression) -> ex.Expression | None:
+        match node:
+            case ex.Attribute(variable=variable, name=name):
+                type_ = query.schema.columns[name]
+                return Of(variable, name, type_) if alone is None else Now(name, type_)
+            case ex.Length() | ex.Aggregate():
+                raise NotJoined("what is asked of all events of a variable")
+        return None
+
+    check_missing(query, condition)
+    return Test(replace_references(condition, reference), condition, alone or "", unary=alone is not None)
 
 
 def _equated(joint: Joint) -> str | None:
     """The attribute that a joint says is the same in two events: `a.id = b.id`."""
     match joint.test.condition:
-        case ex.Compare(operator="=", left=Held(register=one), right=Held(register=other)) if (
-            one.column == other.column
-        ):
-            return one.column
+        case ex.Compare(operator="=", left=Of(column=one), right=Of(column=other)) if one == other:
+            return one
     return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.expressions import Literal
 from cepheid.values.comparison import equal
-from cepheid.values.lanes import lane_of
+from cepheid.values.lanes import lane_key
 from cepheid.values.rows import Event
 from cepheid.values.value import Value
 
@@ -70,10 +70,10 @@ class Substream:
 
 def substreams(query: Bound, events: Sequence[Event]) -> Iterator[Substream]:
     """The events of each lane."""
-    lanes = lane_of(query)
+    lanes = query.lanes
     groups: dict[tuple[Value, ...], list[Event]] = {}
     for event in events:
-        key = lanes.key(event)
+        key = lane_key(lanes, event)
         if key is not None:
             groups.setdefault(key, []).append(event)
     return (Substream(group, one_key=lanes.one_key) for group in groups.values())

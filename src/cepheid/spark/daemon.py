@@ -1,4 +1,4 @@
-"""The process that Spark forks its Python workers from, with the engine and its kernels already loaded.
+"""The process that Spark forks its Python workers from, with the engine and its compiler already loaded.
 
 `configure(builder, preload=True)` sets `spark.python.daemon.module` to this module. Nothing here may start a thread: a
 fork copies only the thread that forks, and locks that other threads hold are never released in the copy.
@@ -14,12 +14,12 @@ from contextlib import redirect_stdout
 
 def preload() -> None:
     """Load what a worker would load before its first batch. Packages that are missing are skipped."""
-    from cepheid.kernel.load import has_numba, warm
+    from cepheid.kernel.compile import has_compiler, warm
 
     for name in ("pyarrow.compute", "pyarrow.parquet", "pandas", "pyspark.worker", "cepheid.spark"):
         if importlib.util.find_spec(name.partition(".")[0]) is not None:
             importlib.import_module(name)
-    if has_numba():
+    if has_compiler():
         warm()
 
 

@@ -12,7 +12,6 @@ from cepheid.errors import UsageError
 from cepheid.explain import Explanation
 from cepheid.spark import batch, stream
 from cepheid.spark.describe import describe
-from cepheid.spark.engine_access import program_of
 from cepheid.spark.job import make_job
 from cepheid.spark.options import NAMES, read_options
 from cepheid.spark.outputs import match_schema
@@ -51,7 +50,7 @@ def schema(events: st.StructType, query: Query, *, output: str | None = None) ->
 def sql(spark: SparkSession, text: str, **options: Any) -> DataFrame:
     """Return the matches in the view or table that the FROM of a query names. Takes options of `Query` and `match`."""
     query = Query(text, **{name: value for name, value in options.items() if name not in NAMES})
-    inputs = [analysed.query.source for analysed, source in program_of(query) if source is None]
+    inputs = [analysed.query.source for analysed, source in query.compiled.flow if source is None]
     name = next((name for name in inputs if name), None)
     if name is None:
         raise UsageError("CEP910", "the query does not name the view that it reads", "begin it with FROM and a name")

@@ -11,7 +11,6 @@ from pyspark.sql import functions as F
 
 from cepheid.api import Query
 from cepheid.errors import InputError
-from cepheid.spark.engine_access import bind_program, program_of, roles_of
 from cepheid.spark.names import column_named
 from cepheid.spark.options import Options
 from cepheid.spark.outputs import match_schema, output_number
@@ -37,7 +36,7 @@ class Job:
     @property
     def time(self) -> str:
         """The name of the time column."""
-        return roles_of(self.query).time
+        return self.query.compiled.roles.time
 
     @property
     def events(self) -> DataFrame:
@@ -57,7 +56,7 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     """Validate a query against a DataFrame. No Spark job runs."""
     _check_names(df)
     all_columns = events_schema(df.schema, session_zone(df))
-    bound = bind_program(query, all_columns)
+    bound = query.compiled.bind(query.compiled.schema(all_columns))
     pushdown = derive_pushdown(query, all_columns, enabled=options.pushdown, collated=collated_columns(df.schema))
     events = pa.schema([all_columns.field(name) for name in pushdown.columns])
     query.session(engine=options.engine, plan=options.plan)  # raises for an unknown engine or plan
@@ -69,7 +68,7 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
         engine=options.engine,
         plan=options.plan,
     )
-    partitioning = choose_partitioning(bound, [source for _, source in program_of(query)])
+    partitioning = choose_partitioning(bound, [source for _, source in query.compiled.flow])
     return Job(df, query, options, pushdown, partitioning, worker_query)
 
 

@@ -14,12 +14,11 @@ from cepheid.errors import BindError, UsageError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.types import Kind
-from cepheid.spark.engine_access import bind_program, program_of
 
 
 def output_number(query: Query, output: str | None) -> int:
     """Return the number of the query of a program whose INTO has this name; None stands for the last query."""
-    names = [analysed.query.into for analysed, _ in program_of(query)]
+    names = [analysed.query.into for analysed, _ in query.compiled.flow]
     if output is None:
         return len(names) - 1
     if output not in names:
@@ -31,7 +30,7 @@ def output_number(query: Query, output: str | None) -> int:
 
 def match_schema(query: Query, events: pa.Schema, output: str | None = None) -> pa.Schema:
     """Return the columns of a match in those types of Arrow that Spark has: times in microseconds, plain strings."""
-    bound = bind_program(query, events)[output_number(query, output)]
+    bound = query.compiled.bind(query.compiled.schema(events))[output_number(query, output)]
     fields = []
     declared = {r.name: _declared_type(bound, r.expression) for r in bound.returns if r.type.kind is Kind.ANY}
     for field in bound.match_schema():

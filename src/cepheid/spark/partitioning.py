@@ -7,13 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from cepheid.automaton.model import NotNative
-from cepheid.engine.times import tick
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.layout import Step, always_bound
 from cepheid.pattern.tree import Output
 from cepheid.plan.join import NotJoined, make_join
-from cepheid.values.lanes import lane_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ def choose_partitioning(queries: Sequence[Bound], sources: Sequence[str | None])
     (query,) = queries
     assert query.within is not None
     assert query.within.nanoseconds is not None
-    window = -(-query.within.nanoseconds // tick(query.schema))
+    window = -(-query.within.nanoseconds // query.schema.tick)
     return Partitioning(_key(queries, sources), window, window if _looks_back(query) else 0)
 
 
@@ -90,7 +88,7 @@ def _has_the_key(query: Bound, variable: str) -> bool:
 
 def _lanes(query: Bound) -> tuple[str, ...]:
     """Return the columns that partition one query: PARTITION BY, `[attr]`, or equations that connect all its events."""
-    lanes = lane_of(query)
+    lanes = query.lanes
     # Equations do not partition what NON_OVERLAP drops, nor what a window of events counts.
     counts = query.within is not None and query.within.events is not None
     if not lanes.columns and not lanes.agreed and query.output is Output.ALL and not counts:

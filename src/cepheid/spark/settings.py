@@ -19,7 +19,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 _STATE = "spark.sql.streaming.stateStore"
 
 # Many workers share a machine, and they are forked: libraries must not start threads.
-_SINGLE_THREADED = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_SINGLE_THREADED = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def settings(*, preload: bool = False) -> dict[str, str]:
@@ -40,8 +40,8 @@ def settings(*, preload: bool = False) -> dict[str, str]:
 def configure(builder: _Target, *, preload: bool = False) -> _Target:
     """Add the settings to the builder of a session, a SparkConf or a dict, unless they are set there already.
 
-    preload: fork workers from a process that has loaded the engine and its compiled kernels, so that the first batch
-    of a worker takes no longer than the next. cepheid must be installed where the workers run.
+    preload: fork workers from a process that has loaded the engine and its compiler, so that the first batch of a
+    worker need not wait for them. cepheid must be installed where the workers run.
 
     On a local master the workers run the Python of this process, by the environment variable PYSPARK_PYTHON. On a
     cluster the path of Python is not known here: set spark.pyspark.python, or PYSPARK_PYTHON.

@@ -2,8 +2,8 @@
 
     python -m cepheid.spark.shipping cepheid.zip
 
-Packages with compiled code (pyarrow, numpy, numba) cannot be imported from a zip: they must be installed on the
-workers. Without numba queries run there as plain Python.
+Packages with compiled code (pyarrow, numpy, llvmlite) cannot be imported from a zip: they must be installed on the
+workers. Without llvmlite queries run there as plain Python.
 """
 
 from __future__ import annotations

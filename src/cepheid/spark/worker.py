@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from cepheid.api import Matches, Query, Session
-from cepheid.engine.times import ticks
+from cepheid.engine.encoding.times import ticks
 from cepheid.errors import CepheidWarning
 from cepheid.pattern.schema import START, Schema
-from cepheid.spark.engine_access import fingerprint_of, has_user_functions, schema_for
 
 SLICE = "__cepheid_slice"
 """The column with the code of a row's time slice: the number of the slice times 64, plus the bits of its length."""
@@ -48,7 +47,7 @@ class WorkerQuery:
     @property
     def schema(self) -> Schema:
         """The event columns with their roles."""
-        return schema_for(self.query, self.event_schema)
+        return self.query.compiled.schema(self.event_schema)
 
     def session(self) -> Session:
         """Open a session that knows the event columns."""
@@ -101,11 +100,11 @@ _QUERIES: dict[str, Query] = {}
 
 def cached_query(query: Query) -> Query:
     """Return the same query of an earlier task of this worker, with all that was compiled for it."""
-    if has_user_functions(query):  # the fingerprint has their names, and others may have the same
+    if query.compiled.functions:  # the fingerprint has their names, and others may have the same
         return query
     if len(_QUERIES) > 64:
         _QUERIES.clear()
-    return _QUERIES.setdefault(fingerprint_of(query), query)
+    return _QUERIES.setdefault(query.compiled.fingerprint, query)
 
 
 def match_in_order(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:

@@ -78,9 +78,9 @@ class Planned(Query):
 
 def lazy_order(query: Query, seed: int) -> str:
     """A lazy plan in a random order; 'auto' for a program, whose queries have different variables."""
-    if len(query._analysed) > 1:
+    if len(query.compiled.queries) > 1:
         return "auto"
-    names = [component.variable for component in query._analysed[-1].positive]
+    names = [component.variable for component in query.compiled.queries[-1].positive]
     random.Random(seed).shuffle(names)
     return f"lazy({', '.join(names)})"
 

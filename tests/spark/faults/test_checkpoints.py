@@ -80,7 +80,7 @@ def test_that_a_foreign_checkpoint_is_refused(change: str, spark: Any, half: Pat
     elif change == "buckets":
         buckets = 5
     else:
-        query = cep.Query(make_query(half).text.replace("4 seconds", "5 seconds"), functions=query._functions)
+        query = cep.Query(make_query(half).text.replace("4 seconds", "5 seconds"), functions=query.compiled.functions)
     later(half)
     with pytest.raises(Exception, match=r"error CEP\d+: .*checkpoint(.|\n)*help: \S") as caught:
         run(spark, half, query, buckets, out="other")

@@ -13,7 +13,7 @@ import cepheid as cep
 q = cep.Query(
     "PATTERN A a WHERE a.s IN Names", params={"Names": {"x", "y", "z", "w"}}, types={"A": {"s", "t", "u", "v"}}
 )
-print(q._fingerprint())
+print(q.compiled.fingerprint)
 """
 
 
@@ -31,5 +31,6 @@ def test_long_arrays_are_looked_at_as_a_whole():
     one = np.arange(5000)
     other = one.copy()
     other[2500] = 999_999
-    told = {cep.Query("PATTERN A a WHERE a.id IN Ids", params={"Ids": ids})._fingerprint() for ids in (one, other)}
+    text = "PATTERN A a WHERE a.id IN Ids"
+    told = {cep.Query(text, params={"Ids": ids}).compiled.fingerprint for ids in (one, other)}
     assert len(told) == 2

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from cepheid import EvaluationError, Matches, Query, Session
-from cepheid.engine import joined
-from cepheid.kernel import construct
+from cepheid.engine.machines import kernel_machine
+from cepheid.kernel.join import lookup, output, state
 from cepheid.testing.outcomes import to_json
 
 # The query of tests/properties/test_plans.py: compiled once for all of them.
@@ -20,7 +20,7 @@ PLANS = ["stacks", "tree", "lazy(b, a)"]
 @pytest.fixture(autouse=True)
 def sort_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stacks are sorted although they are short."""
-    monkeypatch.setattr(construct, "FEW", 2)
+    monkeypatch.setattr(lookup, "FEW", 2)
 
 
 def event(time: int, kind: str, **attributes: Any) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def stored(text: str, batch: list[dict[str, Any]], plan: str = "stacks") -> int:
 
 def machine_of(session: Session) -> Any:
     assert session._pipeline is not None
-    return session._pipeline.stages[0].machine
+    return session._pipeline.queries[0].machine
 
 
 # What is stored.
@@ -131,7 +131,7 @@ def test_that_matches_stay_as_they_were_given() -> None:
 
 
 def test_that_too_many_matches_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joined, "MOST_WORDS", 2**12)
+    monkeypatch.setattr(output, "MOST", 2**12)
     table = pa.table({"ts": range(400), "type": [*"A" * 200, *"B" * 200]})
     with pytest.raises(EvaluationError) as caught:
         Query("PATTERN SEQ(A a, B b) WITHIN 900").match(table, engine="plain", plan="stacks")
@@ -165,7 +165,7 @@ def test_that_a_match_is_not_held_back_for_one_that_can_not_be(plan: str) -> Non
 
 
 def test_that_what_was_absent_before_is_known_until_the_window_after_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joined, "FEW", 1)
+    monkeypatch.setattr(state, "FEW", 1)
     query = Query("PATTERN SEQ(!(X m), A a, B b, !(X n)) WITHIN 10")
     batch = [event(1, "X"), event(5, "A"), event(6, "B"), *(event(time, "A") for time in range(7, 17))]
     session = query.session(plan="stacks", lateness=0)
@@ -204,15 +204,15 @@ def test_that_plain_and_compiled_code_have_the_same_state() -> None:
         session = query.session(engine=engine, plan="stacks", lateness=0)
         session.push(table)
         facts, arrays = machine_of(session).dump()
-        named = {
-            name: array.tolist() for name, array in zip(facts["names"], arrays[:-1], strict=True) if name != "meta"
-        }
-        states.append((facts, named, arrays[-1].tolist(), session.stats.runs))
+        named = {name: array.tolist() for name, array in zip(facts["names"], arrays, strict=True) if name != "cells"}
+        states.append(({**facts, "native": None}, named, session.stats.runs))
     assert states[0] == states[1]
 
 
 def test_that_a_session_goes_on_compiled_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cepheid.engine.choose.ENOUGH", 150)
+    monkeypatch.setattr(kernel_machine, "ENOUGH_TO_LOOK", 150)
+    monkeypatch.setattr(kernel_machine, "ENOUGH_TO_COMPILE", 150)
+    monkeypatch.setenv("CEPHEID_COMPILE", "now")
     query, table = Query(COMPILED), stream(4, 400)
     session = query.session(plan="stacks", lateness=0)
     modes, calls = [], []

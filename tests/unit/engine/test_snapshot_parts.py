@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from cepheid import Query, UsageError
-from cepheid.engine.snapshot import FlatSink, FlatSource, from_bytes, table_bytes, to_bytes
+from cepheid.engine.stream.snapshot import FlatSink, FlatSource, from_bytes, table_bytes, to_bytes
 
 QUERIES = [
     "PATTERN SEQ(A a, B+ b[], C c) WHERE [id] AND b[i].x > b[i-1].x WITHIN 40",
@@ -73,9 +73,9 @@ def test_parts_go_on_as_bytes_do(text: str, cut: int) -> None:
     session = query.session(lateness=5, engine="plain")
     session.push(EVENTS[:cut])
     pieces = Pieces()
-    header = session._save(pieces)
+    header = session.save(pieces)
     by_parts = query.session()
-    by_parts._load(header, Given(pieces))
+    by_parts.load(header, Given(pieces))
     by_bytes = query.restore(session.snapshot())
     rows = []
     for again in (session, by_parts, by_bytes):
@@ -91,8 +91,8 @@ def test_what_is_at_a_position_stays() -> None:
     for t in range(0, 900, 30):
         session.push([{**e, "ts": e["ts"] + t} for e in EVENTS[:30]])
         pieces = Pieces()
-        session._save(pieces)
-        base, rows = pieces.found["0.kept@"], pieces.found["0.kept"].to_pylist()
+        session.save(pieces)
+        base, rows = pieces.found["stream.0.kept@"], pieces.found["stream.0.kept"].to_pylist()
         moved |= base > 0
         for position, row in enumerate(rows, start=base):
             assert known.setdefault(position, row) == row
@@ -119,6 +119,6 @@ def test_a_state_of_another_query() -> None:
     session = Query(QUERIES[0]).session()
     session.push(EVENTS[:3])
     pieces = Pieces()
-    header = session._save(pieces)
+    header = session.save(pieces)
     with pytest.raises(UsageError, match="another query"):
-        Query(QUERIES[1]).session()._load(header, Given(pieces))
+        Query(QUERIES[1]).session().load(header, Given(pieces))

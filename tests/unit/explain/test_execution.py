@@ -19,9 +19,9 @@ def execution(text: str, **settings: object) -> list[str]:
 def test_a_generated_kernel() -> None:
     query = "PATTERN SEQ(A a, B+ b[], C c) WHERE [id] AND b[i].x > a.x AND c.x > avg(b[].x) WITHIN 1 hour"
     assert execution(query) == [
-        "on a generated kernel: 2 states, 2 registers",
-        "state 0, after a: holds a_last_x; runs that agree on these are merged",
-        "state 1, after b: holds a_last_x, b_avg; runs that agree on these are merged",
+        "on a generated kernel: 2 states, 3 registers",
+        "state 0, after a: holds a_x; runs that agree on these are merged",
+        "state 1, after b: holds a_x, b_count_x, b_total_x; runs that agree on these are merged",
     ]
 
 

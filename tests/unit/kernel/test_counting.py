@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import cepheid as cep
-from cepheid.engine import counts
-from cepheid.engine.graph import Graph
+from cepheid.engine.matches import counts
+from cepheid.engine.matches.graph import Graph
 from cepheid.kernel import counting
 
 PATTERNS = ["SEQ(A a, B+ b[], C c)", "SEQ(A+ a[], B b)", "SEQ(A? a, B+ b[], C c)"]

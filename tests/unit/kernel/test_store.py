@@ -34,7 +34,7 @@ def test_some_of_too_many(engine: str) -> None:
 
 
 def test_too_many_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cepheid.engine.encoded.MOST", 1000)
+    monkeypatch.setattr("cepheid.engine.matches.graph_matches.MOST", 1000)
     with pytest.raises(cep.EvaluationError) as error:
         len(cep.Query(ALL).match(MANY))
     assert error.value.code == "CEP505"

@@ -4,9 +4,8 @@ import pyarrow as pa
 import pytest
 
 from cepheid import Query, UsageError
-from cepheid.engine.blueprint import Blueprint
-from cepheid.pattern.bind import Bound, bind
-from cepheid.pattern.schema import make_schema
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.pattern.bind import Bound
 from cepheid.plan.join import MAX_STACKS, Join, NotJoined, make_join
 
 SCHEMA = pa.schema(
@@ -23,7 +22,7 @@ def quiet(recwarn: pytest.WarningsRecorder) -> None:
 
 def bound(text: str, **options: object) -> Bound:
     query = Query(f"PATTERN {text}", **options)  # type: ignore[arg-type]
-    return bind(query._analysed[0], make_schema(SCHEMA, query._roles), query._functions)
+    return query.compiled.bind(query.compiled.schema(SCHEMA))[0]
 
 
 def join(text: str, **options: object) -> Join:
@@ -119,7 +118,7 @@ def test_that_further_equivalence_attributes_are_compared(late: bool) -> None:
     ],
 )
 def test_what_applies(text: str) -> None:
-    assert Blueprint(bound(text)).why_not_joined == ""
+    assert CompiledQuery(bound(text)).why_not_joined == ""
 
 
 def test_what_applies_to_declared_types() -> None:
@@ -156,7 +155,7 @@ def test_what_applies_to_declared_types() -> None:
     ],
 )
 def test_what_does_not_apply_says_why(text: str, reason: str) -> None:
-    assert reason in Blueprint(bound(text)).why_not_joined
+    assert reason in CompiledQuery(bound(text)).why_not_joined
     with pytest.raises(UsageError) as caught:
         Query(f"PATTERN {text}").match(EMPTY, plan="stacks")
     assert caught.value.code == "CEP610"

@@ -4,15 +4,14 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
-from cepheid.spark.engine_access import bind_program, program_of
 from cepheid.spark.partitioning import Partitioning, choose_partitioning
 
 EVENTS = pa.schema([("ts", pa.int64()), ("type", pa.string()), ("id", pa.int64()), ("shop", pa.string())])
 
 
 def of(text, **options):
-    query = cep.Query(text, **options)
-    return choose_partitioning(bind_program(query, EVENTS), [source for _, source in program_of(query)])
+    program = cep.Query(text, **options).compiled
+    return choose_partitioning(program.bind(program.schema(EVENTS)), program.sources)
 
 
 @pytest.mark.parametrize(

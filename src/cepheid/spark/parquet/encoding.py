@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.pattern.types import Kind, from_arrow
-from cepheid.spark.engine_access import roles_of
 from cepheid.spark.packing import code_type
 from cepheid.spark.worker import WorkerQuery
 
@@ -20,7 +19,7 @@ _NARROW = ((2**8, pa.uint8()), (2**16, pa.uint16()), (2**32, pa.uint32()))
 
 def dictionary_columns(worker_query: WorkerQuery, key: Sequence[str]) -> list[str]:
     """Return the string columns whose values repeat: they stay dictionary-encoded from the file to the engine."""
-    names = dict.fromkeys([roles_of(worker_query.query).type, *key])
+    names = dict.fromkeys([worker_query.query.compiled.roles.type, *key])
     return [name for name in names if name and pa.types.is_string(worker_query.event_schema.field(name).type)]
 
 

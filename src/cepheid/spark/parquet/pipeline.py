@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cepheid.engine.times import ticks
+from cepheid.engine.encoding.times import ticks
 from cepheid.spark.job import Job
 from cepheid.spark.packing import pack, spans
 from cepheid.spark.parquet.assign import DirectScan, RowGroups

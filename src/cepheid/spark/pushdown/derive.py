@@ -12,7 +12,6 @@ from pyspark.sql import Column
 from cepheid.api import Query
 from cepheid.pattern.analysis import columns_read
 from cepheid.pattern.bind import Bound
-from cepheid.spark.engine_access import bind_event_queries, program_of, roles_of
 from cepheid.spark.pushdown.predicate import TRUE, IsNull, Predicate, any_of, without_floats
 from cepheid.spark.pushdown.row_filter import ACCEPTS_ANY_EVENT, RowFilter
 from cepheid.spark.pushdown.to_arrow import arrow_expression
@@ -71,15 +70,15 @@ def derive_pushdown(
     """
     if not enabled:
         return Pushdown(tuple(schema.names), None, (), ("all rows and columns are sent: pushdown=False",))
-    readers = [analysed for analysed, source in program_of(query) if source is None]
+    readers = [analysed for analysed, source in query.compiled.flow if source is None]
     names = tuple(schema.names)
     if all(analysed.query.returns for analysed in readers):
         read = {name for analysed in readers for name in columns_read(analysed)}
         columns, sent = _needed_columns(names, read)
     else:
         columns, sent = names, ["all columns are sent: without RETURN a match contains whole events"]
-    where, pushed, refused = _needed_rows(bind_event_queries(query, schema), collated)
-    time = roles_of(query).time
+    where, pushed, refused = _needed_rows(query.compiled.bind_readers(query.compiled.schema(schema)), collated)
+    time = query.compiled.roles.time
     if where is not None and schema.field(time).nullable:
         where = any_of([where, IsNull(time)])  # a NULL time is an error, and the engine raises it
     dropped = [f"column {name} is not sent: the query does not read it" for name in names if name not in columns]

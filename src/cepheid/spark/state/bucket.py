@@ -10,19 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.api import Matches, Session
-from cepheid.engine.times import tick, ticks
+from cepheid.engine.encoding.times import ticks
 from cepheid.errors import InputError
-from cepheid.spark.engine_access import (
-    absence_deadlines,
-    clear_at_next_step,
-    has_undecided_matches,
-    load_session,
-    postpone_clearing,
-    reserve_room,
-    save_session,
-    saved_event_count,
-    window_ticks,
-)
 from cepheid.spark.packing import unpack, write
 from cepheid.spark.state.buffer import BufferedSegment, EventBuffer
 from cepheid.spark.state.control import COLUMNS
@@ -30,9 +19,6 @@ from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.state.parts import Inventory, StateReader, StateWriter, read_header
 from cepheid.spark.state.store import StateStore, reporting_damage
 from cepheid.spark.worker import WorkerQuery, cached_query
-
-COMPILE_FROM = 5_000
-"""Events in a restored session from which on it is compiled at once."""
 
 
 class PackedEvents(NamedTuple):
@@ -60,7 +46,7 @@ class Bucket:
         self.worker_query = worker_query
         self.fingerprint = fingerprint
         self.schema = worker_query.schema
-        self.ticks_per_ms = 1_000_000 // tick(self.schema)
+        self.ticks_per_ms = 1_000_000 // self.schema.tick
         self.buffer = EventBuffer(self.schema, worker_query.event_schema)
         self.session: Session | None = None
         self.watermark: int | None = None  # in ticks, of the last micro-batch
@@ -109,12 +95,13 @@ class Bucket:
             self.session = self.worker_query.session()
         if ready:
             self.session.push(pa.concat_tables(ready))
-        reserve_room(self.session, sum(table.num_rows for table in ready))
-        windows = window_ticks(self.session)
+        self.session.reserve(sum(table.num_rows for table in ready))
+        matches = self.session.reach(now)
+        windows = self.session.windows
         if windows is not None and now - self.cleared >= max(windows) // 2:
-            clear_at_next_step(self.session)
+            self.session.compact()  # else what could go would be written in every micro-batch
             self.cleared = now
-        return self.session.reach(now)
+        return matches
 
     def _too_late(self, table: pa.Table, late: Any) -> InputError:
         row = int(np.flatnonzero(late)[0])
@@ -135,7 +122,7 @@ class Bucket:
         """Return the first watermark, in milliseconds, at which there is something to do even if no event arrives."""
         moments = [segment.low + 1 for segment in self.buffer.segments]
         if self.session is not None:
-            moments += absence_deadlines(self.session)
+            moments += self.session.deadlines()
         finished = self._finished_at()
         if finished is not None:
             moments.append(finished)
@@ -147,7 +134,7 @@ class Bucket:
 
     def _finished_at(self) -> int | None:
         """Return the time from which on no event of the session can be in a new match."""
-        windows = None if self.session is None or self.last_event is None else window_ticks(self.session)
+        windows = None if self.session is None or self.last_event is None else self.session.windows
         return None if windows is None or self.last_event is None else self.last_event + max(windows)
 
     def _drop_finished_session(self) -> None:
@@ -155,7 +142,7 @@ class Bucket:
         finished = self._finished_at()
         if self.session is None or finished is None or self.watermark is None:
             return
-        if finished <= self.watermark and not has_undecided_matches(self.session):
+        if finished <= self.watermark and not self.session.undecided:
             self.session = None
             self.stored.segments = {}
 
@@ -173,7 +160,7 @@ class Bucket:
             "cleared": self.cleared,
             "count": self.buffer.count,
             "waiting": [segment.facts() for segment in self.buffer.segments],
-            "state": None if self.session is None else save_session(self.session, writer),
+            "state": None if self.session is None else self.session.save(writer),
         }
         self.nonce = writer.close(header)
         self.stored = writer.written
@@ -203,10 +190,8 @@ class Bucket:
 
     def _restored(self, saved: dict[str, Any], reader: StateReader) -> Session:
         query = self.worker_query
-        compiled = query.engine == "auto" and saved_event_count(saved) >= COMPILE_FROM
-        session = cached_query(query.query).session(engine="compiled" if compiled else query.engine, plan=query.plan)
-        load_session(session, saved, reader)
-        postpone_clearing(session)
+        session = cached_query(query.query).session(engine=query.engine, plan=query.plan)
+        session.load(saved, reader)
         return session
 
     def use_store(self, store: StateStore) -> None:

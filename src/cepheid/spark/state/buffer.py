@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.engine.times import ticks
+from cepheid.engine.encoding.times import ticks
 from cepheid.pattern.schema import Schema
 from cepheid.spark.packing import unpack, write
 from cepheid.spark.state.parts import StateReader, StateWriter

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cepheid.spark.engine_access import has_user_functions
 from cepheid.spark.state.bucket import Bucket
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.state.parts import NONCE
@@ -38,7 +37,7 @@ class BucketCache:
     def put(self, bucket: Bucket, number: int, size: int) -> None:
         """Keep a bucket, and evict those that were used longest ago."""
         # Functions of the same names may be others when the stream is started again.
-        if has_user_functions(bucket.worker_query.query):
+        if bucket.worker_query.query.compiled.functions:
             return
         self.buckets[bucket.fingerprint, number] = bucket, size
         used = sum(size for _, size in self.buckets.values())

@@ -7,7 +7,6 @@ from hashlib import sha256
 from typing import Any
 
 from cepheid.errors import UsageError
-from cepheid.spark.engine_access import fingerprint_of
 from cepheid.spark.worker import WorkerQuery
 
 FORMAT = 1
@@ -50,4 +49,4 @@ class StreamFingerprint:
 def stream_fingerprint(worker_query: WorkerQuery, buckets: int) -> StreamFingerprint:
     """Return the fingerprint of a stream that runs a query in some number of buckets."""
     columns = sha256(worker_query.event_schema.remove_metadata().serialize().to_pybytes()).hexdigest()
-    return StreamFingerprint(fingerprint_of(worker_query.query), columns, buckets)
+    return StreamFingerprint(worker_query.query.compiled.fingerprint, columns, buckets)

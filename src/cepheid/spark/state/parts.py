@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.engine.snapshot import FlatSink, FlatSource, from_bytes, to_bytes
+from cepheid.engine.stream.snapshot import FlatSink, FlatSource, from_bytes, to_bytes
 from cepheid.spark.packing import CODEC, unpack, write
 from cepheid.spark.state.chunks import cut
 from cepheid.spark.state.segments import FAN, SEGMENT, is_crowded
@@ -124,8 +124,11 @@ class StateReader(FlatSource):
 
     def chunk(self, digest: str, size: int) -> bytes:
         """Read and decompress a chunk of the body. Its digest is that of the decompressed bytes."""
-        with reporting_damage():
-            part = CODEC.decompress(self.fetch(digest, digested=False), size, asbytes=True)
+        stored = self.fetch(digest, digested=False)
+        try:
+            part = CODEC.decompress(stored, size, asbytes=True)
+        except (OSError, pa.ArrowInvalid) as error:  # cut off, empty, or no compressed bytes at all
+            raise damaged(f"part {digest} is not as it was written: {error}") from None
         if digest_of(part) != digest:
             raise damaged(f"part {digest} is not as it was written")
         return bytes(part)

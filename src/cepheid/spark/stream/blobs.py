@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from cepheid.engine.times import ticks
+from cepheid.engine.encoding.times import ticks
 from cepheid.spark.packing import pack, spans, unpack
 from cepheid.spark.stream.buckets import CONTROL, slot
 from cepheid.spark.worker import Batches, WorkerQuery

@@ -12,7 +12,6 @@ from pyspark.sql import functions as F
 
 from cepheid.api import Query
 from cepheid.errors import UsageError
-from cepheid.spark.engine_access import fingerprint_of
 from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.schemas import spark_schema
 from cepheid.spark.state.bucket import Bucket
@@ -36,7 +35,7 @@ def pending(spark: SparkSession, query: Query, checkpoint: str, *, output: str |
     if not ours:
         raise _no_state(checkpoint, "no stream of a query has run")
     # A streaming query may have several operators. If none is of this query, the check below says what differs.
-    fitting = [(number, stream) for number, stream in ours if stream[0].query == fingerprint_of(query)]
+    fitting = [(number, stream) for number, stream in ours if stream[0].query == query.compiled.fingerprint]
     number, (fingerprint, events) = (fitting or ours)[0]
     worker_query = WorkerQuery(query, events, match_schema(query, events, output), output_number(query, output))
     stream_fingerprint(worker_query, fingerprint.buckets).check(asdict(fingerprint))

@@ -1,0 +1,110 @@
+"""From Arrow columns to what a kernel reads: numbers, flags of NULLs, codes of types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import flags_to_numpy, to_numpy
+from cepheid.pattern.durations import ARROW_UNITS
+from cepheid.pattern.types import Kind
+
+TOO_LATE = 2**62  # nanoseconds: the difference of two such times still fits into 64 bits
+
+
+class Unfit(Exception):  # noqa: N818  a reason, not an error
+    """Values that a kernel can't compute with exactly."""
+
+
+def numbers_of(name: str, kind: Kind, column: pa.ChunkedArray) -> Any:
+    """The values of a column that is not of strings; where one is NULL, the number has no meaning."""
+    if isinstance(column.type, pa.DictionaryType):
+        column = column.cast(column.type.value_type)
+    array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    array = array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
+    arrow = array.type
+    if kind is Kind.BOOL:
+        return to_numpy(array.cast(pa.uint8()).fill_null(0))
+    if kind is Kind.FLOAT:
+        return _filled(array if arrow == pa.float64() else array.cast(pa.float64()), 0.0)
+    if kind is Kind.DATE:
+        return _filled(array.cast(pa.date32()).cast(pa.int32()).cast(pa.int64()), 0)
+    if kind in (Kind.TIMESTAMP, Kind.DURATION):
+        numbers = _filled(array.view(pa.int64()), 0)
+        scale = ARROW_UNITS[arrow.unit]
+        if len(numbers) and max(-int(numbers.min()), int(numbers.max())) * scale >= TOO_LATE:
+            raise Unfit(f"the times of '{name}' are too far from 1970 to be computed with in nanoseconds")
+        return numbers * scale if scale != 1 else numbers
+    if arrow == pa.int64():
+        return _filled(array, 0)
+    try:
+        return _filled(array.cast(pa.int64()), 0)
+    except pa.ArrowInvalid:
+        raise Unfit(f"'{name}' has integers beyond 64 signed bits") from None
+
+
+def nulls(column: pa.ChunkedArray) -> Any:
+    """Which values of a column are NULL."""
+    parts = [flags_to_numpy(chunk.is_null()) for chunk in column.chunks]
+    return (parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, bool)])).view(np.uint8)
+
+
+def type_codes(column: pa.ChunkedArray) -> tuple[Any, list[str | None]]:
+    """The code of each event's type, and the types that the codes stand for; NULL is one of them."""
+    if len(column) < FEW:
+        return _few_type_codes(column)
+    coded = as_dictionary(column)
+    names: list[str | None] = [*coded.dictionary.to_pylist(), None]
+    codes = coded.indices.cast(pa.int32())
+    if codes.null_count:
+        codes = codes.fill_null(len(names) - 1)
+    return to_numpy(codes), names
+
+
+FEW = 32
+"""Events whose types are looked at one by one: to call Arrow takes longer."""
+
+
+def _few_type_codes(column: pa.ChunkedArray) -> tuple[Any, list[str | None]]:
+    known: dict[str | None, int] = {}
+    codes = [known.setdefault(name, len(known)) for name in column.to_pylist()]
+    return np.array(codes, np.int32), [*known, None]
+
+
+def type_numbers(names: Sequence[str | None], types: Sequence[str]) -> Any:
+    """For each type code, the number of the type among those that a query names, from 1; 0 for others."""
+    known = {name: number for number, name in enumerate(types, start=1)}
+    return np.array([0 if name is None else known.get(name, 0) for name in names], np.uint16)
+
+
+def as_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """A column as codes of its distinct values."""
+    if not isinstance(column.type, pa.DictionaryType):
+        # Arrow can't make one dictionary of several parts for all types.
+        column = column.cast({pa.null(): pa.int64(), pa.float16(): pa.float32()}.get(column.type, column.type))
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries()
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    if column.num_chunks == 0:
+        return pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], column.type.value_type))
+    indices = pa.concat_arrays([chunk.indices for chunk in column.chunks])
+    return pa.DictionaryArray.from_arrays(indices, column.chunk(0).dictionary)
+
+
+def take_codes(numbers: Any, indices: pa.Array, missing: int) -> Any:
+    if indices.null_count:
+        numbers = np.append(numbers, np.array([missing], numbers.dtype))
+        indices = indices.cast(pa.int64()).fill_null(len(numbers) - 1)
+    if not len(numbers):
+        return np.zeros(len(indices), numbers.dtype)
+    if len(numbers) == 1:
+        return np.full(len(indices), numbers[0])
+    return numbers.take(to_numpy(indices), mode="clip")  # an index is never out of range; to check it costs more
+
+
+def _filled(array: pa.Array, value: object) -> Any:
+    return to_numpy(array.fill_null(value) if array.null_count else array)

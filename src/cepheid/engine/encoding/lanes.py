@@ -1,0 +1,215 @@
+"""Lanes by number: each key gets one, and a lane that no query needs any more is given up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy, to_numpy
+from cepheid.engine.encoding.codec import decode, encode
+from cepheid.engine.encoding.columns import FEW, as_dictionary, nulls
+from cepheid.kernel.compile import has_compiler, library_function
+from cepheid.kernel.runtime import NIL
+from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.types import Kind
+from cepheid.values.columns import column_values
+from cepheid.values.keys import group_key
+from cepheid.values.value import Value
+
+NOWHERE = NIL
+"""The lane of an event that is in no match, since a value of `[attr]` is NULL."""
+Key = tuple[Value, ...]
+MANY = 4_096
+"""Whole numbers from which on a hash table is faster than a dict."""
+
+
+class LaneNumbers:
+    """Which lane each key has."""
+
+    def __init__(self, lanes: Lanes, kinds: dict[str, Kind], *, once: bool = False) -> None:
+        self.once = once  # all events come at once: a key need not be found again
+        self.span = 0  # where keys are lanes as they are
+        self.columns = lanes.all
+        self.agreed = lanes.agreed
+        self.kinds = kinds
+        self.numbers: dict[Key, int] = {} if self.columns else {(): 0}
+        self.table = KeyTable()  # instead of the dict, where keys are many whole numbers
+
+    def __len__(self) -> int:
+        return max(len(self.numbers), self.span, len(self.table))
+
+    def of(self, table: pa.Table) -> Any:
+        """The lane of each event; NOWHERE for one that is in no match."""
+        if not self.columns:
+            return np.zeros(table.num_rows, np.uint32)
+        if self.once and len(self.columns) == 1:  # keys are lanes as they are, if there are not many more of them
+            numbers = self._narrow(self.columns[0], table.column(self.columns[0]))
+            if numbers is not None and numbers[2] - numbers[1] < max(table.num_rows // 4, 256):
+                offsets, least, most = numbers
+                self.span = most - least + 1
+                return offsets.astype(np.uint32)
+        if table.num_rows < FEW and not len(self.table):
+            return self._few(table)
+        if self._takes_table(table):
+            return self.table.number(whole_numbers(table.column(self.columns[0])))
+        self._leave_table()
+        codes: Any = None
+        keys: list[Key] = [()]
+        for name in self.columns:
+            own, values = self._codes(name, table.column(name))
+            if codes is None:
+                codes, keys = own, [(value,) for value in values]
+            else:
+                mixed, codes = np.unique(codes * len(values) + own, return_inverse=True)
+                keys = [(*keys[code // len(values)], values[code % len(values)]) for code in mixed.tolist()]
+        found = np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys], np.uint32)
+        lanes = found[codes] if len(found) else np.zeros(0, np.uint32)
+        for name in self.agreed:
+            column = table.column(name)
+            if column.null_count:
+                lanes[nulls(column).view(bool)] = NOWHERE
+        return lanes
+
+    def _few(self, table: pa.Table) -> Any:
+        """The lanes of a few events, one by one: to call Arrow takes longer."""
+        columns = [column_values(table.column(name)) for name in self.columns]
+        first = len(self.columns) - len(self.agreed)
+        lanes = np.empty(table.num_rows, np.uint32)
+        for k, values in enumerate(zip(*columns, strict=True)):
+            key = tuple(map(group_key, values))
+            nowhere = None in values[first:]
+            lanes[k] = NOWHERE if nowhere else self.numbers.setdefault(key, len(self.numbers))
+        return lanes
+
+    def _takes_table(self, table: pa.Table) -> bool:
+        """Whether the keys are many whole numbers, none of them NULL."""
+        if len(self.columns) != 1 or self.kinds[self.columns[0]] is not Kind.INT or not has_compiler():
+            return False
+        if table.column(self.columns[0]).null_count:
+            return False
+        if not len(self.table) and (len(self.numbers) + table.num_rows < MANY or (None,) in self.numbers):
+            return False
+        if self.numbers:
+            self.table.load(np.fromiter((key[0] for key in self.numbers), np.int64, len(self.numbers)))
+            self.numbers = {}
+        return True
+
+    def _leave_table(self) -> None:
+        """A NULL has come among the keys."""
+        if len(self.table):
+            self.numbers = {(key,): lane for lane, key in enumerate(self.table.keys.tolist())}
+            self.table = KeyTable()
+
+    def _codes(self, name: str, column: pa.ChunkedArray) -> tuple[Any, list[Value]]:
+        """A column as numbers into its distinct values."""
+        numbers = self._narrow(name, column)
+        if numbers is not None:
+            offsets, least, most = numbers
+            there = np.zeros(most - least + 1, bool)
+            there[offsets] = True
+            distinct = np.flatnonzero(there)
+            if len(distinct) == len(there):
+                return offsets, (distinct + least).tolist()
+            place = np.zeros(len(there), np.int64)
+            place[distinct] = np.arange(len(distinct))
+            return place[offsets], (distinct + least).tolist()
+        coded = as_dictionary(column)
+        values = [group_key(value) for value in column_values(pa.chunked_array([coded.dictionary]))]
+        codes = coded.indices.cast(pa.int64())
+        if codes.null_count:
+            codes, values = codes.fill_null(len(values)), [*values, None]
+        return to_numpy(codes), values
+
+    def _narrow(self, name: str, column: pa.ChunkedArray) -> tuple[Any, int, int] | None:
+        """Whole numbers in a narrow range need no hashing: how far each is from the least, that one, and the most."""
+        if self.kinds[name] is not Kind.INT or column.null_count or not len(column):
+            return None
+        numbers = whole_numbers(column)
+        least, most = _range(numbers)
+        if most - least >= max(4 * len(numbers), 65_536):
+            return None
+        return numbers - least if least else numbers, least, most
+
+    def keep(self, alive: Any) -> None:
+        """Give up lanes; the others are numbered anew, in order."""
+        if len(self.table):
+            self.table.load(self.table.keys[alive])
+            return
+        kept = [key for key, lane in self.numbers.items() if alive[lane]]
+        self.numbers = {key: number for number, key in enumerate(kept)}
+
+    def dump(self) -> tuple[Any, Any]:
+        """The keys in the order of their lanes: whole numbers as an array, others as JSON."""
+        if len(self.table):
+            return None, self.table.keys
+        keys = list(self.numbers)
+        if len(self.columns) == 1 and self.kinds[self.columns[0]] is Kind.INT and (None,) not in self.numbers:
+            return None, np.fromiter((key[0] for key in keys), np.int64, len(keys))
+        return [encode(key) for key in keys], np.zeros(0, np.int64)
+
+    def load(self, keys: Any, numbers: Any) -> None:
+        """Take up what was dumped."""
+        if keys is None and len(numbers) >= MANY and has_compiler():
+            self.table.load(numbers)
+            self.numbers = {}
+            return
+        found = zip(numbers.tolist()) if keys is None else map(decode, keys)
+        self.numbers = {key: lane for lane, key in enumerate(found)}
+
+
+class KeyTable:
+    """A hash table from whole numbers to lanes."""
+
+    def __init__(self) -> None:
+        self.known: Any = np.zeros(0, np.int64)
+        self.size = 0
+        self.table: Any = np.zeros(0, np.uint32)
+
+    def __len__(self) -> int:
+        return self.size
+
+    @property
+    def keys(self) -> Any:
+        """All keys, in the order of their lanes."""
+        return self.known[: self.size]
+
+    def load(self, keys: Any) -> None:
+        """Begin with some keys; the table is made when the next keys come."""
+        self.known, self.size, self.table = keys, len(keys), np.zeros(0, np.uint32)
+
+    def number(self, keys: Any) -> Any:
+        """The lanes of some keys, new ones included."""
+        wanted = self.size + len(keys)
+        if 2 * wanted > len(self.table) or len(self.known) < wanted:
+            known = np.zeros(2 * wanted, np.int64)
+            known[: self.size] = self.keys
+            self.table = np.full(1 << (2 * wanted).bit_length(), NIL, np.uint32)
+            self.known, count, self.size = known, self.size, 0
+            self._number(known[:count].copy())
+        return self._number(keys)
+
+    def _number(self, keys: Any) -> Any:
+        lanes = np.empty(len(keys), np.uint32)
+        function = library_function("number_keys", native=True)
+        mask = len(self.table) - 1
+        self.size = int(function(np.ascontiguousarray(keys), len(keys), self.table, mask, self.known, self.size, lanes))
+        return lanes
+
+
+def _range(numbers: Any) -> tuple[int, int]:
+    if len(numbers) < MANY:
+        return int(numbers.min()), int(numbers.max())
+    import pyarrow.compute as pc  # takes a while to import, and goes over many numbers once where numpy goes twice
+
+    found = pc.min_max(from_numpy(numbers))
+    return found["min"].as_py(), found["max"].as_py()
+
+
+def whole_numbers(column: pa.ChunkedArray) -> Any:
+    """A column of integers as one array."""
+    if isinstance(column.type, pa.DictionaryType):
+        column = column.cast(column.type.value_type)
+    parts = [to_numpy(chunk.cast(pa.int64())) for chunk in column.chunks]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

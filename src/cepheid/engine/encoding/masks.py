@@ -1,0 +1,51 @@
+"""Conditions on one event that no kernel can compute: they are evaluated for a whole batch beforehand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.encoding.columns import as_dictionary, take_codes, type_numbers
+from cepheid.errors import CepheidError, EvaluationError
+from cepheid.kernel.arguments import Mask
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.types import Kind
+from cepheid.pattern.walk import walk
+from cepheid.values.bindings import Bindings
+from cepheid.values.evaluate import Compiler
+from cepheid.values.rows import read_rows
+
+
+def evaluate_mask(query: Bound, batch: Batch, wanted: Mask, errors: dict[int, CepheidError]) -> Any:
+    """Where a condition on one event holds: 1; 2 where it could not be computed, and `errors` says why."""
+    component, table = query.components[wanted.variable], batch.table
+    holds = Compiler(query).condition(wanted.condition)
+    found = np.zeros(table.num_rows, np.uint8)
+    rows = np.arange(table.num_rows)
+    if query.schema.roles.type is not None:
+        codes, names = batch.type_codes
+        rows = np.flatnonzero(type_numbers(names, component.types)[codes])
+    read = {node.name for node in walk(wanted.condition) if isinstance(node, ex.Attribute)}
+    calls = any(isinstance(n, ex.Call) and n.function in query.functions for n in walk(wanted.condition))
+    index, back = rows, None
+    if len(read) == 1 and not calls and query.schema.roles.types is None:
+        column = table.column(next(iter(read)))
+        if query.schema.columns[next(iter(read))].kind is Kind.STRING and len(rows) > 64:
+            # A pure function of one string is computed once for each distinct string.
+            codes = as_dictionary(column.take(from_numpy(rows)))
+            _, first, back = np.unique(take_codes(np.arange(len(codes.dictionary)), codes.indices, -1), True, True)
+            index = rows[first]
+    events = read_rows(table.take(from_numpy(index)), query.schema)
+    answers = np.zeros(len(index), np.uint8)
+    for k, event in enumerate(events):
+        try:
+            answers[k] = holds(Bindings({wanted.variable: (event,)}, {wanted.variable: event}))
+        except EvaluationError as error:
+            answers[k] = 2
+            errors.setdefault(int(index[k]), error)
+    found[rows] = answers if back is None else answers[back]
+    return found

@@ -1,0 +1,68 @@
+"""Times as whole numbers of the time column's own unit: ticks."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import to_numpy
+from cepheid.errors import InputError, UsageError
+from cepheid.pattern.durations import ARROW_UNITS
+from cepheid.pattern.schema import Schema
+from cepheid.pattern.types import Kind, plain
+
+
+def ticks(schema: Schema, table: pa.Table, name: str | None = None) -> Any:
+    """The times of the events; NULL is an error."""
+    column = table.column(name or schema.roles.time)
+    if column.null_count:
+        row = column.is_null().index(True).as_py()
+        remedy = "give every event a time, or drop the rows without one"
+        raise InputError("CEP402", f"the time '{schema.roles.time}' of row {row} is NULL", remedy)
+    parts = [_numbers(chunk) for chunk in column.chunks]
+    return parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, np.int64)])
+
+
+def _numbers(chunk: pa.Array) -> Any:
+    arrow = chunk.type
+    if isinstance(arrow, pa.DictionaryType):
+        return _numbers(chunk.dictionary_decode())
+    if pa.types.is_date(arrow):
+        chunk = chunk.cast(pa.date32()).cast(pa.int32())
+    elif pa.types.is_timestamp(arrow):
+        chunk = chunk.view(pa.int64())
+    try:
+        return to_numpy(chunk if chunk.type == pa.int64() else chunk.cast(pa.int64()))
+    except pa.ArrowInvalid as error:
+        raise InputError("CEP405", str(error), "cast the time column to int64") from None
+
+
+def to_ticks(schema: Schema, value: object) -> int:
+    """A watermark as the user writes it: a number, a datetime, or the text of one, as the time column has it."""
+    column = schema.columns[schema.roles.time]
+    arrow = plain(column)
+    try:
+        if isinstance(value, pa.Scalar):
+            value = value.as_py()
+        if isinstance(value, bool):
+            raise TypeError("a boolean is no time")
+        if column.kind is Kind.INT and isinstance(value, int | np.integer):
+            return int(value)
+        if column.kind is Kind.DATE and isinstance(value, str | date) and not isinstance(value, datetime):
+            given = date.fromisoformat(value) if isinstance(value, str) else value
+            return int(pa.scalar(given, pa.date32()).cast(pa.int32()).as_py())
+        if column.kind is Kind.TIMESTAMP and isinstance(value, str | datetime):
+            given = datetime.fromisoformat(value) if isinstance(value, str) else value
+            if (given.tzinfo is None) != (arrow.tz is None):
+                raise TypeError("one has a time zone and the other has none")
+            zone = "UTC" if arrow.tz else None
+            fine = int(pa.scalar(given, pa.timestamp("us", tz=zone)).cast(pa.int64()).as_py())
+            nanoseconds = fine * 1000 + getattr(given, "nanosecond", 0)  # which pandas has
+            return -(-nanoseconds // ARROW_UNITS[arrow.unit])  # up: all before it are in
+        raise TypeError(f"a {type(value).__name__}")
+    except (TypeError, ValueError, pa.ArrowInvalid) as error:
+        remedy = f"give a time as the column '{schema.roles.time}' has it ({column})"
+        raise UsageError("CEP606", f"{value!r} can't be a watermark: {error}", remedy) from None

@@ -1,0 +1,1 @@
+"""Machines: what runs one query over the batches of a stream."""

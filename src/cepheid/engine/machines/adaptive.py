@@ -1,0 +1,267 @@
+"""A machine that chooses its plan: before the first events, and again when the rates of the stream have moved."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.times import ticks
+from cepheid.engine.machines.kernel_machine import KernelMachine
+from cepheid.engine.machines.protocol import KeptRows, Machine
+from cepheid.engine.machines.stack_machine import StackMachine
+from cepheid.engine.matches.match_table import LazyMatches, MatchTable
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.engine.planning.decision import ENOUGH, Decision, decide
+from cepheid.engine.planning.sample import type_shares
+from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.tree import Output
+from cepheid.plan.spec import AUTO, AUTOMATON, STACKS, TREE, PlanSpec, Way
+from cepheid.plan.statistics import Statistics, moved
+
+LOOK, EVERY, AGAIN = 2_048, 8_192, 131_072
+"""Events that are looked at, after how many it is looked again, and after how many all is sampled anew."""
+MOVED, GAIN = 2.0, 1.5
+"""How far rates must have moved, and how much less work another plan must promise."""
+
+
+class AdaptiveMachine:
+    """One query over a stream that comes in parts, by the plan that suits it."""
+
+    def __init__(
+        self,
+        compiled: CompiledQuery,
+        codes: StreamCodes,
+        make: Callable[[PlanSpec], Machine],
+        forced: PlanSpec = AUTO,
+    ) -> None:
+        self.compiled = compiled
+        self.codes = codes
+        self.forced = forced
+        self.make = make
+        self.once = codes.once
+        self.inner: Machine | None = None
+        self.decision = Decision(AUTOMATON, "no events yet")
+        self.recent: deque[pa.Table] = deque()
+        self.rows = 0  # of those
+        self.events = self.looked = self.sampled = 0
+        self.replans = 0
+        self.before = 0  # tests of machines that were given up
+        self.types_then: tuple[float, ...] = ()  # how often each type came when the plan was chosen
+
+    @property
+    def machine(self) -> Machine:
+        """What runs the query now."""
+        if self.inner is None:
+            choice = AUTOMATON if not self.compiled.why_interpreted or self.compiled.why_not_joined else STACKS
+            self.inner = self.make(choice if self.forced == AUTO else self.forced)
+        return self.inner
+
+    # Before there are events there is no plan, and to ask does not make one.
+
+    @property
+    def kind(self) -> str:
+        """Which kind can read the state."""
+        return "adaptive" if self.inner is None else self.inner.kind
+
+    @property
+    def mode(self) -> str:
+        """How it runs."""
+        return "plain" if self.inner is None else self.inner.mode
+
+    @property
+    def plan(self) -> str:
+        """The plan by its name."""
+        return str(self.forced) if self.inner is None else self.inner.plan
+
+    @property
+    def tests(self) -> int:
+        """How often conditions over several events were evaluated."""
+        return 0 if self.inner is None else self.before + self.inner.tests
+
+    @property
+    def merged(self) -> int:
+        """How many runs became one with another."""
+        return 0 if self.inner is None else self.inner.merged
+
+    @property
+    def runs(self) -> int:
+        """How many runs are alive, or events stored."""
+        return 0 if self.inner is None else self.inner.runs
+
+    def reserve(self, events: int) -> None:
+        """So many events are to be expected."""
+        if self.inner is not None:
+            self.inner.reserve(events)
+
+    def feed(self, batch: Batch) -> None:
+        """The next events."""
+        if self.inner is None and (self.once or len(batch) >= ENOUGH):
+            self.decision = decide(self.compiled, batch, self.forced)
+            self.sampled = self.looked = len(batch)
+            if not self.once and self.decision.statistics is not None:
+                self.types_then = type_shares(self.compiled.join, batch)
+            self.inner = self.make(self.decision.choice)
+        self.machine.feed(batch)
+        self.events += len(batch)
+        if self.considers and not self.rests(2 * LOOK):
+            self.remember(batch.table)
+
+    @property
+    def considers(self) -> bool:
+        """Whether the plan may still change."""
+        return not self.once and self.forced == AUTO and not self.compiled.why_not_joined
+
+    def rests(self, before: int = 0) -> bool:
+        """Whether nothing is asked for some time: a tree adapts by itself."""
+        return self.plan == str(TREE) and self.events - self.sampled < AGAIN - before
+
+    def remember(self, table: pa.Table) -> None:
+        """Keep the last events for the next sample."""
+        if table.num_rows > 64 * LOOK:  # a copy, lest all of a large batch is kept
+            last = np.arange(table.num_rows - LOOK, table.num_rows)
+            self.recent, self.rows = deque([table.take(from_numpy(last))]), LOOK
+            return
+        self.recent.append(table)
+        self.rows += table.num_rows
+        while self.rows - self.recent[0].num_rows >= LOOK:
+            self.rows -= self.recent.popleft().num_rows
+
+    def settle(self, now: int | None, rows: KeptRows) -> MatchTable | LazyMatches:
+        """The matches that became certain."""
+        found = self.machine.settle(now, rows)
+        if now is not None and self.considers:
+            self.reconsider(now, rows)
+        return found
+
+    def reconsider(self, now: int, rows: KeptRows) -> None:
+        """Whether the stream is still the one that the plan was chosen for."""
+        planned = self.decision.statistics is not None
+        if self.rests():
+            return
+        if self.events - self.looked < (EVERY if planned else ENOUGH) or self.rows < ENOUGH:
+            return
+        self.looked = self.events
+        batch = self.batch_of(pa.concat_tables(self.recent), 0)
+        if self.decision.statistics is not None and self.events - self.sampled < AGAIN:
+            # The types alone tell whether it is worth while to sample.
+            shares = type_shares(self.compiled.join, batch)
+            if not moved(self.types_then, shares, MOVED):
+                return
+        self.sampled = self.events
+        decision = decide(self.compiled, batch)
+        if decision.choice.way is Way.TREE and decision.estimates:  # rates that change are looked at again
+            decision = replace(
+                decision, choice=next(e.choice for e in decision.estimates if e.choice.way is not Way.TREE)
+            )
+        self.types_then = type_shares(self.compiled.join, batch)
+        current = next((e for e in decision.estimates if e.choice.told == self.plan), None)
+        best = next((e for e in decision.estimates if e.choice == decision.choice), None)
+        self.decision = decision
+        if decision.choice.told == self.plan or current is None or best is None:
+            return
+        if current.nanoseconds > GAIN * best.nanoseconds:
+            # Rates that have moved before will move again: then the order is left to be chosen at each step.
+            restless = self.replans > 0 and decision.choice.joins and decision.choice.partition is None
+            self.switch(TREE if restless else decision.choice, now, rows)
+
+    def switch(self, choice: PlanSpec, now: int, rows: KeptRows) -> None:
+        """Go on by another plan. Orders share their stacks; else the events that are kept are gone through again.
+
+        All that these give was given already: what is still to come is what the other plan has afterwards.
+        """
+        machine = self.machine
+        if isinstance(machine, StackMachine) and choice.joins and machine.choice.partition == choice.partition:
+            machine.take(choice)
+        elif self.can_switch():
+            other = self.make(choice)
+            if isinstance(machine, KernelMachine) and isinstance(other, KernelMachine) and machine.native:
+                other.go_native()
+            if rows.kept.num_rows:
+                other.feed(self.batch_of(rows.kept, rows.base))
+            other.settle(now, rows)
+            self.before += machine.tests - other.tests
+            self.inner = other
+        else:
+            return
+        self.replans += 1
+
+    def batch_of(self, table: pa.Table, first: int) -> Batch:
+        """Events of the stream, to be looked at again."""
+        return Batch(self.codes, table, ticks(self.codes.schema, table), first)
+
+    def can_switch(self) -> bool:
+        """Whether the rows that are kept say all: not what was absent before the first, or where a match has ended."""
+        return self.compiled.query.output is Output.ALL and not self.compiled.query.looks_back
+
+    def unsettled(self) -> int | None:
+        """The first event at which a match ends that is not certain yet."""
+        return self.machine.unsettled()
+
+    def compact(self, now: int) -> int | None:
+        """Let go of what no match to come can need."""
+        return self.machine.compact(now)
+
+    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
+        """The lanes that the machine needs."""
+        return () if self.inner is None else self.inner.held_lanes()
+
+    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
+        """Lanes are numbered anew."""
+        if self.inner is not None:
+            self.inner.keep_lanes(lanes, alive)
+
+    def held_strings(self) -> Iterable[Any]:
+        """The codes that the machine needs."""
+        return () if self.inner is None else self.inner.held_strings()
+
+    def renumber_strings(self, number: Any) -> None:
+        """Strings have other codes."""
+        if self.inner is not None:
+            self.inner.renumber_strings(number)
+
+    def state_bytes(self) -> int:
+        """How much the state takes."""
+        return 0 if self.inner is None else self.inner.state_bytes()
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The state of the machine, and the statistics that its plan was chosen by."""
+        if self.inner is None:
+            return {}, []
+        facts, arrays = self.inner.dump()
+        statistics = self.decision.statistics
+        planned = {
+            "statistics": None if statistics is None else asdict(statistics),
+            "types": list(self.types_then),
+            "counts": [self.events, self.looked, self.sampled, self.replans, self.before],
+        }
+        return {**facts, "planned": planned}, arrays
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+        """Take up a state that was dumped."""
+        if not facts:
+            return
+        choice = AUTOMATON
+        if "plan" in facts:  # a state of stacks
+            partition = facts["partition"]
+            way, order = facts["plan"]
+            wanted = PlanSpec(Way(way), tuple(order)) if self.forced == AUTO else self.forced
+            choice = replace(wanted, partition=None if partition is None else tuple(partition))
+        self.inner = self.make(choice)
+        self.inner.load(facts, arrays, rows)
+        planned = facts.get("planned")
+        if planned is None:
+            return
+        self.events, self.looked, self.sampled, self.replans, self.before = planned["counts"]
+        self.types_then = tuple(planned["types"])
+        if planned["statistics"] is not None:
+            known: dict[str, Any] = {
+                k: tuple(v) if isinstance(v, list) else v for k, v in planned["statistics"].items()
+            }
+            self.decision = Decision(choice, "as before", (), Statistics(**known))

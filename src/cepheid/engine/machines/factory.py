@@ -1,0 +1,63 @@
+"""Which machine runs a query: a kernel where one can be generated, by the plan that was asked for, or the best one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cepheid.engine.encoding.batch import StreamCodes
+from cepheid.engine.machines.adaptive import AdaptiveMachine
+from cepheid.engine.machines.interpreted import Interpreted
+from cepheid.engine.machines.policy import Policy, read_policy
+from cepheid.engine.machines.protocol import Machine
+from cepheid.engine.machines.scan_machine import ScanMachine
+from cepheid.engine.machines.stack_machine import StackMachine
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.errors import UsageError
+from cepheid.plan.spec import AUTO, PlanSpec
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFactory:
+    """How the machines of a run are made. `events`: how many there will be, None for a stream."""
+
+    engine: str
+    choice: PlanSpec
+    events: int | None
+
+    def __call__(self, compiled: CompiledQuery, codes: StreamCodes, kind: str | None = None) -> Machine:
+        """A machine for a query of a stream; `kind` is what wrote a state, if one is to be restored."""
+        choice = self.choice
+        if choice.joins and compiled.hollow:
+            choice = AUTO  # a column without any value: nothing is known of it, and nothing can match
+        if choice.joins and compiled.why_not_joined:
+            message = f"plan '{choice}' does not apply: {compiled.why_not_joined}"
+            raise UsageError(
+                "CEP610", message, "use plan='auto', which takes one that applies; explain() says which do"
+            )
+        if kind == "adaptive":  # a state before the first event
+            kind = None
+        if kind is not None and choice != AUTO and (kind == StackMachine.kind) != choice.joins:
+            held = "stacks" if kind == StackMachine.kind else "runs"
+            message = f"the state is of {held}, and plan '{choice}' is not"
+            raise UsageError("CEP610", message, "restore it with plan='auto', or with a plan of that kind")
+        if kind == Interpreted.kind:
+            return Interpreted(compiled.query)
+        policy = read_policy(self.engine, once=codes.once)
+
+        def make(choice: PlanSpec) -> Machine:
+            return self._make(compiled, codes, policy, choice, restored=kind is not None)
+
+        # How the stream is split is open where there are several [attr].
+        several = choice.joins and (len(compiled.query.same) > 1 or kind == StackMachine.kind)
+        if (choice == AUTO and self.engine != "interpreted") or several or kind == StackMachine.kind:
+            return AdaptiveMachine(compiled, codes, make, choice)
+        return make(choice)
+
+    def _make(
+        self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, choice: PlanSpec, *, restored: bool
+    ) -> Machine:
+        if choice.joins:
+            return StackMachine(compiled, codes, policy, choice, self.events or 0)
+        if (self.engine == "interpreted" and not restored) or compiled.why_interpreted:
+            return Interpreted(compiled.query)
+        return ScanMachine(compiled, codes, policy, self.events or 0)

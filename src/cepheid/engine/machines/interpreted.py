@@ -1,0 +1,363 @@
+"""Runs as Python objects, event by event: for the few queries that no kernel can be generated for.
+
+What a step means is the reference's `Runner`; here is what makes it incremental: runs wait between events, complete
+runs wait until what must be absent after them is certain, and only the window is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.encoding.codec import decode, encode
+from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.matches.match_table import MatchTable, from_matches
+from cepheid.errors import EvaluationError
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.layout import Move
+from cepheid.pattern.tree import Output, Ties
+from cepheid.plan.spec import AUTOMATON
+from cepheid.reference.negation import Absence
+from cepheid.reference.output import Busy, arrange, choose, end_of, results
+from cepheid.reference.partition import Substream
+from cepheid.reference.runs import MAX_RUNS, Run, Runner, Wait
+from cepheid.values.bindings import NOTHING
+from cepheid.values.lanes import lane_key
+from cepheid.values.rows import Event, read_events, read_rows
+from cepheid.values.value import Value
+
+Lane = tuple[Value, ...]
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A run and what it waits for; what it may no longer do is struck out as events pass (S6)."""
+
+    run: Run
+    wait: Wait
+    passed: dict[Move, Run | None]
+    may_take: bool
+    may_move: tuple[Move, ...]
+
+
+class Memory(Substream):
+    """The events of a lane that a run may still ask about."""
+
+    def __init__(self, *, one_key: bool) -> None:
+        super().__init__((), one_key=one_key)
+        self.events: list[Event] = []
+        self.parts: dict[frozenset[str], Memory] = {}
+        self.seen = 0
+
+    def append(self, event: Event) -> None:
+        """The next event."""
+        self.index[event.position] = self.seen
+        self.seen += 1
+        self.events.append(event)
+        self.positions.append(event.position)
+        for types, part in self.parts.items():
+            if event.type in types:
+                part.append(event)
+
+    def of_types(self, types: frozenset[str]) -> Substream:
+        """Only the events of some types."""
+        if types not in self.parts:
+            part = self.parts[types] = Memory(one_key=self.one_key)
+            for event in self.events:
+                if event.type in types:
+                    part.append(event)
+        return self.parts[types]
+
+    def forget(self, position: int) -> None:
+        """Events before a position are no longer asked for."""
+        cut = self.before(position)
+        for event in self.events[:cut]:
+            del self.index[event.position]
+        del self.events[:cut], self.positions[:cut]
+        for part in self.parts.values():
+            part.forget(position)
+
+
+class LaneState:
+    """What one partition has: runs that wait, complete runs that are not certain yet, and the memory."""
+
+    def __init__(self, *, one_key: bool) -> None:
+        self.memory = Memory(one_key=one_key)
+        self.waiting: list[Waiting] = []
+        self.pending: list[Run] = []
+
+
+class Interpreted:
+    """One query over a stream that comes in parts."""
+
+    kind = mode = "interpreted"
+    tests = 0  # not counted
+    plan = str(AUTOMATON)
+    replans = 0
+
+    def __init__(self, query: Bound) -> None:
+        self.query = query
+        self.tick = query.schema.tick
+        self.lanes: dict[Lane, LaneState] = {}
+        self.split, self.one_key = query.lanes, query.lanes.one_key
+        self.runner = Runner(query, Memory(one_key=self.one_key))
+        self.absence = Absence(query, self.runner)
+        self.remembers = bool(query.layout.negations) or query.counted
+        self.complete: list[Run] = []
+        self.held: list[Run] = []
+        self.busy: Busy = {}
+        self.merged = 0
+        self.created = 0
+        constants = self.runner.tests.constants_hold()
+        blank = Run(-1, (), NOTHING, {}, (), self.runner.agreement.unset)
+        self.starts = [(move, self.runner.pass_marks(blank, move.marks)) for move in query.layout.starts if constants]
+
+    @property
+    def runs(self) -> int:
+        """How many runs are alive."""
+        return sum(len(lane.waiting) + len(lane.pending) for lane in self.lanes.values())
+
+    def reserve(self, events: int) -> None:
+        """Nothing is made beforehand."""
+
+    def feed(self, batch: Batch) -> None:
+        """The next events."""
+        events = [replace(e, row=e.position) for e in read_events(batch.table, self.query.schema, batch.first)]
+        if self.query.ties is Ties.ORDERED:
+            for event in events:
+                self.step((event,))
+        else:
+            for _, instant in groupby(events, key=lambda event: event.time):
+                self.step(tuple(instant))
+
+    def step(self, instant: Sequence[Event]) -> None:
+        """One event, or all of an instant, to the lanes that they belong to."""
+        lanes: dict[Lane, list[Event]] = {}
+        for event in instant:
+            key = lane_key(self.split, event)
+            if key is not None:
+                lanes.setdefault(key, []).append(event)
+        for key, events in lanes.items():
+            if key not in self.lanes:
+                self.lanes[key] = LaneState(one_key=self.one_key)
+            self.in_lane(self.lanes[key], events)
+
+    def in_lane(self, lane: LaneState, instant: Sequence[Event]) -> None:
+        """S4, S6, S7: runs go on, are struck out, or begin."""
+        self.runner.stream = lane.memory
+        if self.remembers:
+            for event in instant:
+                lane.memory.append(event)
+        new: list[Run] = []
+        lane.waiting = [waiting for waiting in lane.waiting if self.extend(waiting, instant, new)]
+        for move, blank in self.starts:
+            new += [run for event in instant if (run := self.runner.bind(blank, move, event)) is not None]
+        for run in new:
+            self.add(lane, run)
+
+    def extend(self, waiting: Waiting, instant: Sequence[Event], new: list[Run]) -> bool:
+        """What a run does with an instant; whether it goes on waiting."""
+        runner, run, wait, passed = self.runner, waiting.run, waiting.wait, waiting.passed
+        if not runner.inside(run, instant[0]):
+            return False
+        relevant = []
+        for event in instant:
+            taken = runner.bind(passed[wait.take], wait.take, event) if wait.take else None
+            moved = [(move, runner.bind(passed[move], move, event)) for move in wait.others]
+            if taken is not None and waiting.may_take:
+                new.append(taken)
+            new += [found for move, found in moved if found is not None and move in waiting.may_move]
+            relevant.append(taken is not None if wait.in_loop else moved[0][1] is not None)
+        waiting.may_take = (
+            waiting.may_take and wait.take is not None and runner.may_ignore(run, wait.take, instant, relevant)
+        )
+        waiting.may_move = tuple(m for m in waiting.may_move if runner.may_ignore(run, m, instant, relevant))
+        return waiting.may_take or bool(waiting.may_move)
+
+    def add(self, lane: LaneState, run: Run) -> None:
+        """A run that has just bound an event: it may be complete, and it may go on."""
+        self.created += 1
+        for move in self.query.layout.moves[run.place]:
+            if move.target is not None:
+                continue
+            passed = self.runner.pass_marks(run, move.marks)
+            if passed is None or not self.runner.inside(passed, passed.selected[-1], final=True):
+                continue
+            passed = replace(passed, path=(*passed.path, move))
+            last = len(passed.selected)
+            known = replace(passed, gaps=tuple(gap for gap in passed.gaps if gap.after < last))
+            if self.absence.holds(known):
+                (self.complete if known.gaps == passed.gaps else lane.pending).append(passed)
+        for wait in self.runner.waits_of(run):
+            moves = [*([wait.take] if wait.take else []), *wait.others]
+            passed_by = {move: self.runner.pass_marks(run, move.marks) for move in moves}
+            if any(found is not None for found in passed_by.values()):
+                lane.waiting.append(Waiting(run, wait, passed_by, wait.take is not None, wait.others))
+        if len(lane.waiting) > MAX_RUNS // 10:
+            raise EvaluationError(
+                "CEP504",
+                f"more than {MAX_RUNS // 10:,} runs at once in one partition",
+                "shorten WITHIN, add conditions or [attr], or use skip_till_next_match; explain() says what splits",
+            )
+
+    def settle(self, now: int | None, rows: KeptRows) -> MatchTable:
+        """The matches that are certain when all events before a time (None: all) are in."""
+        now = None if now is None else now * self.tick
+        for lane in self.lanes.values():
+            if lane.pending:
+                self.runner.stream = lane.memory
+                decided = [run for run in lane.pending if self.is_decided(lane, run, now)]
+                lane.pending = [run for run in lane.pending if not any(run is other for other in decided)]
+                self.complete += [run for run in decided if self.absence.holds(run)]
+            self.prune(lane, now)
+        self.lanes = {k: v for k, v in self.lanes.items() if v.waiting or v.pending or v.memory.events}
+        found = arrange(self.query, [*self.held, *self.complete])
+        self.complete, self.held = [], []
+        if self.query.output is Output.NON_OVERLAP and now is not None:
+            # An earlier match may still come true, and then this one must give way.
+            limit = min((end_of(self.query, run) for run in self.pending()), default=None)
+            if limit is not None:
+                self.held = [run for run in found if end_of(self.query, run) >= limit]
+                found = [run for run in found if end_of(self.query, run) < limit]
+        return from_matches(self.query, results(self.query, choose(self.query, found, self.busy)), rows.base)
+
+    def pending(self) -> Iterator[Run]:
+        """Complete runs that are not certain yet."""
+        for lane in self.lanes.values():
+            yield from lane.pending
+
+    def is_decided(self, lane: LaneState, run: Run, now: int | None) -> bool:
+        """Whether everything that could still be a witness after a complete run is in."""
+        within = self.query.within
+        assert within is not None
+        if now is None:
+            return True
+        if within.nanoseconds is not None:
+            return now >= run.selected[0].time + within.nanoseconds
+        assert within.events is not None
+        return self.runner.distance(run.key, run.selected[0], lane.memory.events[-1]) >= within.events - 1
+
+    def prune(self, lane: LaneState, now: int | None) -> None:
+        """Drop runs whose window has passed, and events that no run can ask about."""
+        within = self.query.within
+        if within is not None and within.nanoseconds is not None and now is not None:
+            lane.waiting = [w for w in lane.waiting if now - w.run.selected[0].time < within.nanoseconds]
+        events = lane.memory.events
+        if len(events) < 16:
+            return
+        firsts = [w.run.selected[0].position for w in lane.waiting] + [r.selected[0].position for r in lane.pending]
+        keep = min(firsts, default=events[-1].position)
+        if self.query.looks_back and within is not None:
+            if within.nanoseconds is not None:
+                since = [e.position for e in events if now is None or e.time > now - within.nanoseconds]
+            elif self.one_key and within.events is not None:
+                since = lane.memory.positions[-within.events :]
+            else:
+                since = lane.memory.positions
+            keep = min([keep, *since[:1]])
+        lane.memory.forget(keep)
+
+    def unsettled(self) -> int | None:
+        """The first position where a match ends that is not certain yet."""
+        return min((run.selected[-1].position for run in (*self.pending(), *self.held)), default=None)
+
+    def compact(self, now: int) -> int | None:
+        """The first event that a match to come can have; what is over was let go of when matches were settled."""
+        runs = [w.run for lane in self.lanes.values() for w in lane.waiting]
+        runs += [*self.pending(), *self.held]
+        positions = [run.selected[0].position for run in runs]
+        positions += [lane.memory.positions[0] for lane in self.lanes.values() if lane.memory.positions]
+        return min(positions, default=None)
+
+    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
+        """It has keys, and no numbers of lanes."""
+        return ()
+
+    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
+        """It has keys, and no numbers of lanes."""
+
+    def held_strings(self) -> Iterable[Any]:
+        """It has strings, and no codes."""
+        return ()
+
+    def renumber_strings(self, number: Any) -> None:
+        """It has strings, and no codes."""
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """Runs as the moves that they made and the positions of their events: they are made again from those."""
+        lanes = [
+            {
+                "events": lane.memory.positions,
+                "seen": lane.memory.seen,
+                "waiting": [self.dump_waiting(waiting) for waiting in lane.waiting],
+                "pending": [self.dump_run(run) for run in lane.pending],
+            }
+            for lane in self.lanes.values()
+        ]
+        busy = [[encode(key), end] for key, end in self.busy.items()]
+        return {"lanes": lanes, "held": [self.dump_run(run) for run in self.held], "busy": busy}, []
+
+    def dump_run(self, run: Run) -> list[list[int]]:
+        """Moves by their numbers, and positions."""
+        moves, numbers = self.query.layout.starts, []
+        for move in run.path:
+            numbers.append(moves.index(move))
+            moves = self.query.layout.moves[move.target] if move.target is not None else ()
+        return [numbers, [event.position for event in run.selected]]
+
+    def dump_waiting(self, waiting: Waiting) -> list[Any]:
+        """A run, which of its waits this is, and what it may still do."""
+        number = list(self.runner.waits_of(waiting.run)).index(waiting.wait)
+        moves = [waiting.wait.others.index(move) for move in waiting.may_move]
+        return [self.dump_run(waiting.run), number, waiting.may_take, moves]
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+        """Make the runs again."""
+        kept, base = rows.kept, rows.base
+        events = [replace(e, row=base + e.row, position=base + e.row) for e in read_rows(kept, self.query.schema)]
+        for saved in facts["lanes"]:
+            lane = LaneState(one_key=self.one_key)
+            lane.memory.seen = saved["seen"] - len(saved["events"])
+            for position in saved["events"]:
+                lane.memory.append(events[position - base])
+            self.runner.stream = lane.memory
+            for run, number, may_take, may_move in saved["waiting"]:
+                again = self.load_run(run, events, base)
+                wait = list(self.runner.waits_of(again))[number]
+                moves = [*([wait.take] if wait.take else []), *wait.others]
+                passed = {move: self.runner.pass_marks(again, move.marks) for move in moves}
+                may = tuple(wait.others[k] for k in may_move)
+                lane.waiting.append(Waiting(again, wait, passed, may_take, may))
+            lane.pending = [self.load_run(run, events, base) for run in saved["pending"]]
+            runs = [w.run for w in lane.waiting] + lane.pending
+            some = lane.memory.events[0] if lane.memory.events else runs[0].selected[0]
+            key = lane_key(self.split, some)
+            assert key is not None
+            self.lanes[key] = lane
+        self.held = [self.load_run(run, events, base) for run in facts["held"]]
+        self.busy = {decode(key): end for key, end in facts["busy"]}
+
+    def load_run(self, saved: list[list[int]], rows: list[Event], base: int) -> Run:
+        """A run from its moves and positions."""
+        run = Run(-1, (), NOTHING, {}, (), self.runner.agreement.unset)
+        moves = self.query.layout.starts
+        events = iter(saved[1])
+        for number in saved[0]:
+            move = moves[number]
+            passed = self.runner.pass_marks(run, move.marks)
+            if move.target is None:
+                assert passed is not None
+                return replace(passed, path=(*passed.path, move))
+            bound = self.runner.bind(passed, move, rows[next(events) - base])
+            if bound is None:
+                raise ValueError("a run does not fit its events")
+            run, moves = bound, self.query.layout.moves[move.target]
+        return run
+
+    def state_bytes(self) -> int:
+        """An estimate: Python objects are not counted one by one."""
+        return 400 * self.runs + 200 * sum(len(lane.memory.events) for lane in self.lanes.values())

@@ -1,0 +1,216 @@
+"""What queries on generated kernels have in common: NULLs, lanes, strings, plain or compiled."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from cepheid.engine.encoding.batch import Batch, StreamCodes, check_times
+from cepheid.engine.encoding.event_arrays import event_array
+from cepheid.engine.machines.policy import ENOUGH_TO_COMPILE, ENOUGH_TO_LOOK, Policy, When
+from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.matches.having import keep_having
+from cepheid.engine.matches.match_table import MatchTable
+from cepheid.engine.matches.overlap import NonOverlapping
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.errors import CepheidError
+from cepheid.kernel.arguments import EventArray, EventFact, Mask
+from cepheid.kernel.compile import Compilable
+from cepheid.kernel.constants import Constant
+from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.tree import Output
+
+PIECE = 2_048
+"""Events that plain Python goes over before it is asked whether compiled code is ready."""
+
+
+class KernelMachine(ABC):
+    """One query over a stream that comes in batches, on generated kernels.
+
+    It begins as plain Python, unless it is certain that compiling pays, and goes native in the middle of the stream:
+    the state is the same.
+    """
+
+    replans = 0
+
+    def __init__(self, compiled: CompiledQuery, codes: StreamCodes, lanes: Lanes, policy: Policy) -> None:
+        self.compiled = compiled
+        self.query = compiled.query
+        self.codes = codes
+        self.lanes = lanes
+        self.policy = policy
+        self.native = False
+        self.window = self.query.window
+        self.nullable: frozenset[str] = frozenset()
+        self.clock = 0  # the time of the last event
+        self.work = 0  # events so far, and the runs that they met: with the tests, what plain Python has done
+        self.chosen = NonOverlapping(self.query) if self.query.output is Output.NON_OVERLAP else None
+
+    @property
+    def mode(self) -> str:
+        """How the kernels run."""
+        return "compiled" if self.native else "plain"
+
+    # What a plan has of its own.
+
+    @property
+    @abstractmethod
+    def tests(self) -> int:
+        """How often conditions over several events were evaluated."""
+
+    @property
+    def runs_met(self) -> int:
+        """How many runs an event meets, about: each is work, whether or not it is tested."""
+        return 0
+
+    @property
+    @abstractmethod
+    def kernels(self) -> Sequence[Compilable]:
+        """The functions that it calls for each batch."""
+
+    @property
+    @abstractmethod
+    def read_columns(self) -> Iterable[str]:
+        """The columns whose NULLs a kernel must know of."""
+
+    @abstractmethod
+    def change_kernels(self) -> None:
+        """More columns have NULLs: other kernels, the same state."""
+
+    @abstractmethod
+    def to_native(self) -> None:
+        """The state becomes that of compiled code."""
+
+    @abstractmethod
+    def run(self, batch: Batch, begin: int, end: int, errors: dict[int, CepheidError]) -> None:
+        """Go over some events of a batch."""
+
+    # Plain or compiled.
+
+    def reserve(self, events: int) -> None:
+        """So many events are to be expected: where that is worth it, be compiled from the first one on."""
+        if not self.native:
+            self.consider(self.work + self.tests + events)
+
+    def consider(self, work: int) -> None:
+        """Go native if the work pays for it: what was done already, and what is known to come."""
+        if self.pays(work):
+            self.go_native()
+
+    def go_native(self) -> None:
+        """From plain Python to compiled code, in the middle of a stream: the state is the same."""
+        if not self.native:
+            self.native = True
+            self.to_native()
+
+    def pays(self, work: int) -> bool:
+        """Whether compiled code is there, or so much is to be done that it is worth the wait."""
+        if self.policy.when is When.NEVER or self.policy.at_once:
+            return self.policy.at_once
+        if work < ENOUGH_TO_LOOK:
+            return False
+        if work < ENOUGH_TO_COMPILE and not all(kernel.is_at_hand() for kernel in self.kernels):
+            return False
+        # All of them begin at once.
+        return self.policy.when is When.NOW or min([kernel.compile_beside() for kernel in self.kernels])
+
+    # Events.
+
+    def feed(self, batch: Batch) -> None:
+        """The next events."""
+        check_times(batch.times, self.window if self.query.timed else None)
+        empty = {name for name in self.read_columns if batch.has_nulls(name)} - self.nullable
+        if empty:
+            # A stream that has NULLs in one column may have them in others, and another kernel takes time.
+            self.nullable |= empty if self.codes.once else set(self.read_columns)
+            self.change_kernels()
+        errors: dict[int, CepheidError] = {}
+        begin = 0
+        while begin < len(batch):
+            if not self.native:
+                # What is left of the batch is certain to come.
+                self.consider(self.work + self.tests + (len(batch) - begin if self.codes.once else 0))
+            end = len(batch) if self.native else min(begin + PIECE, len(batch))
+            self.run(batch, begin, end, errors)
+            self.work += (end - begin) * (1 + (0 if self.native else self.runs_met))
+            begin = end
+
+    def event_arguments(
+        self, wanted: Sequence[EventArray], types: Sequence[str], batch: Batch, errors: dict[int, CepheidError]
+    ) -> list[Any]:
+        """The arrays of the events, of all of them; a mask is computed once for a batch."""
+
+        def make(one: EventArray) -> Any:
+            return event_array(one, self.query, self.lanes, types, batch, errors)
+
+        return [
+            batch.once_for((self, one.holds), partial(make, one)) if isinstance(one.holds, Mask) else make(one)
+            for one in wanted
+        ]
+
+    def as_lists(
+        self, wanted: Sequence[EventArray], arrays: Sequence[Any], begin: int, end: int
+    ) -> Iterator[list[Any]]:
+        """The arrays of some events for plain Python; what is known of types is of all of them."""
+        for one, array in zip(wanted, arrays, strict=True):
+            yield (array if one.holds is EventFact.TYPES else array[begin:end]).tolist()
+
+    def constant_arguments(self, constants: Sequence[Constant]) -> list[int | float]:
+        """The constants of the query."""
+        return [constant.argument(self.codes.strings.code) for constant in constants]
+
+    def function(self, kernel: Compilable) -> Callable[..., int]:
+        """A kernel as it runs now."""
+        return kernel.compiled() if self.native else kernel.as_python()
+
+    # Matches.
+
+    def finish(self, matches: MatchTable, rows: KeptRows, limit: int | None) -> MatchTable:
+        """HAVING, and those that must not overlap; `limit`: from this event on an earlier match may still come true."""
+        passed = keep_having(self.query, matches, rows.kept)
+        return passed if self.chosen is None else self.chosen.choose(passed, rows.kept, rows.base, limit)
+
+    @property
+    def finishes(self) -> bool:
+        """Whether more is to be done with matches than to find them."""
+        return self.query.having is not None or self.chosen is not None
+
+    @abstractmethod
+    def first_uncertain(self) -> int | None:
+        """The first event at which a match ends that waits for an absence."""
+
+    def unsettled(self) -> int | None:
+        """The first event at which a match ends that is not certain yet."""
+        ends = [self.first_uncertain(), self.chosen.first_end() if self.chosen is not None else None]
+        return min((end for end in ends if end is not None), default=None)
+
+    def first_needed(self, first: int | None) -> int | None:
+        """The first event that a match to come can have: of the state, or of a match that waits."""
+        held = self.chosen.first_start() if self.chosen is not None else None
+        found = min((one for one in (first, held) if one is not None), default=None)
+        if self.chosen is not None:
+            self.chosen.forget(found)
+        return found
+
+    # Snapshots.
+
+    def dump_facts(self) -> dict[str, Any]:
+        """What all kernel machines write into a header."""
+        return {
+            "native": self.native,
+            "work": self.work,
+            "nullable": sorted(self.nullable),
+            "clock": self.clock,
+            "chosen": self.chosen.dump() if self.chosen is not None else None,
+        }
+
+    def load_facts(self, facts: dict[str, Any]) -> None:
+        """Take up what was dumped; the kernels are those for the same NULLs, and compiled if they were."""
+        self.native |= facts["native"] and self.policy.when is not When.NEVER
+        self.work = facts["work"]
+        self.nullable = frozenset(facts["nullable"])
+        self.clock = facts["clock"]
+        if self.chosen is not None:
+            self.chosen.load(facts["chosen"])

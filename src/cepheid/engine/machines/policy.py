@@ -1,0 +1,44 @@
+"""When a kernel is worth compiling: in the time that it takes, plain Python goes over some 40,000 events."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from enum import Enum
+
+from cepheid.errors import UsageError, did_you_mean
+from cepheid.kernel.compile import has_compiler
+
+ENOUGH_TO_LOOK = 8_000
+"""Work from which on it is asked whether the kernel was compiled before: that loads the compiler's library."""
+ENOUGH_TO_COMPILE = 40_000
+"""Work from which on compiling is faster than to go on without. Work is events, and tests over several of them."""
+
+
+class When(Enum):
+    """What `CEPHEID_COMPILE` can say."""
+
+    NOW = "now"  # the work waits
+    BESIDE = "beside"  # in a thread, while events run as plain Python
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How the kernels of a run are compiled. `at_once`: before the first event, however few there are."""
+
+    when: When
+    at_once: bool = False
+
+
+def read_policy(engine: str, *, once: bool) -> Policy:
+    """The policy of an engine: `once`, all events are there, and it is quickest to wait; a stream does not wait."""
+    given = os.environ.get("CEPHEID_COMPILE", "")
+    if given and given not in {when.value for when in When}:
+        remedy = did_you_mean(given, [when.value for when in When], "values")
+        raise UsageError("CEP601", f"CEPHEID_COMPILE is {given!r}", remedy)
+    if engine == "compiled" and has_compiler():
+        return Policy(When.NOW, at_once=True)
+    if engine != "auto" or not has_compiler():
+        return Policy(When.NEVER)
+    return Policy(When(given) if given else When.NOW if once else When.BESIDE)

@@ -1,0 +1,92 @@
+"""What every machine does, whatever its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.matches.match_table import LazyMatches, MatchTable
+from cepheid.pattern.lanes import Lanes
+
+
+class KeptRows(Protocol):
+    """The rows that matches may need: those of `kept`, of which the first has the id `base`."""
+
+    @property
+    def kept(self) -> pa.Table:
+        """The rows."""
+
+    @property
+    def base(self) -> int:
+        """The id of the first."""
+
+
+class Machine(Protocol):
+    """What runs a query. Times are ticks; events have ids, which count them since the stream began."""
+
+    @property
+    def kind(self) -> str:
+        """Which kind can read its state."""
+
+    @property
+    def mode(self) -> str:
+        """How it runs: compiled, plain or interpreted."""
+
+    @property
+    def plan(self) -> str:
+        """By which plan, by its name."""
+
+    @property
+    def replans(self) -> int:
+        """How often another plan was taken."""
+
+    @property
+    def tests(self) -> int:
+        """How often conditions over several events were evaluated."""
+
+    @property
+    def merged(self) -> int:
+        """How many runs became one with another."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs are alive."""
+
+    def reserve(self, events: int) -> None:
+        """So many events are to be expected in the next batches: make room, and compile if that pays."""
+
+    def feed(self, batch: Batch) -> None:
+        """The next events."""
+
+    def settle(self, now: int | None, rows: KeptRows) -> MatchTable | LazyMatches:
+        """The matches that became certain, given all events before a time (None: all), as rows that are kept."""
+
+    def unsettled(self) -> int | None:
+        """The first event at which a match ends that is not certain yet."""
+
+    def compact(self, now: int) -> int | None:
+        """Let go of what no match to come can need; the first event that one can have among those so far."""
+
+    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
+        """For each way in which it has split the stream: which lanes it needs."""
+
+    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
+        """Lanes that nobody needs are given up; the others are numbered anew, in order."""
+
+    def held_strings(self) -> Iterable[Any]:
+        """The codes of strings that it needs."""
+
+    def renumber_strings(self, number: Any) -> None:
+        """Strings have other codes from now on: `number` has the new one of each."""
+
+    def state_bytes(self) -> int:
+        """How much the state takes."""
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The state: facts for a header, and flat arrays."""
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+        """Take up a state that was dumped."""

@@ -1,0 +1,210 @@
+"""A query on its scan: every prefix of a match is a run (SASE+)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.machines.kernel_machine import KernelMachine
+from cepheid.engine.machines.policy import Policy
+from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.matches.graph import Graph
+from cepheid.engine.matches.graph_matches import GraphMatches, make_decoder
+from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged, concatenate
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.errors import CepheidError
+from cepheid.kernel.compile import Compilable
+from cepheid.kernel.scan.kernel import ScanKernel
+from cepheid.kernel.scan.state import ScanState
+from cepheid.pattern.lanes import Lanes
+from cepheid.plan.spec import AUTOMATON
+
+EAGER = 200_000
+"""Matches that a session enumerates when it finds them; more stay in a graph until they are asked for."""
+
+
+class ScanMachine(KernelMachine):
+    """One query over a stream that comes in batches, as runs of its automaton."""
+
+    kind = "scan"
+    plan = str(AUTOMATON)
+
+    def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, events: int = 0) -> None:
+        super().__init__(compiled, codes, compiled.query.lanes, policy)
+        self.kernel: ScanKernel = compiled.scan(frozenset())
+        self.given: list[MatchTable] = []  # matches that were enumerated to make room
+        self.native = self.pays(events)
+        spare = compiled.spare_scans.pop() if self.native and codes.once and compiled.spare_scans else None
+        self.state = spare or ScanState(self.kernel, self.window, native=self.native, events=events)
+        self.state.fit(len(codes.lanes(self.lanes)))
+        self.decoder = make_decoder(self.query, compiled.automaton, self.kernel.shift, compiled=self.native)
+
+    @property
+    def tests(self) -> int:
+        """How often conditions over several events were evaluated."""
+        return self.state.tests
+
+    @property
+    def merged(self) -> int:
+        """How many runs became one with another."""
+        return self.state.merged
+
+    @property
+    def runs(self) -> int:
+        """How many runs are alive: merged ones are one."""
+        return self.state.runs
+
+    @property
+    def runs_met(self) -> int:
+        """The runs of a lane."""
+        return self.state.runs // max(1, self.state.lanes)
+
+    @property
+    def kernels(self) -> Sequence[Compilable]:
+        """The scan."""
+        return (self.kernel.code,)
+
+    @property
+    def read_columns(self) -> Iterable[str]:
+        """What the scan reads, and `[attr]`: where that is NULL, an event is in no match."""
+        return (*self.kernel.columns, *self.lanes.agreed)
+
+    def reserve(self, events: int) -> None:
+        """Room for the nodes and the matches of so many events; a state that was restored has only what it needs."""
+        super().reserve(events)
+        self.state.expect(events)
+
+    def change_kernels(self) -> None:
+        """More columns have NULLs."""
+        self.kernel = self.compiled.scan(self.nullable)
+        self.state.change_kernel(self.kernel)
+
+    def to_native(self) -> None:
+        """From lists to arrays."""
+        self.state.to_native()
+        self.decoder = replace(self.decoder, compiled=True)
+
+    # Events.
+
+    def run(self, batch: Batch, begin: int, end: int, errors: dict[int, CepheidError]) -> None:
+        """Go over some events; where the kernel stops for want of room, it goes on after that is made."""
+        kernel, state = self.kernel, self.state
+        arrays = self.event_arguments(kernel.events, kernel.types, batch, errors)
+        offset = 0
+        if not self.native:
+            arrays, offset = list(self.as_lists(kernel.events, arrays, begin, end)), begin
+        state.fit(len(self.codes.lanes(self.lanes)))
+        constants = self.constant_arguments(kernel.constants)
+        function = self.function(kernel.code)
+        at = begin
+        while at < end:
+            arguments = state.arguments()
+            numbers = at - offset, end - offset, batch.first + offset
+            reached = offset + int(function(*numbers, *constants, *arrays, *arguments))
+            if reached > begin:
+                self.clock = int(batch.times[reached - 1])
+            if state.failed is not None:
+                raise errors[state.failed + offset]
+            if reached < end:
+                self.make_room(stuck=reached == at)
+            at = reached
+
+    def make_room(self, *, stuck: bool) -> None:
+        """The scan has stopped before an event that could make an array overflow."""
+        if self.codes.once and self.state.reserve(stuck=stuck, keeps=True):
+            return  # where all events come at once, matches stay in the graph until they are asked for
+        self.flush()
+        self.state.end_old_runs(self.clock)
+        self.state.collect(self.clock)
+        self.state.reserve(stuck=stuck, keeps=False)
+
+    # Matches.
+
+    def graph(self) -> Graph:
+        """The match store as it is."""
+        nodes, matches = self.state.store()
+        return Graph(nodes, matches, self.state.matches, self.native, dense=not self.lanes.all)
+
+    def flush(self) -> None:
+        """Enumerate the matches so far, so that their nodes can go."""
+        if self.state.matches:
+            self.given.append(GraphMatches(self.graph(), self.decoder, 0).all())
+            self.state.take_matches()
+
+    def settle(self, now: int | None, rows: KeptRows) -> MatchTable | LazyMatches:
+        """The matches that became certain."""
+        self.state.expire(now)
+        if not self.finishes and not self.given:
+            if now is None:
+                done = self.hand_back if self.native and self.codes.once else None
+                return GraphMatches(self.graph(), self.decoder, rows.base, done)
+            if not self.state.matches:
+                return NONE
+            found = GraphMatches(self.graph(), self.decoder, rows.base).some(EAGER if self.native else EAGER // 100)
+            self.state.take_matches()
+            return found
+        self.flush()
+        table = concatenate(self.given) if self.given else NONE
+        self.given = []
+        table = arranged(table)
+        return self.finish(table.moved(-rows.base), rows, None if now is None else self.first_uncertain())
+
+    def hand_back(self) -> None:
+        """The run is over, and its matches are enumerated: the next one can have the arrays."""
+        self.compiled.take_back(self.state)
+
+    def first_uncertain(self) -> int | None:
+        """The first event at which a match ends that waits for an absence."""
+        return self.state.first_uncertain()
+
+    # Clearing.
+
+    def compact(self, now: int) -> int | None:
+        """Let go of nodes that no match to come can reach."""
+        self.flush()
+        self.state.collect(self.clock)
+        waiting = [int(part.rows.min()) for part in self.given if len(part)]
+        first = self.state.oldest_event()
+        return self.first_needed(min([*waiting, *([] if first is None else [first])], default=None))
+
+    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
+        """The lanes that have a run."""
+        self.state.end_old_runs(self.clock)
+        return [(self.lanes, self.state.held_lanes(self.clock))]
+
+    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
+        """Lanes are numbered anew."""
+        if lanes == self.lanes:
+            self.state.keep_lanes(alive)
+
+    def held_strings(self) -> Iterable[Any]:
+        """The codes that runs hold."""
+        return self.state.held_strings()
+
+    def renumber_strings(self, number: Any) -> None:
+        """Strings have other codes."""
+        self.state.renumber_strings(number)
+
+    def state_bytes(self) -> int:
+        """The arrays of the state."""
+        return self.state.nbytes()
+
+    # Snapshots.
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The arrays as they are, after what is over has been cleared."""
+        self.flush()
+        assert not any(map(len, self.given))
+        self.state.collect(self.clock)
+        facts, arrays = self.state.dump()
+        return {**self.dump_facts(), **facts}, arrays
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+        """Take up a state that was dumped, by either kind of run."""
+        self.load_facts(facts)
+        self.kernel = self.compiled.scan(self.nullable)
+        self.state = ScanState(self.kernel, self.window, native=self.native)
+        self.state.load(facts, arrays, len(self.codes.lanes(self.lanes)))
+        self.decoder = replace(self.decoder, compiled=self.native)

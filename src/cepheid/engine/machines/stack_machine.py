@@ -1,0 +1,222 @@
+"""A query as a join of stacks: events are stored as they come, matches are made when what they need is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.machines.kernel_machine import KernelMachine
+from cepheid.engine.machines.policy import Policy
+from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.matches.join_matches import JoinMatches
+from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.errors import CepheidError
+from cepheid.kernel.compile import Compilable
+from cepheid.kernel.join.kernel import JoinKernel
+from cepheid.kernel.join.output import Output
+from cepheid.kernel.join.run import construct, put_aside, select
+from cepheid.kernel.join.state import StackState
+from cepheid.pattern.lanes import Lanes
+from cepheid.plan.spec import PlanSpec, Way, order_of
+
+PART = 2**20
+"""Events that are stored before matches are made of them."""
+
+
+class StackMachine(KernelMachine):
+    """One query over a stream that comes in batches, as a join of its components."""
+
+    kind = "stacks"
+    merged = 0
+
+    def __init__(
+        self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, choice: PlanSpec, events: int = 0
+    ) -> None:
+        self.join = compiled.join_of(choice)
+        super().__init__(compiled, codes, self.join.lanes, policy)
+        self.choice = choice
+        self.order = order_of(choice, self.join)
+        self.kernel: JoinKernel = self._kernel()
+        self.native = self.pays(events)
+        self.state = self._spare_state() or self._new_state()
+        self.output = self._new_output()
+
+    def _kernel(self) -> JoinKernel:
+        """The kernels for the order, and for the columns that have NULLs so far."""
+        order = None if self.choice.way is Way.TREE else self.order
+        return self.compiled.join_kernel(self.join, self.nullable, order)
+
+    def _new_state(self) -> StackState:
+        state = StackState(self.join, self.kernel, self.window, native=self.native, once=self.codes.once)
+        state.fit(len(self.codes.lanes(self.lanes)))
+        return state
+
+    def _spare_state(self) -> StackState | None:
+        """The arrays of an earlier run, as empty as new ones."""
+        if not (self.native and self.codes.once):
+            return None
+        found = self.compiled.spare_stack(self.kernel)
+        if found is not None:
+            found.change_kernel(self.kernel)
+        return found
+
+    def _new_output(self) -> Output:
+        spare = self.compiled.spare_parts if self.codes.once and self.native else None
+        return Output(len(self.join.positive), native=self.native, spare=spare)
+
+    @property
+    def plan(self) -> str:
+        """The plan by its name."""
+        return self.choice.told
+
+    @property
+    def tests(self) -> int:
+        """How often conditions over several events were evaluated."""
+        return self.state.tests
+
+    @property
+    def runs(self) -> int:
+        """How many events are stored: no run exists before its match does."""
+        return self.state.entries
+
+    @property
+    def kernels(self) -> Sequence[Compilable]:
+        """The functions that store, group and join."""
+        return self.kernel.functions
+
+    @property
+    def read_columns(self) -> Iterable[str]:
+        """What is read of the events, and `[attr]`: where that is NULL, an event is in no match."""
+        return (*self.kernel.columns, *self.lanes.agreed)
+
+    def change_kernels(self) -> None:
+        """More columns have NULLs."""
+        self.kernel = self._kernel()
+        self.state.change_kernel(self.kernel)
+
+    def take(self, choice: PlanSpec) -> None:
+        """Evaluate in another order from now on: the stacks are the same for all, if their lanes are."""
+        self.choice = replace(choice, partition=self.choice.partition, late=self.choice.late)
+        self.order = order_of(choice, self.join)
+        self.change_kernels()
+
+    def to_native(self) -> None:
+        """From lists to arrays."""
+        put_aside(self.state, self.output)
+        self.state.to_native()
+        self.output.to_native()
+
+    # Events.
+
+    def run(self, batch: Batch, begin: int, end: int, errors: dict[int, CepheidError]) -> None:
+        """Store some events, and make the matches that they complete."""
+        wanted = self.kernel.select.events
+        arrays = self.event_arguments(wanted, self.kernel.types, batch, errors)
+        offset = 0
+        if not self.native:
+            arrays, offset = list(self.as_lists(wanted, arrays, begin, end)), begin
+        for first in range(begin, end, PART):
+            last = min(first + PART, end)
+            self.state.reserve(last - first, len(self.codes.lanes(self.lanes)))
+            place = batch.first + offset
+            select(self.state, self.function, self.constant_arguments, arrays, first - offset, last - offset, place)
+            if self.state.failed is not None:
+                raise errors[self.state.failed + offset]
+            self.clock = int(batch.times[last - 1])
+            if not self.join.waits:
+                self.construct(first=batch.first + first, until=0)
+                self.state.drop_used()
+                self.state.compact(self.clock)
+
+    def construct(self, *, first: int, until: int) -> None:
+        """Make the matches that are new."""
+        construct(
+            self.state,
+            self.output,
+            self.function,
+            self.constant_arguments,
+            first=first,
+            until=until,
+            clock=self.clock,
+        )
+
+    # Matches.
+
+    def settle(self, now: int | None, rows: KeptRows) -> MatchTable | LazyMatches:
+        """The matches that became certain."""
+        if self.join.waits:
+            self.settle_waiting(now)
+        put_aside(self.state, self.output)
+        found = self.matches(rows.base)
+        if now is None and self.codes.once and self.native:
+            self.compiled.take_back_stack(self.state)  # nothing of the state is read from here on
+        if self.finishes:
+            limit = None if now is None else self.first_uncertain()
+            return self.finish(arranged(found.all()), rows, limit)
+        return found if found.parts or now is None else NONE
+
+    def settle_waiting(self, now: int | None) -> None:
+        """Matches after which something must be absent are made when their windows are over, first event by first."""
+        assert self.window is not None
+        until = self.clock if now is None else now - self.window
+        self.construct(first=-1, until=until)
+        self.state.drop_certain(until)
+
+    def matches(self, base: int) -> JoinMatches:
+        """The matches so far, which are given now."""
+        reached = frozenset(self.join.stacks[x].variable for x in self.join.positive)
+        ordered = self.join.groups == len(self.join.positive)
+        spare = self.compiled.spare_parts if self.codes.once and self.native else None
+        return JoinMatches(self.output.take(), len(self.join.positive), reached, base, ordered, spare)
+
+    def first_uncertain(self) -> int | None:
+        """The first event at which a match ends that waits for an absence."""
+        return self.state.first_uncertain()
+
+    # Clearing.
+
+    def compact(self, now: int) -> int | None:
+        """Let go of entries whose window is over."""
+        if self.query.timed:
+            self.state.compact(now)
+        return self.first_needed(self.state.oldest_event())
+
+    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
+        """The lanes that have an entry."""
+        return [(self.lanes, self.state.held_lanes())] if self.lanes.all else []
+
+    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
+        """Lanes are numbered anew."""
+        if lanes == self.lanes:
+            self.state.keep_lanes(alive)
+
+    def held_strings(self) -> Iterable[Any]:
+        """The codes that entries hold."""
+        return self.state.held_strings()
+
+    def renumber_strings(self, number: Any) -> None:
+        """Strings have other codes."""
+        self.state.renumber_strings(number)
+
+    def state_bytes(self) -> int:
+        """The arrays of the state."""
+        return self.state.nbytes()
+
+    # Snapshots.
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The stacks as they are."""
+        facts, arrays = self.state.dump()
+        plan = {"plan": [self.choice.way.value, list(self.choice.order)], "partition": self.choice.partition}
+        return {**self.dump_facts(), **facts, **plan}, arrays
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+        """Take up a state that was dumped, by either kind of run."""
+        self.load_facts(facts)
+        self.kernel = self._kernel()
+        self.state = self._new_state()
+        self.state.load(facts, arrays, len(self.codes.lanes(self.lanes)))
+        self.output = self._new_output()

@@ -1,0 +1,1 @@
+"""Matches, from what a machine has found to what a user reads."""

@@ -1,0 +1,83 @@
+"""The match store as a graph, and the enumeration of its matches in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cepheid.kernel.compile import library_function
+
+Ints = Any
+Part = tuple[Ints, Ints]
+"""Words, and where each match begins and ends in them."""
+NOTHING: Part = (np.zeros(0, np.int64), np.zeros(1, np.int64))
+
+
+@dataclass
+class Graph:
+    """A match store and the matches that were found in it."""
+
+    nodes: tuple[Any, Any, Any, Any]  # word, next, alt, max
+    matches: tuple[Any, Any, Any]  # root, word, low
+    count: int
+    compiled: bool
+    dense: bool = False  # of one lane: all nodes in a window belong together
+
+    def enumerate(self, most: int | None = None) -> Iterator[Part]:
+        """Words and offsets, in parts of at most so many matches (None: as many as fit)."""
+        function = library_function("enumerate_matches", native=self.compiled)
+        make: Any = np.empty if self.compiled else _zeros
+        size = 65_536 if self.compiled else 256
+        deep = 256
+        stack, depths, path = make(deep, np.uint32), make(deep, np.int64), make(deep, np.int64)
+        place: Any = np.zeros(6, np.int64) if self.compiled else [0] * 6
+        while place[0] < self.count:
+            words = make(size, np.int64)
+            room = size if most is None else min(most, size)
+            offsets = make(1 + room, np.int64)
+            arrays = (*self.nodes, *self.matches, words, offsets, stack, depths, path, place)
+            got = int(function(int(place[0]), self.count, *arrays, size, room, len(path)))
+            if got:
+                yield np.asarray(words[: int(offsets[got])], np.int64), np.asarray(offsets[: got + 1], np.int64)
+            if place[5] == 2:  # a match is longer than all before: its path is kept at the end of an array
+                place[2] += len(path)
+                stack, depths = _longer(stack), _longer(depths)
+                path = [0] * len(path) + path if isinstance(path, list) else np.concatenate([path, path])
+                depths = _shifted(depths, len(path) // 2)
+            elif place[5] == 1 and (got == 0 or most is None or got < most):
+                size = min(4 * size, 2**22) if got else 4 * size
+
+
+def _shifted(depths: Any, by: int) -> Any:
+    return [depth + by for depth in depths] if isinstance(depths, list) else depths + by
+
+
+def _zeros(size: int, _: object) -> list[int]:
+    return [0] * size
+
+
+def take_parts(words: Ints, offsets: Ints, wanted: Ints) -> Part:
+    """Some of the matches, in an order."""
+    lengths = offsets[wanted + 1] - offsets[wanted]
+    moved = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    return words[np.repeat(offsets[wanted] - moved[:-1], lengths) + np.arange(moved[-1])], moved
+
+
+def _longer(array: Any) -> Any:
+    if isinstance(array, list):
+        return array + [0] * len(array)
+    return np.concatenate([array, np.zeros(len(array), array.dtype)])
+
+
+def together(parts: list[Part]) -> Part:
+    """One part after the other, in one."""
+    if not parts:
+        return NOTHING
+    if len(parts) == 1:
+        return parts[0]
+    bases = np.cumsum([0, *(len(words) for words, _ in parts)])
+    offsets = [np.zeros(1, np.int64), *(o[1:] + b for (_, o), b in zip(parts, bases, strict=False))]
+    return np.concatenate([words for words, _ in parts]), np.concatenate(offsets)

@@ -1,0 +1,181 @@
+"""Matches as a kernel writes them: words of position and config, in the order in which they were found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cepheid.automaton.model import Automaton
+from cepheid.engine.matches.counts import count_graph
+from cepheid.engine.matches.graph import NOTHING, Graph, Ints, Part, take_parts, together
+from cepheid.engine.matches.match_table import NONE, MatchTable
+from cepheid.errors import EvaluationError
+from cepheid.kernel.compile import library_function
+from cepheid.pattern.bind import Bound
+
+MOST = 50_000_000
+"""Matches that are enumerated at once; more are counted, or given in parts."""
+_GROUP = 4096  # matches of one end that are put in order before any is given
+SOME_WORDS, MOST_WORDS = 2**25, 2**28
+"""Positions in all matches: how many are written before the matches are counted, and at most (2 GB)."""
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """What the words of a query mean."""
+
+    shift: int
+    variables: Ints  # of a config or an exit: which positive component its event is bound to
+    reached: Ints  # of an exit: a number into `reaches`
+    reaches: tuple[frozenset[str], ...]
+    ambiguous: bool
+    waits: bool  # for an absence: then matches are not found in the order of their ends
+    count: int  # of positive components
+    compiled: bool
+
+    def decode(self, words: Ints, offsets: Ints, base: int) -> MatchTable:
+        """Matches in the order of S9, each once; rows count from `base`."""
+        matches = len(offsets) - 1
+        ends = words[offsets[1:] - 1] >> self.shift
+        if (ends[1:] < ends[:-1]).any():  # matches that had to wait for an absence
+            words, offsets = take_parts(words, offsets, np.argsort(ends, kind="stable"))
+        order = self.order(words, offsets)
+        ends = words[offsets[1:] - 1] & ((1 << self.shift) - 1)
+        reached = self.reached[ends]
+        rows, owners = np.empty(len(words), np.int64), np.empty(len(words), np.int16)
+        bounds = np.empty(matches + 1, np.int64)
+        source = words, offsets, self.variables, order
+        self.run("decode_matches", matches, self.shift, base, *source, rows, owners, bounds)
+        found = MatchTable(rows, owners, bounds, reached[order], self.reaches)
+        return found.take(self.unique(found)) if self.ambiguous else found
+
+    def order(self, words: Ints, offsets: Ints) -> Ints:
+        """The order of S9, as a permutation; the ends are in order already."""
+        matches = len(offsets) - 1
+        order, spare = np.arange(matches), np.empty(matches, np.int64)
+        self.run("order_matches", matches, self.shift, self.count, words, offsets, self.variables, order, spare)
+        return order
+
+    def run(self, name: str, *arguments: Any) -> None:
+        """A function of the match store on arrays: compiled, or as plain Python on lists."""
+        function = library_function(name, native=self.compiled)
+        if self.compiled:
+            function(*arguments)
+            return
+        lists = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
+        function(*lists)
+        for array, filled in zip(arguments, lists, strict=True):
+            if isinstance(array, np.ndarray):
+                array[:] = filled
+
+    def unique(self, found: MatchTable) -> Ints:
+        """Of equal matches, the one that reached most."""
+        chosen: dict[tuple[bytes, bytes], int] = {}
+        for k in range(len(found)):
+            part = slice(found.offsets[k], found.offsets[k + 1])
+            key = found.rows[part].tobytes(), found.variables[part].tobytes()
+            old = chosen.setdefault(key, k)
+            if len(found.reaches[found.reached[k]]) > len(found.reaches[found.reached[old]]):
+                chosen[key] = k
+        return np.array(list(chosen.values()), np.int64)
+
+
+def make_decoder(query: Bound, automaton: Automaton, shift: int, *, compiled: bool) -> Decoder:
+    """The decoder of a query."""
+    numbers = {component.variable: k for k, component in enumerate(query.positive)}
+    configs = [numbers[config.label] for config in automaton.configs]
+    exits = [configs[exit_.config] for exit_ in automaton.exits]
+    reaches = tuple(dict.fromkeys(exit_.reached for exit_ in automaton.exits)) or (frozenset(),)
+    reached = [0] * len(configs) + [reaches.index(exit_.reached) for exit_ in automaton.exits]
+    variables = np.array(configs + exits, np.int64)
+    return Decoder(
+        shift=shift,
+        variables=variables,
+        reached=np.array(reached, np.int64),
+        reaches=reaches,
+        ambiguous=automaton.ambiguous,
+        waits=any(exit_.absent for exit_ in automaton.exits),
+        count=len(numbers),
+        compiled=compiled,
+    )
+
+
+class GraphMatches:
+    """Matches in a graph: counted without being enumerated, enumerated when they are asked for."""
+
+    def __init__(self, graph: Graph, decoder: Decoder, base: int, done: Callable[[], None] | None = None) -> None:
+        self.graph = graph
+        self.done = done  # called when the graph is needed no more
+        self.decoder = decoder
+        self.base = base
+        self.parts: list[Part] | None = None
+
+    def count(self) -> int:
+        """How many there are, exactly."""
+        if self.decoder.ambiguous:
+            return len(self.all())
+        return count_graph(self.graph) if self.parts is None else self.size()
+
+    def size(self) -> int:
+        """How many there are, by enumerating them."""
+        return len(self.all()) if self.decoder.ambiguous else sum(len(o) - 1 for _, o in self.enumerated())
+
+    def enumerated(self) -> list[Part]:
+        """All matches as words."""
+        if self.parts is None:
+            parts: list[Part] = []
+            words = 0
+            for part in self.graph.enumerate():
+                parts.append(part)
+                before, words = words, words + len(part[0])
+                # Before much is written, it is asked how much there would be.
+                many = before <= SOME_WORDS < words and count_graph(self.graph) > MOST
+                if many or words > MOST_WORDS:
+                    raise EvaluationError(
+                        "CEP505",
+                        f"{count_graph(self.graph):,} matches are too many to enumerate",
+                        "ask for some with limit=…, count them with count(), or add conditions or a shorter WITHIN",
+                    )
+            self.parts = parts
+            if self.done is not None:
+                self.graph = Graph(([], [], [], []), ([], [], []), 0, compiled=False)  # another run has its arrays now
+                self.done()
+        return self.parts
+
+    def batches(self, size: int) -> Iterator[MatchTable]:
+        """One part after the other, in the order of S9; only where one end has very many matches are those split."""
+        if self.parts is not None or self.decoder.ambiguous or self.decoder.waits:
+            yield from self.all().batches(size)
+            return
+        self.done = None  # the graph is read for as long as someone asks for more
+        rest = NOTHING
+        for part in self.graph.enumerate(max(size, _GROUP)):
+            words, offsets = together([rest, part])
+            ends = words[offsets[1:] - 1] >> self.decoder.shift
+            whole = int(np.searchsorted(ends, ends[-1]))  # the last end may have more matches
+            if not whole and len(ends) >= _GROUP:
+                whole = len(ends)
+            yield from self.decoder.decode(words[: offsets[whole]], offsets[: whole + 1], self.base).batches(size)
+            rest = words[offsets[whole] :], offsets[whole:] - offsets[whole]
+        yield from self.decoder.decode(*rest, self.base).batches(size)
+
+    def some(self, most: int) -> MatchTable | GraphMatches:
+        """All of them if they are few; else a copy of the graph, which the scan goes on with."""
+        parts: list[Part] = []
+        for part in self.graph.enumerate():
+            parts.append(part)
+            if sum(len(offsets) - 1 for _, offsets in parts) > most:
+                break
+        else:
+            return self.decoder.decode(*together(parts), self.base) if parts else NONE
+        g = self.graph
+        copy = [list(a) if isinstance(a, list) else a.copy() for a in (*g.nodes, *g.matches)]
+        graph = Graph((copy[0], copy[1], copy[2], copy[3]), (copy[4], copy[5], copy[6]), g.count, g.compiled, g.dense)
+        return GraphMatches(graph, self.decoder, self.base)
+
+    def all(self) -> MatchTable:
+        """All of them, or an error that says how many there are."""
+        return self.decoder.decode(*together(self.enumerated()), self.base)

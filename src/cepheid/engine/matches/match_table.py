@@ -1,0 +1,228 @@
+"""Matches as columns: which rows each one selected, and what its RETURN columns are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.kernel.compile import has_compiler, library_function
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.bind import Bound, Result
+from cepheid.values.bindings import Bindings
+from cepheid.values.evaluate import Compiler
+from cepheid.values.match import Match
+from cepheid.values.rows import Event, read_rows
+
+Ints = Any  # an array of integers: numpy's types say more than they help here
+
+
+MANY = 100_000
+"""Rows from which on a compiled loop is worth loading the compiler's library."""
+
+
+@dataclass(frozen=True)
+class MatchTable:
+    """Matches in the order of S9.
+
+    `rows[offsets[k]:offsets[k + 1]]` are the rows of match k in the order of the stream, `variables` says to which
+    positive component each is bound. `reached` are the components that were reached, by match: a number into `reaches`.
+    """
+
+    rows: Ints
+    variables: Ints
+    offsets: Ints
+    reached: Ints
+    reaches: tuple[frozenset[str], ...]
+    values: tuple[Sequence[Any], ...] | None = field(default=None)  # of RETURN, where they are known already
+    columns: tuple[Ints, ...] | None = field(default=None)  # the rows of each variable, where a match has one of each
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def first(self) -> Ints:
+        """The row of the first event of each match."""
+        if self.columns is not None:
+            return self.columns[0]
+        return self.rows[self.offsets[:-1]]
+
+    @property
+    def last(self) -> Ints:
+        """The row of the last event of each match."""
+        if self.columns is not None:
+            return self.columns[-1]
+        return self.rows[self.offsets[1:] - 1]
+
+    def count(self) -> int:
+        """How many there are."""
+        return len(self)
+
+    def size(self) -> int:
+        """How many there are."""
+        return len(self)
+
+    def batches(self, size: int) -> Iterator[MatchTable]:
+        """One part after the other."""
+        for at in range(0, len(self), size):
+            yield self.take(np.arange(at, min(at + size, len(self))))
+
+    def take(self, wanted: Ints) -> MatchTable:
+        """Some of the matches."""
+        lengths = self.offsets[wanted + 1] - self.offsets[wanted]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        index = np.repeat(self.offsets[wanted] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        values = None if self.values is None else tuple([column[k] for k in wanted] for column in self.values)
+        return MatchTable(self.rows[index], self.variables[index], offsets, self.reached[wanted], self.reaches, values)
+
+    def moved(self, by: int) -> MatchTable:
+        """The same matches in a table whose rows are numbered otherwise."""
+        if not by:
+            return self
+        columns = None if self.columns is None else tuple(column + by for column in self.columns)
+        return replace(self, rows=self.rows + by, columns=columns)
+
+    def of(self, variable: int) -> tuple[Ints, Ints]:
+        """The rows of a variable and how many each match has."""
+        if self.columns is not None:
+            return self.columns[variable], np.ones(len(self), np.int64)
+        if len(self.rows) >= MANY and has_compiler():
+            picked, numbers = np.empty(len(self.rows), np.int64), np.empty(len(self), np.int64)
+            arrays = map(np.ascontiguousarray, (self.rows, self.variables.astype(np.int16, copy=False), self.offsets))
+            found = library_function("pick_variable", native=True)(len(self), variable, *arrays, picked, numbers)
+            return picked[:found], numbers
+        mine = self.variables == variable
+        counts = np.concatenate([np.zeros(1, np.int64), np.cumsum(mine)])[self.offsets]
+        return self.rows[mine], np.diff(counts)
+
+
+class LazyMatches(Protocol):
+    """Matches that are not enumerated yet: there may be more than a machine can hold."""
+
+    def count(self) -> int:
+        """How many there are, exactly."""
+
+    def batches(self, size: int) -> Iterator[MatchTable]:
+        """One part after the other, as they are asked for."""
+
+    def size(self) -> int:
+        """How many there are, by enumerating them."""
+
+    def all(self) -> MatchTable:
+        """All of them, or an error that says how many there are."""
+
+
+_EMPTY = np.zeros(0, np.int64)
+NONE = MatchTable(_EMPTY, _EMPTY, np.zeros(1, np.int64), _EMPTY, (frozenset(),))
+
+
+def concatenate(parts: Sequence[MatchTable]) -> MatchTable:
+    """One after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    reaches: dict[frozenset[str], int] = {}
+    offsets, reached, base = [np.zeros(1, np.int64)], [], 0
+    for part in parts:
+        numbers = np.array([reaches.setdefault(names, len(reaches)) for names in part.reaches], np.int64)
+        reached.append(numbers[part.reached])
+        offsets.append(part.offsets[1:] + base)
+        base += int(part.offsets[-1])
+    known = [part.values for part in parts if part.values is not None]
+    values = tuple([v for column in columns for v in column] for columns in zip(*known, strict=True)) if known else None
+    return MatchTable(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.variables for part in parts]),
+        np.concatenate(offsets),
+        np.concatenate(reached),
+        tuple(reaches),
+        values,
+    )
+
+
+def arranged(found: MatchTable) -> MatchTable:
+    """Matches that became certain at different times, in the order of S9."""
+    last = found.last
+    if (last[1:] >= last[:-1]).all():
+        return found
+
+    def rank(k: int) -> tuple[int, tuple[int, ...], tuple[tuple[int, ...], ...]]:
+        part = slice(found.offsets[k], found.offsets[k + 1])
+        rows, variables = found.rows[part], found.variables[part]
+        shape = tuple(tuple(rows[variables == v].tolist()) for v in range(int(variables.max()) + 1))
+        return int(last[k]), tuple(rows.tolist()), shape
+
+    return found.take(np.array(sorted(range(len(found)), key=rank), np.int64))
+
+
+def from_matches(query: Bound, matches: Sequence[Match], base: int = 0) -> MatchTable:
+    """What the reference found, with rows counted from `base`."""
+    numbers = {component.variable: k for k, component in enumerate(query.positive)}
+    reaches: dict[frozenset[str], int] = {}
+    rows: list[int] = []
+    variables: list[int] = []
+    offsets = [0]
+    reached: list[int] = []
+    for match in matches:
+        rows += match.selected
+        variables += [numbers[name] for name in match.variables]
+        offsets.append(len(rows))
+        reached.append(reaches.setdefault(frozenset(match.rows), len(reaches)))
+    return MatchTable(
+        np.array(rows, np.int64) - base,
+        np.array(variables, np.int64),
+        np.array(offsets, np.int64),
+        np.array(reached, np.int64),
+        tuple(reaches) or (frozenset(),),
+        tuple([match.values[k] for match in matches] for k in range(len(query.returns))) if query.returns else None,
+    )
+
+
+def returned(query: Bound, table: pa.Table, found: MatchTable) -> Mapping[str, pa.Array | pa.ChunkedArray | list[Any]]:
+    """The RETURN columns: Arrow where a column is copied, else a list of values that were computed."""
+    if found.values is not None:
+        return {r.name: column for r, column in zip(query.returns, found.values, strict=True)}
+    columns: dict[str, Any] = {}
+    computed: list[Result] = []
+    for result in query.returns:
+        copied = _copied(query, table, found, result.expression)
+        if copied is None:
+            computed.append(result)
+        columns[result.name] = copied
+    if computed:
+        compiler = Compiler(query)
+        evaluators = [compiler.result(result.expression) for result in computed]
+        bound = list(bindings(query, table, found))
+        for result, evaluate in zip(computed, evaluators, strict=True):
+            columns[result.name] = [evaluate(b) for b in bound]
+    return columns
+
+
+def _copied(query: Bound, table: pa.Table, found: MatchTable, node: ex.Expression) -> pa.ChunkedArray | None:
+    """A plain attribute is taken from its column, without a detour through Python."""
+    if not isinstance(node, ex.Attribute) or query.schema.roles.types is not None:
+        return None
+    number = [component.variable for component in query.positive].index(node.variable)
+    rows, counts = found.of(number)
+    if node.index not in (ex.Index.ONE, ex.Index.FIRST, ex.Index.LAST) or not counts.all():
+        return None
+    ends = np.cumsum(counts)
+    return table.column(node.name).take(from_numpy(rows[ends - counts if node.index is ex.Index.FIRST else ends - 1]))
+
+
+def bindings(query: Bound, table: pa.Table, found: MatchTable) -> list[Bindings]:
+    """What each match has bound, as events with Python values."""
+    used, place = np.unique(found.rows, return_inverse=True)
+    events = read_rows(table.take(from_numpy(used)), query.schema)
+    names = [component.variable for component in query.positive]
+    made = []
+    for k in range(len(found)):
+        every: dict[str, tuple[Event, ...]] = dict.fromkeys(sorted(found.reaches[found.reached[k]]), ())
+        for at in range(found.offsets[k], found.offsets[k + 1]):
+            name = names[found.variables[at]]
+            every[name] = (*every.get(name, ()), events[place[at]])
+        made.append(Bindings(every, {name: chosen[-1] for name, chosen in every.items() if chosen}))
+    return made

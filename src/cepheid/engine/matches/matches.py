@@ -1,0 +1,219 @@
+"""Matches: a sequence of rows that become Python, Arrow, pandas or polars when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, concatenate, returned
+from cepheid.errors import EvaluationError, UsageError
+from cepheid.pattern.bind import Bound, Result
+from cepheid.pattern.durations import ARROW_UNITS
+from cepheid.pattern.schema import END, START
+from cepheid.pattern.types import Kind, Type, plain
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+
+_CHUNK = 1024  # matches that are made into Python objects at a time
+
+
+class Matches:
+    """The matches of a query, in the order of their ends (S9).
+
+    `outputs` holds those of every query of a program by the name of its INTO; these are the last query's.
+    """
+
+    def __init__(
+        self,
+        query: Bound,
+        table: pa.Table,
+        found: MatchTable | LazyMatches,
+        outputs: Mapping[str, Matches] | None = None,
+    ) -> None:
+        self._query = query
+        self._table = table
+        self._source = found
+        self.outputs: Mapping[str, Matches] = outputs or {}
+
+    @property
+    def _found(self) -> MatchTable:
+        if not isinstance(self._source, MatchTable):
+            self._source = self._source.all()
+        return self._source
+
+    def with_outputs(self, outputs: Mapping[str, Matches]) -> Matches:
+        """These matches, with those of all queries of the program."""
+        return Matches(self._query, self._table, self._source, outputs)
+
+    def __len__(self) -> int:
+        return self._source.size()
+
+    def count(self) -> int:
+        """How many matches there are, exactly, without enumerating them (S14)."""
+        return self._source.count()
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Matches: ...
+
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | Matches:
+        wanted = range(len(self))[index]  # also checks the index
+        if isinstance(wanted, range):
+            return Matches(self._query, self._table, self._found.take(np.array(wanted, np.int64)), self.outputs)
+        return Matches(self._query, self._table, self._found.take(np.array([wanted], np.int64))).to_pylist()[0]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self.enumerate()
+
+    def enumerate(self, limit: int | None = None) -> Iterator[dict[str, Any]]:
+        """The first matches one by one, made as they are asked for (S14)."""
+        given = 0
+        for part in self._source.batches(_CHUNK):
+            rows = Matches(self._query, self._table, part).to_pylist()
+            if limit is not None and given + len(rows) >= limit:
+                yield from rows[: max(limit - given, 0)]
+                return
+            yield from rows
+            given += len(rows)
+
+    def head(self, limit: int) -> Matches:
+        """At most so many, those that come first."""
+        parts: list[MatchTable] = []
+        wanted = max(limit, 0)
+        for part in self._source.batches(min(_CHUNK, wanted)) if wanted else ():
+            parts.append(part)
+            if sum(map(len, parts)) >= wanted:
+                break
+        found = concatenate(parts) if parts else NONE
+        found = found.take(np.arange(min(wanted, len(found))))
+        return Matches(self._query, self._table, found, self.outputs)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._query.match_schema().names)
+        return f"<{self.count()} match{'es' * (self.count() != 1)}: {names}>"
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of a match."""
+        return self.to_arrow().schema if self._has_unknown_types() else self._query.match_schema()
+
+    def _has_unknown_types(self) -> bool:
+        return any(r.type.kind is Kind.ANY for r in self._query.returns)
+
+    def to_arrow(self) -> pa.Table:
+        """One row a match."""
+        schema = self._query.match_schema()
+        start = self._query.schema.start or self._query.schema.roles.time
+        columns = {
+            START: self._table.column(start).take(from_numpy(self._found.first)),
+            END: self._table.column(self._query.schema.roles.time).take(from_numpy(self._found.last)),
+        }
+        if self._query.returns:
+            made = returned(self._query, self._table, self._found)
+            for result in self._query.returns:
+                column = made[result.name]
+                columns[result.name] = _returned(result, column) if isinstance(column, list) else column
+            return pa.table(columns)
+        for number, component in enumerate(self._query.positive):
+            rows, counts = self._found.of(number)
+            columns[component.variable] = (
+                self._lists(component.variable, rows, counts) if component.array else self._one(rows, counts)
+            )
+        return pa.table(columns, schema=schema)
+
+    def _structs(self, rows: Any, mask: Any = None) -> pa.StructArray:
+        taken = self._table.select(list(self._query.schema.columns)).take(
+            rows if isinstance(rows, pa.Array) else from_numpy(rows)
+        )
+        arrays = [_combine(column) for column in taken.columns]
+        absent = None if mask is None else from_numpy(mask)
+        return pa.StructArray.from_arrays(arrays, fields=list(self._query.schema.arrow), mask=absent)
+
+    def _one(self, rows: Any, counts: Any) -> pa.Array:
+        absent = counts == 0
+        if not absent.any():
+            return self._structs(rows)
+        index = np.cumsum(counts) - 1
+        return self._structs(pa.array(np.append(rows, 0)[index], mask=absent), absent)
+
+    def _lists(self, variable: str, rows: Any, counts: Any) -> pa.Array:
+        """An array that bound nothing is empty where its repetition was passed, NULL where it was not reached."""
+        offsets = np.concatenate([np.zeros(1, np.int32), np.cumsum(counts)]).astype(np.int32)
+        was_reached = np.array([variable in names for names in self._found.reaches])
+        absent = np.append((counts == 0) & ~was_reached[self._found.reached], False)
+        return pa.ListArray.from_arrays(
+            pa.array(offsets, mask=absent) if absent.any() else from_numpy(offsets), self._structs(rows)
+        )
+
+    def to_batches(self, size: int = 65_536) -> Iterator[pa.Table]:
+        """The matches as tables of at most so many, made as they are asked for."""
+        for part in self._source.batches(size):
+            if len(part):
+                yield Matches(self._query, self._table, part).to_arrow()
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """A dict per match: `match_start`, `match_end`, and the variables or the RETURN columns."""
+        try:
+            return [dict(row) for row in self.to_arrow().to_pylist()]
+        except (
+            ValueError,
+            OverflowError,
+        ) as error:  # Python's datetime ends at microseconds and at the year 9999, pandas' does not
+            raise UsageError("CEP602", str(error), "pip install 'cepheid[pandas]', or use to_arrow()") from None
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas DataFrame; needs pandas."""
+        _require("pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """A polars DataFrame; needs polars."""
+        _require("polars")
+        import polars
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+
+def _require(package: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise UsageError("CEP602", f"{package} is not installed", f"pip install 'cepheid[{package}]'")
+
+
+def _combine(column: pa.ChunkedArray) -> pa.Array:
+    if column.num_chunks == 1:
+        return column.chunk(0)  # to combine would copy it
+    combined = column.combine_chunks()
+    return combined if isinstance(combined, pa.Array) else combined.chunk(0)
+
+
+def _returned(result: Result, values: list[Any]) -> pa.Array:
+    """A RETURN column; times were computed as integers."""
+    kind, arrow = result.type.kind, plain(result.type)
+    try:
+        if isinstance(result.type.arrow, pa.DictionaryType):
+            undone = Result(result.name, result.expression, Type(kind, arrow))
+            return _returned(undone, values).dictionary_encode().cast(result.type.arrow)
+        if kind is Kind.ANY:
+            return pa.array(values)
+        if kind in (Kind.TIMESTAMP, Kind.DURATION):
+            scale = ARROW_UNITS[arrow.unit]
+            return pa.array([None if v is None else v // scale for v in values], pa.int64()).cast(arrow)
+        if kind is Kind.DATE:
+            return pa.array(values, pa.int32()).cast(pa.date32()).cast(arrow)
+        return pa.array(values, arrow)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError) as error:
+        remedy = "return values of one type, within the range of that type"
+        raise EvaluationError("CEP502", f"column '{result.name}' can't be made: {error}", remedy) from None

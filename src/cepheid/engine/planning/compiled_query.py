@@ -1,0 +1,172 @@
+"""What is made of a query once, for all of its runs on events of one schema; each part when it is first asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from cepheid.automaton.build import build
+from cepheid.automaton.model import Automaton, NotNative
+from cepheid.kernel.join.generate import generate_join
+from cepheid.kernel.join.kernel import JoinKernel
+from cepheid.kernel.join.state import StackState
+from cepheid.kernel.join.trial import Trial, check_join, make_trial
+from cepheid.kernel.scan.generate import Setting, check_scan, generate_scan
+from cepheid.kernel.scan.kernel import ScanKernel
+from cepheid.kernel.scan.program import Program, make_program
+from cepheid.kernel.scan.state import ScanState
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.tree import Output, Strategy
+from cepheid.pattern.types import Kind
+from cepheid.plan.join import Join, NotJoined, make_join
+from cepheid.plan.spec import PlanSpec
+
+MOST_SPARE = 256 * 2**20
+"""Bytes of arrays that are kept for the next run: to touch fresh memory takes longer than many a scan."""
+
+
+class CompiledQuery:
+    """A bound query, its automaton, its joins, and the kernels that were generated for it."""
+
+    def __init__(self, query: Bound, *, merge: bool = True) -> None:
+        self.query = query
+        self.merge = merge
+        self.spare_scans: list[ScanState] = []  # states that an earlier run has done with (SASE+ 5.3)
+        self.spare_stacks: list[StackState] = []  # likewise, of a join
+        self.spare_parts: list[Any] = []  # and those that its matches were in
+        self._scans: dict[frozenset[str], ScanKernel] = {}
+        self._joins: dict[Any, JoinKernel] = {}
+        self._trials: dict[Any, Trial] = {}
+        self._splits: dict[tuple[str, ...], Join | None] = {}
+
+    # The automaton.
+
+    @cached_property
+    def _automaton(self) -> Automaton | str:
+        """The automaton, or the reason why no kernel can run it."""
+        try:
+            found = build(self.query)
+            check_scan(found)
+        except NotNative as reason:
+            return str(reason)
+        return found
+
+    @property
+    def automaton(self) -> Automaton:
+        """The query as an automaton."""
+        assert isinstance(self._automaton, Automaton), self._automaton
+        return self._automaton
+
+    @property
+    def why_interpreted(self) -> str:
+        """Why no kernel can run the automaton; empty if one can."""
+        return self._automaton if isinstance(self._automaton, str) else ""
+
+    @cached_property
+    def program(self) -> Program:
+        """What a scan does, step by step."""
+        query, automaton = self.query, self.automaton
+        # Under NON_OVERLAP a match ends all runs of its partition: every one of them began at or before its end.
+        resets = (
+            query.output is Output.NON_OVERLAP
+            and query.having is None
+            and not any(e.absent or e.fence or e.witnesses for e in automaton.exits)
+            and not (query.same and Strategy.STRICT in query.strategies.values())
+        )
+        typed = query.schema.roles.type is not None
+        return make_program(automaton, typed=typed, resets=resets, merge=self.merge)
+
+    def scan(self, nullable: frozenset[str]) -> ScanKernel:
+        """The scan where some columns have NULLs."""
+        if nullable not in self._scans:
+            query, lanes = self.query, self.query.lanes
+            setting = Setting(
+                lanes=bool(lanes.all),
+                nowhere=not nullable.isdisjoint(lanes.agreed),
+                windowed=query.within is not None,
+                counted=query.counted,
+            )
+            self._scans[nullable] = generate_scan(self.program, setting, nullable, query.window)
+        return self._scans[nullable]
+
+    def take_back(self, state: ScanState) -> None:
+        """A run has done with its arrays."""
+        if not self.spare_scans and state.nbytes() <= MOST_SPARE:
+            state.reset()
+            self.spare_scans.append(state)
+
+    # The join.
+
+    @cached_property
+    def _join(self) -> Join | str:
+        """The join, or the reason why there is none."""
+        try:
+            found = make_join(self.query)
+            check_join(found)
+        except (NotJoined, NotNative) as reason:
+            return str(reason)
+        return found
+
+    @property
+    def join(self) -> Join:
+        """The query as a join, its lanes being those of all its equivalence attributes."""
+        assert isinstance(self._join, Join), self._join
+        return self._join
+
+    @property
+    def why_not_joined(self) -> str:
+        """Why the query is no join; empty if it is."""
+        return self._join if isinstance(self._join, str) else ""
+
+    @property
+    def hollow(self) -> bool:
+        """Whether a column has no type, as those of an empty stream, and there is no join for that reason."""
+        return bool(self.why_not_joined) and any(t.kind is Kind.NULL for t in self.query.schema.columns.values())
+
+    def join_of(self, choice: PlanSpec) -> Join:
+        """The query as a join whose lanes are those of a plan."""
+        if choice.partition is None:
+            return self.join
+        if choice.late:
+            return make_join(self.query, choice.partition, late=True)
+        found = self.split(choice.partition)
+        assert found is not None  # else the plan would not have been made
+        return found
+
+    def split(self, partition: tuple[str, ...]) -> Join | None:
+        """The join whose stream some attributes split; None where no kernel can compare the others."""
+        if partition not in self._splits:
+            try:
+                join = make_join(self.query, partition)
+                check_join(join)
+                self._splits[partition] = join
+            except (NotJoined, NotNative):
+                self._splits[partition] = None
+        return self._splits[partition]
+
+    def join_kernel(self, join: Join, nullable: frozenset[str], order: tuple[int, ...] | None) -> JoinKernel:
+        """The kernels of a join in an order (None: chosen at each step), where some columns have NULLs."""
+        key = nullable, order, join.lanes, any(joint.late for joint in join.joints)
+        if key not in self._joins:
+            self._joins[key] = generate_join(join, nullable, self.query.window, order)
+        return self._joins[key]
+
+    def spare_stack(self, kernel: JoinKernel) -> StackState | None:
+        """The arrays of an earlier run that had the same stacks."""
+        if not self.spare_stacks:
+            return None
+        found = self.spare_stacks.pop()
+        return found if found.kernel.select.state == kernel.select.state else None
+
+    def take_back_stack(self, state: StackState) -> None:
+        """A run has done with its arrays."""
+        if not self.spare_stacks and state.nbytes() <= MOST_SPARE:
+            state.reset()
+            self.spare_stacks.append(state)
+
+    def trial(self, join: Join, nullable: frozenset[str]) -> Trial:
+        """What a join asks of its events, to try on a sample."""
+        key = nullable, join.lanes
+        if key not in self._trials:
+            self._trials[key] = make_trial(join, nullable, self.query.window)
+        return self._trials[key]

@@ -1,0 +1,143 @@
+"""Statistics of a stream from a sample of its events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.event_arrays import event_array
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.errors import CepheidError
+from cepheid.pattern.bind import Bound
+from cepheid.plan.join import Join, Stack
+from cepheid.plan.statistics import Statistics
+
+LOOKED_AT = 8_192
+"""Events whose types are counted."""
+TRIED, PAIRED, PARTS = 40, 16, 8
+"""Events of a component on which its conditions are tried, those that are compared with others, parts of a stream."""
+
+
+def sample(compiled: CompiledQuery, join: Join, batch: Batch) -> Statistics:
+    """What a batch tells of the stream that it is of."""
+    n = len(batch)
+    rows = np.arange(0, n, max(1, n // LOOKED_AT))
+    types = _types(join, batch, rows)
+    shares, chosen = [], []
+    for stack in join.stacks:
+        own = rows if types is None else rows[_flags(join, stack)[types]]
+        shares.append(len(own) / len(rows))
+        chosen.append(own[:: max(1, len(own) // TRIED)][:TRIED])
+    found = _tried(compiled, join, batch, chosen)
+    for x, (tried, passed) in enumerate(found.passed):
+        shares[x] *= (passed + 0.1) / (tried + 0.1) if tried else 1.0
+    return Statistics(
+        events=n,
+        window=_window(compiled.query, batch.times),
+        shares=tuple(shares),
+        selectivity=tuple(found.selectivity),
+        keys={name: _keys(batch.table, name, rows) for name in _key_columns(join)},
+        varies=_varies(join, types),
+    )
+
+
+def type_shares(join: Join, batch: Batch, most: int = 2048) -> tuple[float, ...]:
+    """Which part of the last events is of the types of each stack: quick to tell."""
+    types = _types(join, batch, np.arange(max(0, len(batch) - most), len(batch)))
+    if types is None or not len(types):
+        return (1.0,) * len(join.stacks)
+    counts = np.bincount(types, minlength=1 + len(_all_types(join)))
+    return tuple(sum(int(counts[_number(join, t)]) for t in set(s.types)) / len(types) for s in join.stacks)
+
+
+def _all_types(join: Join) -> list[str]:
+    return list(dict.fromkeys(name for stack in join.stacks for name in stack.types))
+
+
+def _number(join: Join, name: str) -> int:
+    return _all_types(join).index(name) + 1
+
+
+def _flags(join: Join, stack: Stack) -> Any:
+    """By the number of a type: whether a stack has it."""
+    flags: Any = np.zeros(1 + len(_all_types(join)), bool)
+    flags[[_number(join, name) for name in stack.types]] = True
+    return flags
+
+
+def _types(join: Join, batch: Batch, rows: Any) -> Any:
+    """The types of some events by number; None where there is one only."""
+    if batch.schema.roles.type is None:
+        return None
+    codes, _ = batch.type_codes
+    return batch.type_numbers(_all_types(join))[codes[rows]].astype(np.int64)
+
+
+def _window(query: Bound, times: Any) -> float:
+    """How many events a window has."""
+    n = len(times)
+    if query.window is None:
+        return n / 2
+    if query.counted:
+        return float(min(n, query.window))
+    span = int(times[-1]) - int(times[0]) + 1
+    return min(float(n), query.window * n / span)
+
+
+def _key_columns(join: Join) -> tuple[str, ...]:
+    agreed = tuple(test.attribute for test in join.query.same)
+    return tuple(dict.fromkeys(join.lanes.all + agreed))
+
+
+def _keys(table: pa.Table, name: str, rows: Any, most: int = 2048) -> float:
+    """How many values a column has: where nearly all of a sample differ, from how many are still the same."""
+    some = rows[:: max(1, len(rows) // most)][:most]
+    distinct = max(1, len(table.column(name).take(from_numpy(some)).unique()))
+    if distinct < 0.8 * len(some):
+        return float(distinct)
+    return len(some) ** 2 / (2 * max(1, len(some) - distinct))
+
+
+def _varies(join: Join, types: Any) -> bool:
+    """Whether another component is the rarest, by far, in another part of the stream."""
+    if types is None or len(types) < 64 * PARTS:
+        return False
+    flags = [_flags(join, join.stacks[x]) for x in join.positive]
+    parts = [np.bincount(part, minlength=len(flags[0])) for part in np.array_split(types, PARTS)]
+    counts = [[int(part[mine].sum()) + 1 for mine in flags] for part in parts]
+    rarest = [row.index(min(row)) for row in counts]
+    return any(row[first] > 8 * min(row) for row in counts for first in set(rarest) if first != row.index(min(row)))
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """What the sampled events have shown: of each stack how many were tried and passed, and how often a joint holds."""
+
+    passed: list[tuple[int, int]]
+    selectivity: list[float]
+
+
+def _tried(compiled: CompiledQuery, join: Join, batch: Batch, chosen: list[Any]) -> _Tried:
+    """Try the conditions of each component on some of its events, and those of several on pairs of them.
+
+    Plain Python is quick enough for a few hundred.
+    """
+    index = np.unique(np.concatenate(chosen)) if chosen else np.zeros(0, np.int64)
+    some = Batch(StreamCodes(batch.schema), batch.table.take(from_numpy(index)), batch.times[index], 0)
+    nullable = frozenset(name for name in some.table.column_names if some.has_nulls(name))
+    trial = compiled.trial(join, nullable)
+    errors: dict[int, CepheidError] = {}
+    events = [
+        event_array(one, compiled.query, join.lanes, trial.types, some, errors).tolist() for one in trial.select.events
+    ]
+    stored, held = trial.run(
+        events, len(index), PAIRED * PAIRED, lambda constants: [c.argument(some.codes.strings.code) for c in constants]
+    )
+    # Events that were taken for another component were tried too.
+    passed = [(max(len(own), count), count) for own, count in zip(chosen, stored, strict=True)]
+    return _Tried(passed, [(found + 0.5) / (tried + 1) for found, tried in held])

@@ -1,0 +1,1 @@
+"""Streams: events in, in any order up to the watermark; certain matches out; state that can be written down."""

@@ -1,0 +1,107 @@
+"""One stream of events and all that its queries share: the order, the codes, and the events that matches may need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.machines.protocol import Machine
+from cepheid.engine.stream.arrivals import Arrivals
+from cepheid.pattern.schema import Schema
+
+MANY_CHUNKS = 64
+FEW_ROWS, FEW_LANES, FEW_STRINGS = 256, 16, 1024
+"""How much there must be before it is asked what can go; then twice as much as was left."""
+
+
+class InputStream:
+    """The events of one stream."""
+
+    def __init__(self, schema: Schema, *, once: bool) -> None:
+        self.schema = schema
+        self.arrivals = Arrivals(schema)
+        self.codes = StreamCodes(schema, once=once)
+        self.base = 0  # the id of the first row that is kept
+        self._kept = schema.arrow.empty_table()
+        self._added: list[pa.Table] = []  # rows that are kept too, and were not read yet
+        self.events = 0  # that were released, which is the id of the next one
+        self._enough_rows, self._enough_lanes, self._enough_strings = FEW_ROWS, FEW_LANES, FEW_STRINGS
+
+    def release(self, now: int | None) -> Batch | None:
+        """The events before a time (None: all), in order."""
+        found = self.arrivals.release(now)
+        if found is None:
+            return None
+        table, times = found
+        batch = Batch(self.codes, table, times, self.events)
+        self.events += table.num_rows
+        self._added.append(table)
+        return batch
+
+    @property
+    def kept(self) -> pa.Table:
+        """The rows that a match may need, the first of which has the id `base`."""
+        if self._added:
+            some = [self._kept] if self._kept.num_rows else []
+            self._kept = pa.concat_tables([*some, *self._added])
+            self._added = []
+            if self._kept.num_columns and self._kept.column(0).num_chunks > MANY_CHUNKS:
+                self._kept = self._kept.combine_chunks()
+        return self._kept
+
+    @property
+    def rows(self) -> int:
+        """How many rows are kept."""
+        return self.events - self.base
+
+    def restore(self, kept: pa.Table, base: int, events: int) -> None:
+        """Go on with rows that were kept."""
+        self._kept, self._added, self.base, self.events = kept, [], base, events
+
+    def cut(self, first: int) -> None:
+        """Let go of the rows before an id."""
+        if first > self.base:
+            self._kept = self.kept.slice(first - self.base)
+            self.base = first
+
+    def compact(self, now: int, machines: Sequence[Machine], *, eager: bool = False) -> None:
+        """Let go of rows, lanes and strings that no query of the stream can need, where there are many of them.
+
+        eager: even if there are few.
+        """
+        if eager:
+            self._enough_rows = self._enough_lanes = self._enough_strings = 0
+        if self.rows >= self._enough_rows:
+            found = [machine.compact(now) for machine in machines]
+            self.cut(min((one for one in found if one is not None), default=self.events))
+            self._enough_rows = 2 * self.rows + FEW_ROWS
+        if sum(map(len, self.codes.keys.values())) > self._enough_lanes:
+            self._compact_lanes(machines)
+            self._enough_lanes = 2 * sum(map(len, self.codes.keys.values())) + FEW_LANES
+        if len(self.codes.strings) > self._enough_strings:
+            held = [codes for machine in machines for codes in machine.held_strings()]
+            number = self.codes.strings.keep(held)
+            for machine in machines:
+                machine.renumber_strings(number)
+            self._enough_strings = 2 * len(self.codes.strings) + FEW_STRINGS
+
+    def postpone(self) -> None:
+        """As if it had just been compacted: what was restored was written down after that."""
+        self._enough_rows = 2 * self.rows + FEW_ROWS
+        self._enough_lanes = 2 * sum(map(len, self.codes.keys.values())) + FEW_LANES
+        self._enough_strings = 2 * len(self.codes.strings) + FEW_STRINGS
+
+    def _compact_lanes(self, machines: Sequence[Machine]) -> None:
+        alive: dict[Any, Any] = {lanes: np.zeros(len(numbers), bool) for lanes, numbers in self.codes.keys.items()}
+        for machine in machines:
+            for lanes, held in machine.held_lanes():
+                alive[lanes][: len(held)] |= held
+        for lanes, held in alive.items():
+            if lanes.all and not held.all():
+                self.codes.keys[lanes].keep(held)
+                for machine in machines:
+                    machine.keep_lanes(lanes, held)

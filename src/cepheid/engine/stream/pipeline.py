@@ -1,0 +1,127 @@
+"""The queries of a program over one flow of events: one's INTO feeds another's FROM (S13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.times import ticks
+from cepheid.engine.machines.protocol import Machine
+from cepheid.engine.matches.matches import Matches
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.engine.program import (
+    CompiledProgram,
+    QueryCache,
+    composite_columns,
+    composite_events,
+    composite_schema,
+)
+from cepheid.engine.stream.input_stream import InputStream
+from cepheid.engine.stream.query_stream import QueryStream
+from cepheid.pattern.schema import Schema
+
+MachineFactory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
+"""Makes a machine of a kind (None: the one that suits best) for a query of a stream."""
+
+
+class Pipeline:
+    """The streams of a program and the queries that read them."""
+
+    def __init__(self, cache: QueryCache, factory: MachineFactory, schema: Schema, *, once: bool) -> None:
+        self.cache = cache
+        self.program: CompiledProgram = cache.program
+        self.factory = factory
+        self.schema = schema
+        self.once = once
+        self.streams: dict[str | None, InputStream] = {None: InputStream(schema, once=once)}
+        self.queries: list[QueryStream] = []
+        for number, source in enumerate(self.program.sources):
+            self.queries.append(self.query(number, self.streams[source]))
+            into = self.queries[-1].query.into
+            if into is not None:
+                columns = composite_columns(self.queries[-1].query, self.program.roles)
+                self.streams[into] = InputStream(composite_schema(columns, self.program.roles), once=once)
+
+    def query(self, number: int, stream: InputStream, kind: str | None = None) -> QueryStream:
+        """A query over a stream, ready to run."""
+        compiled = self.cache.query(number, stream.schema)
+
+        def make(kind: str | None) -> Machine:
+            return self.factory(compiled, stream.codes, kind)
+
+        return QueryStream(compiled.query, stream, make(kind), lambda: make("interpreted"))
+
+    def push(self, table: pa.Table, times: Any = None) -> None:
+        """Events for the queries that read the stream itself, with their times if these are known."""
+        self.streams[None].arrivals.add(table, times)
+
+    def advance(self, now: int | None) -> list[Matches]:
+        """What each query gives when all events before a time (None: all) are in."""
+        given: list[Matches] = []
+        until: dict[str | None, int | None] = {None: now}
+        batches: dict[str | None, Batch | None] = {}
+        for number, source in enumerate(self.program.sources):
+            if source not in batches:
+                batches[source] = self.streams[source].release(until[source])
+            query, batch = self.queries[number], batches[source]
+            if batch is not None:
+                query.feed(batch)
+            matches = query.settle(until[source])
+            given.append(matches)
+            if query.query.into is not None:
+                # No match that ends before this time is still to come, so that the next query may go so far.
+                limit = until[source]
+                until[query.query.into] = None if limit is None else query.certain(limit)
+                self.receive(query.query.into, composite_events(query.query, matches, self.program.roles))
+        for name, stream in self.streams.items():
+            limit = until[name]
+            if limit is not None:
+                stream.compact(limit, self.machines_of(stream))
+        return given
+
+    def machines_of(self, stream: InputStream) -> list[Machine]:
+        """The machines of the queries that read a stream."""
+        return [query.machine for query in self.queries if query.stream is stream]
+
+    def compact(self, now: int) -> None:
+        """Let go of everything that no match to come can need, all events before a time being in."""
+        for stream in self.streams.values():
+            stream.compact(now, self.machines_of(stream), eager=True)
+
+    def reserve(self, events: int) -> None:
+        """So many events are to be expected at the next advance."""
+        for machine in self.machines_of(self.streams[None]):
+            machine.reserve(events)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether events wait for their order, or a match has ended that is not certain yet."""
+        waits = any(stream.arrivals.waiting for stream in self.streams.values())
+        return waits or any(query.machine.unsettled() is not None for query in self.queries)
+
+    def deadlines(self) -> Iterator[int]:
+        """The times at which a negation at the end of a match is decided even if no event arrives."""
+        for query in self.queries:
+            end, stream, window = query.machine.unsettled(), query.stream, query.query.window
+            if end is not None and query.query.timed and window is not None and stream.rows:
+                first, last = (int(ticks(stream.schema, stream.kept.slice(at, 1))[0]) for at in (0, end - stream.base))
+                yield max(first + window, last + 1)
+
+    def receive(self, name: str, events: pa.Table) -> None:
+        """Composite events. What a user-defined function returns has no type before there is a value."""
+        stream = self.streams[name]
+        untouched = not stream.events and not stream.arrivals.waiting
+        if events.num_rows and untouched and events.schema != stream.schema.arrow:
+            self.replace_stream(name, events.schema)
+        self.streams[name].arrivals.add(events)
+
+    def replace_stream(self, name: str, columns: pa.Schema) -> None:
+        """A stream turns out to have other columns before it had an event: its queries begin anew."""
+        stream = InputStream(composite_schema(columns, self.program.roles), once=self.once)
+        self.streams[name] = stream
+        for number, source in enumerate(self.program.sources):
+            if source == name:
+                self.queries[number] = self.query(number, stream)

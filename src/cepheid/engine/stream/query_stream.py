@@ -1,0 +1,53 @@
+"""One query over one stream: batches in, certain matches out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.encoding.columns import Unfit
+from cepheid.engine.encoding.times import ticks
+from cepheid.engine.machines.protocol import Machine
+from cepheid.engine.matches.match_table import NONE
+from cepheid.engine.matches.matches import Matches
+from cepheid.engine.stream.input_stream import InputStream
+from cepheid.errors import InputError
+from cepheid.pattern.bind import Bound
+
+
+class QueryStream:
+    """One query of a program. `general` makes a machine that computes with integers of any size."""
+
+    def __init__(self, query: Bound, stream: InputStream, machine: Machine, general: Callable[[], Machine]) -> None:
+        self.query = query
+        self.stream = stream
+        self.machine = machine
+        self._general = general
+        self._nothing = Matches(query, stream.schema.arrow.empty_table(), NONE)
+
+    def feed(self, batch: Batch) -> None:
+        """The next events of its stream."""
+        try:
+            self.machine.feed(batch)
+        except Unfit as reason:
+            if batch.first:
+                remedy = "run the stream anew with engine='interpreted', which computes with integers of any size"
+                raise InputError("CEP410", str(reason), remedy) from None
+            self.machine = self._general()
+            self.machine.feed(batch)
+
+    def settle(self, now: int | None) -> Matches:
+        """The matches that are certain to stand when all events before a time (None: all) are in."""
+        found = self.machine.settle(now, self.stream)
+        return self.nothing() if found is NONE else Matches(self.query, self.stream.kept, found)
+
+    def certain(self, now: int) -> int:
+        """The time before which no further match can end, when all events before `now` are in."""
+        end = self.machine.unsettled()
+        if end is None:
+            return now
+        return min(now, int(ticks(self.stream.schema, self.stream.kept.slice(end - self.stream.base, 1))[0]))
+
+    def nothing(self) -> Matches:
+        """No matches, of this query."""
+        return self._nothing

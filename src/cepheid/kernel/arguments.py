@@ -1,0 +1,94 @@
+"""What a kernel is called with: numbers, arrays of the events, arrays of its state, and its cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.types import INT32, INT64, UINT8, UINT16, UINT32
+from cepheid.kernel.runtime import NIL
+from cepheid.pattern import expressions as ex
+
+NOWHERE = n.Constant(NIL, UINT32, "NIL")
+"""No node, no run, no lane."""
+CELLS = n.Array("cells", INT64)
+"""Counts and places that outlast a call."""
+
+
+# The events of a batch.
+
+
+class EventFact(Enum):
+    """What every query can ask of an event."""
+
+    LANE = "lanes"
+    TIME = "times"
+    TYPE = "type_codes"
+    TYPES = (
+        "type_numbers"  # of each code: the number of the type in the query, from 1; 0 for those that it does not name
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnValues:
+    """The values of a column."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNulls:
+    """Which values of a column are NULL."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """A condition on one event that is computed for a whole batch beforehand: 1 where it holds, 2 where it failed."""
+
+    condition: ex.Expression
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventArray:
+    """A parameter that is an array of the events of a batch."""
+
+    array: n.Array
+    holds: EventFact | ColumnValues | ColumnNulls | Mask
+
+
+FACTS = {
+    EventFact.LANE: n.Array("lanes", UINT32),
+    EventFact.TIME: n.Array("times", INT64),
+    EventFact.TYPE: n.Array("type_codes", INT32),
+    EventFact.TYPES: n.Array("type_numbers", UINT16),
+}
+MASK = UINT8
+
+
+# The state.
+
+
+class Extent(Enum):
+    """What decides how long an array of the state is."""
+
+    LANES = "lanes"
+    RUNS = "runs"  # of a pool
+    TABLE = "table"  # of a pool: to find runs that are alike
+    NODES = "nodes"
+    MATCHES = "matches"
+    ENTRIES = "entries"  # of a stack
+
+
+@dataclass(frozen=True, slots=True)
+class StateArray:
+    """A parameter that is an array of the state. `owner`: the pool or the stack that it belongs to."""
+
+    array: n.Array
+    extent: Extent
+    initial: int = 0
+    owner: str = ""
+    coded: bool = False  # it holds codes of strings

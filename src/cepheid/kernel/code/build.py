@@ -1,0 +1,128 @@
+"""Statements under construction: blocks open and close as `with` blocks do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cepheid.kernel.code.nodes import (
+    FALSE,
+    TRUE,
+    Array,
+    Assign,
+    Block,
+    Break,
+    Call,
+    Comment,
+    Continue,
+    Evaluate,
+    Expression,
+    If,
+    Number,
+    Return,
+    Statement,
+    Store,
+    Variable,
+    While,
+    expression,
+)
+from cepheid.kernel.code.types import INT64, Scalar
+
+
+class Code:
+    """The statements of a function, under construction."""
+
+    def __init__(self) -> None:
+        self._open: list[list[Statement]] = [[]]
+        self._chosen: Expression = FALSE  # the condition of the last `when` of the open block, as far as it is constant
+
+    @property
+    def block(self) -> Block:
+        """What was built."""
+        (statements,) = self._open
+        return tuple(statements)
+
+    def add(self, *statements: Statement) -> None:
+        """Statements that exist already."""
+        self._open[-1] += statements
+
+    def set(self, target: Variable, value: Expression | Number) -> Variable:
+        """A variable gets a value, converted to its type."""
+        self.add(Assign(target, expression(value, target.type).to(target.type)))
+        return target
+
+    def let(self, name: str, value: Expression | Number, type_: Scalar | None = None) -> Variable:
+        """A new variable with a value."""
+        kind = type_ or (value.type if isinstance(value, Expression) else INT64)
+        return self.set(Variable(name, kind), value)
+
+    def step(self, target: Variable, by: Expression | Number = 1) -> None:
+        """Add to a variable."""
+        self.set(target, target + expression(by, target.type).to(target.type))
+
+    def put(self, array: Array, index: Expression | int, value: Expression | Number) -> None:
+        """An element of an array gets a value, converted to its type."""
+        stored = expression(value, array.element).to(array.element)
+        self.add(Store(array, expression(index, INT64), stored))
+
+    def note(self, text: str) -> None:
+        """A comment."""
+        self.add(Comment(text))
+
+    def call(self, call: Call) -> None:
+        """Call a function for what it does."""
+        self.add(Evaluate(call))
+
+    def give(self, value: Expression | Number) -> None:
+        """Return a value."""
+        self.add(Return(expression(value, INT64)))
+
+    def leave(self) -> None:
+        """Break."""
+        self.add(Break())
+
+    def again(self) -> None:
+        """Continue."""
+        self.add(Continue())
+
+    @contextmanager
+    def loop(self, condition: Expression) -> Iterator[None]:
+        """A loop."""
+        with self._nested() as body:
+            yield
+        self.add(While(condition, tuple(body)))
+
+    @contextmanager
+    def when(self, condition: Expression) -> Iterator[None]:
+        """A block under a condition. Where that is constant, the block is part of this one, or is left out."""
+        if condition == TRUE:
+            yield
+        else:
+            with self._nested() as body:
+                yield
+            if condition != FALSE:
+                self.add(If(condition, tuple(body)))
+        self._chosen = condition
+
+    @contextmanager
+    def otherwise(self) -> Iterator[None]:
+        """A block for when the condition of the `when` before it does not hold."""
+        condition = self._chosen
+        if condition == FALSE:
+            yield
+            return
+        with self._nested() as body:
+            yield
+        if condition == TRUE:
+            return
+        last = self._open[-1].pop()
+        assert isinstance(last, If)
+        assert not last.otherwise
+        self.add(If(last.condition, last.then, tuple(body)))
+
+    @contextmanager
+    def _nested(self) -> Iterator[list[Statement]]:
+        body: list[Statement] = []
+        self._open.append(body)
+        yield body
+        assert self._open.pop() is body

@@ -1,0 +1,325 @@
+"""The nodes of a kernel: expressions that have a type, statements, and functions.
+
+Expressions take Python's operators, so that a builder reads like the code that it builds: `node + 1`, `price[i] < low`.
+A Python number takes the type of the expression beside it. `==` compares nodes; use `equals` to build a comparison.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cepheid.kernel.code.types import BOOL, FLOAT64, INT64, Scalar
+
+Number = int | float | bool
+
+
+class Expression:
+    """Something that has a value."""
+
+    __slots__ = ()
+    type: Scalar
+
+    def __add__(self, other: Expression | Number) -> Expression:
+        return arithmetic("+", self, other)
+
+    def __sub__(self, other: Expression | Number) -> Expression:
+        return arithmetic("-", self, other)
+
+    def __mul__(self, other: Expression | Number) -> Expression:
+        return arithmetic("*", self, other)
+
+    def __truediv__(self, other: Expression | Number) -> Expression:
+        return arithmetic("/", self, other)
+
+    def __floordiv__(self, other: Expression | Number) -> Expression:
+        return arithmetic("//", self, other)
+
+    def __and__(self, other: Expression | Number) -> Expression:
+        return arithmetic("&", self, other)
+
+    def __or__(self, other: Expression | Number) -> Expression:
+        return arithmetic("|", self, other)
+
+    def __xor__(self, other: Expression | Number) -> Expression:
+        return arithmetic("^", self, other)
+
+    def __lshift__(self, other: Expression | Number) -> Expression:
+        return arithmetic("<<", self, other)
+
+    def __rshift__(self, other: Expression | Number) -> Expression:
+        return arithmetic(">>", self, other)
+
+    def __lt__(self, other: Expression | Number) -> Expression:
+        return comparison("<", self, other)
+
+    def __le__(self, other: Expression | Number) -> Expression:
+        return comparison("<=", self, other)
+
+    def __gt__(self, other: Expression | Number) -> Expression:
+        return comparison(">", self, other)
+
+    def __ge__(self, other: Expression | Number) -> Expression:
+        return comparison(">=", self, other)
+
+    def equals(self, other: Expression | Number) -> Expression:
+        """`==` in the kernel."""
+        return comparison("==", self, other)
+
+    def differs(self, other: Expression | Number) -> Expression:
+        """`!=` in the kernel."""
+        return comparison("!=", self, other)
+
+    def to(self, type_: Scalar) -> Expression:
+        """The value in another type; a constant is converted at once."""
+        if self.type == type_:
+            return self
+        if isinstance(self, Constant):
+            return Constant(float(self.value) if type_.real else int(self.value), type_)
+        return Cast(self, type_)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Expression):
+    """A number or a truth value; some have a name in the text."""
+
+    value: Number
+    type: Scalar
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Expression):
+    """A local variable, or a parameter that is one value."""
+
+    name: str
+    type: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A parameter that is an array. It has no length: whoever needs one passes it."""
+
+    name: str
+    element: Scalar
+
+    def __getitem__(self, index: Expression | int) -> Load:
+        return Load(self, expression(index, INT64))
+
+
+@dataclass(frozen=True, slots=True)
+class Load(Expression):
+    """An element of an array."""
+
+    array: Array
+    index: Expression
+
+    @property
+    def type(self) -> Scalar:  # type: ignore[override]
+        """That of the elements."""
+        return self.array.element
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic(Expression):
+    """An operation on two values of one type, which is the type of the result; integers wrap."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+    @property
+    def type(self) -> Scalar:  # type: ignore[override]
+        """That of both sides."""
+        return self.left.type
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Expression):
+    """A comparison of two values of one type. NaN compares as the machine does: only `!=` holds."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    type = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class And(Expression):
+    """AND: what follows a part that does not hold is not evaluated."""
+
+    parts: tuple[Expression, ...]
+    type = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Expression):
+    """OR: what follows a part that holds is not evaluated."""
+
+    parts: tuple[Expression, ...]
+    type = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Expression):
+    """NOT."""
+
+    operand: Expression
+    type = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Choose(Expression):
+    """One of two values; the other is not evaluated."""
+
+    condition: Expression
+    then: Expression
+    otherwise: Expression
+
+    @property
+    def type(self) -> Scalar:  # type: ignore[override]
+        """That of both values."""
+        return self.then.type
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Expression):
+    """A value in another type."""
+
+    operand: Expression
+    type: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Wrap(Expression):
+    """64 bits of an integer (S3a): on the machine there are no more, in Python the rest is cut off."""
+
+    operand: Expression
+
+    @property
+    def type(self) -> Scalar:  # type: ignore[override]
+        """That of the operand."""
+        return self.operand.type
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expression):
+    """A call of a function by its name: one of `runtime`, or one that is compiled along with the kernel."""
+
+    function: str
+    arguments: tuple[Expression | Array, ...]
+    type: Scalar
+
+
+TRUE, FALSE = Constant(True, BOOL), Constant(False, BOOL)
+
+
+class Statement:
+    """Something that is done."""
+
+    __slots__ = ()
+
+
+Block = tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Statement):
+    """A variable gets a value."""
+
+    target: Variable
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Store(Statement):
+    """An element of an array gets a value."""
+
+    array: Array
+    index: Expression
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class If(Statement):
+    """One block or the other."""
+
+    condition: Expression
+    then: Block
+    otherwise: Block = ()
+
+
+@dataclass(frozen=True, slots=True)
+class While(Statement):
+    """A block, as long as a condition holds."""
+
+    condition: Expression
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Break(Statement):
+    """Leave the innermost loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Continue(Statement):
+    """Begin the next round of the innermost loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Return(Statement):
+    """Leave the function with a value."""
+
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate(Statement):
+    """Call a function for what it does."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Comment(Statement):
+    """A line for the reader."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function; its result is an integer of 64 bits unless it says otherwise."""
+
+    name: str
+    parameters: tuple[Variable | Array, ...]
+    body: Block
+    result: Scalar = INT64
+
+
+def expression(value: Expression | Number, type_: Scalar) -> Expression:
+    """A Python number as a constant of a type; an expression stays as it is."""
+    if isinstance(value, Expression):
+        return value
+    return Constant(float(value) if type_.real else value, type_)
+
+
+def arithmetic(operator: str, left: Expression | Number, right: Expression | Number) -> Expression:
+    """An operation, the sides being of one type."""
+    one, other = _alike(operator, left, right)
+    if operator == "/" and one.type != FLOAT64:
+        raise TypeError(f"/ of {one.type}")
+    return Arithmetic(operator, one, other)
+
+
+def comparison(operator: str, left: Expression | Number, right: Expression | Number) -> Expression:
+    """A comparison, the sides being of one type."""
+    return Comparison(operator, *_alike(operator, left, right))
+
+
+def _alike(operator: str, left: Expression | Number, right: Expression | Number) -> tuple[Expression, Expression]:
+    known = next(side.type for side in (left, right) if isinstance(side, Expression))
+    one, other = expression(left, known), expression(right, known)
+    if one.type != other.type:
+        raise TypeError(f"{operator} of {one.type} and {other.type}")
+    return one, other

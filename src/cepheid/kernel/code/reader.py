@@ -1,0 +1,272 @@
+"""A Python function of ours as a kernel: what no query shapes is written by hand, and runs as it is or compiled.
+
+It reads the part of Python that kernels need: numbers and arrays, `while`, `if`, assignments, calls. Parameters say
+their types; a variable has the type of what it is first given, and a whole number without a type is `Int64`. `Key` is
+any type, settled by the arguments of a call. `Int64s` is an array of `Int64`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.build import Code
+from cepheid.kernel.code.fold import all_of, any_of, choose, negate
+from cepheid.kernel.code.types import BOOL, FLOAT64, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, Scalar
+
+# The types of parameters, as a checker of types sees them.
+Int64: TypeAlias = int
+Int32: TypeAlias = int
+UInt32: TypeAlias = int
+Real64: TypeAlias = float
+Key: TypeAlias = Any
+Keys: TypeAlias = Any
+Int64s: TypeAlias = Any
+Int32s: TypeAlias = Any
+Int16s: TypeAlias = Any
+UInt32s: TypeAlias = Any
+UInt16s: TypeAlias = Any
+UInt8s: TypeAlias = Any
+Bool: TypeAlias = Any
+
+NAMES = {
+    "Int64": INT64,
+    "Int32": INT32,
+    "Int16": INT16,
+    "UInt64": UINT64,
+    "UInt32": UINT32,
+    "UInt16": UINT16,
+    "UInt8": UINT8,
+    "Real64": FLOAT64,
+    "bool": BOOL,
+    "Bool": BOOL,
+}
+INTRINSICS = {"less": BOOL, "same": BOOL, "sqrt": FLOAT64, "remainder": INT64, "fremainder": FLOAT64, "mix": UINT64}
+_OPERATORS: Mapping[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+Value = n.Expression | n.Number
+
+
+def read_function(function: Callable[..., Any], arguments: Sequence[Scalar], name: str) -> n.Function:
+    """A function for arguments of some types (of arrays: those of their elements)."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    head = tree.body[0]
+    assert isinstance(head, ast.FunctionDef)
+    return _Reader(head, function.__globals__, arguments, name).function()
+
+
+def declared_types(function: Callable[..., Any]) -> tuple[Scalar, ...]:
+    """The types that a function says that its arguments have (of arrays: those of their elements)."""
+    return tuple(NAMES[word.removesuffix("s")] for name, word in function.__annotations__.items() if name != "return")
+
+
+def result_type(function: Callable[..., Any]) -> Scalar:
+    """What a function says that it returns."""
+    return NAMES.get(str(function.__annotations__["return"]), UINT64)
+
+
+class _Reader:
+    """Reads one function."""
+
+    def __init__(self, head: ast.FunctionDef, names: Mapping[str, Any], arguments: Sequence[Scalar], name: str) -> None:
+        self.head = head
+        self.names = names
+        self.name = name
+        self.code = Code()
+        self.spare = 0
+        self.parameters: dict[str, n.Variable | n.Array] = {}
+        self.variables: dict[str, n.Variable] = {}
+        self.types = dict(NAMES)
+        for parameter, given in zip(head.args.args, arguments, strict=True):
+            word = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
+            if word.removesuffix("s") == "Key":
+                self.types["Key"] = given
+            type_ = self.types[word.removesuffix("s")]
+            if word.endswith("s"):
+                self.parameters[parameter.arg] = n.Array(parameter.arg, type_)
+            else:
+                self.parameters[parameter.arg] = self.variables[parameter.arg] = n.Variable(parameter.arg, type_)
+
+    def function(self) -> n.Function:
+        result = ast.unparse(self.head.returns) if self.head.returns is not None else ""
+        self.block(self.head.body[1:] if ast.get_docstring(self.head) is not None else self.head.body)
+        parameters = tuple(self.parameters.values())
+        return n.Function(self.name, parameters, self.code.block, self.types.get(result, INT64))
+
+    # Statements.
+
+    def block(self, statements: Sequence[ast.stmt]) -> None:
+        for statement in statements:
+            self.statement(statement)
+
+    def statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                held = [self.hold(self.value(value)) for value in values]
+                for target, value in zip(targets, held, strict=True):
+                    self.assign(target, value)
+            case ast.Assign(targets=targets, value=value):
+                found = self.value(value)
+                for target in targets:
+                    self.assign(target, found)
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.expr() as value):
+                type_ = self.types[ast.unparse(annotation)]
+                self.variables[name] = self.code.let(name, self.value(value), type_)
+            case ast.AugAssign(target=target, op=operator, value=value):
+                self.assign(target, self.arithmetic(operator, self.value(target), self.value(value)))
+            case ast.If(test=test, body=body, orelse=otherwise):
+                with self.code.when(self.condition(test)):
+                    self.block(body)
+                if otherwise:
+                    with self.code.otherwise():
+                        self.block(otherwise)
+            case ast.While(test=test, body=body):
+                with self.code.loop(self.condition(test)):
+                    self.block(body)
+            case ast.Break():
+                self.code.leave()
+            case ast.Continue():
+                self.code.again()
+            case ast.Return(value=None):
+                self.code.give(0)
+            case ast.Return(value=ast.expr() as value):
+                self.code.give(self.value(value))
+            case ast.Expr(value=ast.Call() as call):
+                found = self.value(call)
+                assert isinstance(found, n.Call)
+                self.code.call(found)
+            case _:
+                raise TypeError(f"{self.name}: kernels have no {ast.unparse(node)}")
+
+    def hold(self, value: Value) -> Value:
+        """A value in a variable of its own, so that what is assigned beside it does not change it."""
+        self.spare += 1
+        return self.code.let(f"held{self.spare}", value) if isinstance(value, n.Expression) else value
+
+    def assign(self, target: ast.expr, value: Value) -> None:
+        match target:
+            case ast.Name(id=name):
+                if name in self.variables:
+                    self.code.set(self.variables[name], value)
+                else:
+                    self.variables[name] = self.code.let(name, value, _type_of(value))
+            case ast.Subscript(value=ast.Name(id=name), slice=index):
+                array = self.parameters[name]
+                assert isinstance(array, n.Array)
+                self.code.put(array, self.index(index), value)
+            case _:
+                raise TypeError(f"{self.name}: kernels do not assign to {ast.unparse(target)}")
+
+    # Expressions.
+
+    def condition(self, node: ast.expr) -> n.Expression:
+        found = self.value(node)
+        return found if isinstance(found, n.Expression) else n.Constant(bool(found), BOOL)
+
+    def index(self, node: ast.expr) -> n.Expression | int:
+        found = self.value(node)
+        return found if isinstance(found, n.Expression) else int(found)
+
+    def value(self, node: ast.expr) -> Value:
+        match node:
+            case ast.Constant(value=bool() | int() | float() as value):
+                return value
+            case ast.Name(id=name) if name in self.variables:
+                return self.variables[name]
+            case ast.Name(id=name):
+                found = self.names[name]
+                assert isinstance(found, bool | int | float)
+                return found
+            case ast.Subscript(value=ast.Name(id=name), slice=index):
+                array = self.parameters[name]
+                assert isinstance(array, n.Array)
+                return array[self.index(index)]
+            case ast.BinOp(op=operator, left=left, right=right):
+                return self.arithmetic(operator, self.value(left), self.value(right))
+            case ast.Compare(ops=[operator], left=left, comparators=[right]):
+                return n.comparison(_OPERATORS[type(operator)], *self.alike(self.value(left), self.value(right)))
+            case ast.BoolOp(op=ast.And(), values=values):
+                return all_of(map(self.condition, values))
+            case ast.BoolOp(op=ast.Or(), values=values):
+                return any_of(map(self.condition, values))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return negate(self.condition(operand))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                found = self.value(operand)
+                return -found if not isinstance(found, n.Expression) else n.arithmetic("-", 0, found)
+            case ast.IfExp(test=test, body=body, orelse=otherwise):
+                one, other = self.alike(self.value(body), self.value(otherwise))
+                return choose(self.condition(test), one, other)
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return self.call(name, arguments)
+        raise TypeError(f"{self.name}: kernels have no {ast.unparse(node)}")
+
+    def arithmetic(self, operator: ast.operator, left: Value, right: Value) -> Value:
+        word = _OPERATORS[type(operator)]
+        if not isinstance(left, n.Expression) and not isinstance(right, n.Expression):
+            folded: n.Number = eval(f"{left!r} {word} {right!r}")
+            return folded
+        return n.arithmetic(word, *self.alike(_wide(left), _wide(right)))
+
+    def alike(self, left: Value, right: Value) -> tuple[n.Expression, n.Expression]:
+        """Both sides in one type: the one that has room for both."""
+        if not isinstance(left, n.Expression) and not isinstance(right, n.Expression):
+            left = n.expression(left, _type_of(left))
+        known = [side.type for side in (left, right) if isinstance(side, n.Expression)]
+        type_ = max(known, key=lambda one: (one.real, one.bits, one.signed))
+        if any(one.bits == 64 and one.signed != type_.signed for one in known if not type_.real):
+            raise TypeError(f"{self.name}: {known[0]} and {known[1]} have no type in common")
+        one, other = (n.expression(side, type_).to(type_) for side in (left, right))
+        return one, other
+
+    def call(self, name: str, arguments: Sequence[ast.expr]) -> n.Expression:
+        if name in self.types:
+            return n.expression(self.value(arguments[0]), self.types[name]).to(self.types[name])
+        if name in ("int", "float"):
+            wanted = INT64 if name == "int" else FLOAT64
+            return n.expression(self.value(arguments[0]), wanted).to(wanted)
+        if name in ("min", "max"):
+            one, other = self.alike(*(self.value(argument) for argument in arguments))
+            return choose(one < other if name == "min" else one > other, one, other)
+        given: list[n.Expression | n.Array] = []
+        for argument in arguments:
+            array = self.parameters.get(argument.id) if isinstance(argument, ast.Name) else None
+            if isinstance(array, n.Array):
+                given.append(array)
+            else:
+                value = self.value(argument)
+                given.append(n.expression(value, _type_of(value)))
+        if name in INTRINSICS:
+            return n.Call(name, tuple(given), INTRINSICS[name])
+        return n.Call(name, tuple(given), result_type(self.names[name]))
+
+
+def _wide(value: Value) -> Value:
+    """Narrow integers are computed with in 64 bits."""
+    return value.to(INT64) if isinstance(value, n.Expression) and value.type.whole and value.type.bits < 64 else value
+
+
+def _type_of(value: Value) -> Scalar:
+    if isinstance(value, n.Expression):
+        return value.type
+    return BOOL if isinstance(value, bool) else FLOAT64 if isinstance(value, float) else INT64

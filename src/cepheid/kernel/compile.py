@@ -1,0 +1,234 @@
+"""Kernels to machine code: a tree becomes LLVM's text, that an object file in the cache, and that a function.
+
+LLVM comes with llvmlite, which is numba's way to it. Numba itself would take a second to import, and ten times as long
+to find out the types that the tree has. An object file has a name made of all that decides its bytes, so that no
+process can find code that is not its own, and many can write at once: each writes a file of its own and puts it in
+place in one step. Where several want the same kernel, which nobody has compiled yet, one does and the others wait for
+it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import struct
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache, cached_property
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+
+import numpy as np
+
+from cepheid.cache import alone, cache_directory
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.lower import entry_name, lower
+from cepheid.kernel.code.printer import print_function
+from cepheid.kernel.code.reader import declared_types
+from cepheid.kernel.code.types import FLOAT64, INT64
+from cepheid.kernel.library import FUNCTIONS, instance, with_library
+from cepheid.kernel.runtime import CONSTANTS
+
+Run = Callable[..., int]
+"""A kernel that can be called with its arguments, in order: numbers and arrays, which for plain Python are lists."""
+
+compilations = 0
+"""How many kernels this process has compiled: those that came from the cache do not count."""
+_FORMS = {INT64: "q", FLOAT64: "d"}
+_PREFIX = "kernel-"
+_LOADED: dict[str, Run] = {}
+_BESIDE: dict[str, Thread] = {}
+_LOCK = Lock()
+
+
+@cache
+def has_compiler() -> bool:
+    """Whether there is a compiler. Finding out does not import it."""
+    return find_spec("llvmlite") is not None
+
+
+class Compilable:
+    """A function of generated code: as text, as plain Python, as machine code."""
+
+    def __init__(self, function: n.Function) -> None:
+        self.function = function
+
+    @cached_property
+    def text(self) -> str:
+        """What a reader sees, and what plain Python runs."""
+        return print_function(self.function)
+
+    @cached_property
+    def key(self) -> str:
+        """A name for all that decides the machine code: the text has the names, and these have the types."""
+        import llvmlite
+
+        types = [str(p.element if isinstance(p, n.Array) else p.type) for p in self.function.parameters]
+        facts = [self.text, *types, _own_source(), llvmlite.__version__, *_machine()]
+        return _PREFIX + hashlib.sha256("\n".join(facts).encode()).hexdigest()[:32]
+
+    def as_python(self) -> Run:
+        """As plain Python, on lists."""
+        return _as_python(self.text, self.function.name)
+
+    def is_at_hand(self) -> bool:
+        """Whether it takes next to no time to get the machine code: it was compiled before."""
+        return self.key in _LOADED or (cache_directory() / f"{self.key}.o").exists()
+
+    def compiled(self) -> Run:
+        """As machine code, on arrays: what was loaded before, or from the cache, or compiled now."""
+        with _LOCK:
+            if self.key not in _LOADED:
+                _LOADED[self.key] = _load(self)
+            return _LOADED[self.key]
+
+    def compile_beside(self) -> bool:
+        """Compile in a thread while the caller goes on; whether that is done."""
+        if self.key in _LOADED:
+            return True
+        if self.key not in _BESIDE:
+            # A daemon ends with the process. LLVM runs without the interpreter's lock.
+            _BESIDE[self.key] = Thread(target=self.compiled, name=f"compile {self.function.name}", daemon=True)
+            _BESIDE[self.key].start()
+        return False
+
+
+@cache
+def _as_python(text: str, name: str) -> Run:
+    """It keeps no state: every run of a query can have the same."""
+    namespace: dict[str, Any] = {**FUNCTIONS, **CONSTANTS}
+    exec(compile(text, f"<cepheid {name}>", "exec"), namespace)
+    made: Run = namespace[name]
+    return made
+
+
+class Native:
+    """A compiled function: its arguments go into a row of slots, whose address it gets."""
+
+    def __init__(self, address: int, parameters: Sequence[n.Variable | n.Array], engine: object) -> None:
+        forms = ("Q" if isinstance(p, n.Array) else _FORMS[p.type] for p in parameters)
+        self._pack = struct.Struct("".join(forms)).pack
+        self._arrays = [
+            (k, p.name, np.dtype(p.element.name).str) for k, p in enumerate(parameters) if isinstance(p, n.Array)
+        ]
+        self._engine = engine  # the code is gone when this is
+        self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)(address)
+
+    def __call__(self, *arguments: Any) -> int:
+        slots = list(arguments)
+        for k, name, type_ in self._arrays:
+            facts = slots[k].__array_interface__
+            if facts["typestr"] != type_ or facts["strides"] is not None:  # it would read past the array
+                raise TypeError(f"{name} is {facts['typestr']} with strides {facts['strides']}, and not {type_}")
+            slots[k] = facts["data"][0]
+        found: int = self._call(self._pack(*slots))
+        return found
+
+
+@cache
+def library_function(name: str, *, native: bool) -> Run:
+    """A function that no query shapes: compiled once for all, or as it is."""
+    if not native:
+        return FUNCTIONS[name]
+    return Compilable(instance(name, declared_types(FUNCTIONS[name]))).compiled()
+
+
+def warm() -> None:
+    """Load LLVM and look at the machine, so that processes that are forked need not. A kernel then loads at once."""
+    _target()
+    _own_source()
+
+
+@cache
+def _own_source() -> str:
+    """All of this room: a kernel that an older release has compiled is not found."""
+    found = []
+    for folder in (files("cepheid.kernel"), files("cepheid.kernel").joinpath("code")):
+        for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
+            if file.name.endswith(".py"):
+                found.append(file.read_text(encoding="utf-8"))
+    return hashlib.sha256("\n".join(found).encode()).hexdigest()
+
+
+@cache
+def _machine() -> tuple[str, str, str]:
+    import llvmlite.binding as llvm
+
+    return llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+def _target() -> Any:
+    """The machine that code is made for. An engine takes one for its own, and ends it when it ends."""
+    import llvmlite.binding as llvm
+
+    _initialize()
+    triple, cpu, features = _machine()
+    return llvm.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, features=features, opt=3, jit=True, codemodel="jitdefault"
+    )
+
+
+@cache
+def _initialize() -> None:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def _load(kernel: Compilable) -> Run:
+    """The function of an object file. Any trouble with the cache costs time and nothing else."""
+    path = cache_directory() / f"{kernel.key}.o"
+    code = _read(path)
+    if code is None:
+        with alone(path.with_name(f"{kernel.key[-2:]}.lock")):  # not one for each kernel: there are many
+            code = _read(path)
+            if code is None:
+                code = _compile(kernel.function)
+                _write(path, code)
+    return _link(kernel.function, code)
+
+
+def _compile(function: n.Function) -> bytes:
+    import llvmlite.binding as llvm
+
+    global compilations
+    compilations += 1
+    target = _target()
+    module = llvm.parse_assembly(lower(*with_library(function)))
+    module.verify()
+    builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = target.emit_object(module)
+    return code
+
+
+def _link(function: n.Function, code: bytes) -> Run:
+    import llvmlite.binding as llvm
+
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return Native(engine.get_function_address(entry_name(function)), function.parameters, engine)
+
+
+def _read(path: Path) -> bytes | None:
+    """An object file whose bytes are those that were written."""
+    try:
+        found = path.read_bytes()
+    except OSError:
+        return None
+    return found[32:] if hashlib.sha256(found[32:]).digest() == found[:32] else None
+
+
+def _write(path: Path, code: bytes) -> None:
+    with suppress(OSError):
+        handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(code).digest() + code)
+        os.replace(draft, path)

@@ -1,0 +1,49 @@
+"""The constants of a query: arguments of its kernel, so that another number or string needs no other kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.types import FLOAT64, INT64
+from cepheid.pattern import expressions as ex
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A parameter of a kernel, and what it is given: a number, or the code of a string."""
+
+    parameter: n.Variable
+    value: int | float | str
+
+    def argument(self, code: Callable[[str], int]) -> int | float:
+        """The number that the kernel is called with; strings have codes in a stream."""
+        return code(self.value) if isinstance(self.value, str) else self.value
+
+
+class Constants:
+    """The constants of one kernel, numbered as they are met. A literal that is read in two places is one constant."""
+
+    def __init__(self, prefix: str = "constant") -> None:
+        self.prefix = prefix
+        self._found: dict[int, tuple[ex.Literal, Constant]] = {}
+        self._others: dict[str, Constant] = {}
+
+    def __iter__(self) -> Iterator[Constant]:
+        yield from self._others.values()
+        yield from (constant for _, constant in self._found.values())
+
+    def literal(self, node: ex.Literal, value: int | float | str) -> n.Variable:
+        """The parameter of a literal: equal ones that are written twice may differ in the next query."""
+        if id(node) not in self._found:
+            name = f"{self.prefix}_{len(self._found) + 1}"
+            parameter = n.Variable(name, FLOAT64 if isinstance(value, float) else INT64)
+            self._found[id(node)] = node, Constant(parameter, value)
+        return self._found[id(node)][1].parameter
+
+    def named(self, name: str, value: int) -> n.Variable:
+        """A number that has a name, such as the window."""
+        if name not in self._others:
+            self._others[name] = Constant(n.Variable(name, INT64), value)
+        return self._others[name].parameter

@@ -1,0 +1,86 @@
+"""Whether an event is there that must be absent: it is looked for between its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.build import Code
+from cepheid.kernel.code.fold import all_of, negate
+from cepheid.kernel.code.types import BOOL, INT64
+from cepheid.kernel.join.conditions import Conditions
+from cepheid.kernel.join.layout import Layout, StackLayout
+
+SEEN = n.Variable("seen", BOOL)
+TESTS_DONE = n.Variable("tests", INT64)
+
+
+class Absence:
+    """Writes the search for absent events."""
+
+    def __init__(self, layout: Layout, conditions: Conditions, window: n.Variable | None) -> None:
+        self.layout = layout
+        self.join = layout.join
+        self.conditions = conditions
+        self.window = window
+        self.absent = layout.stacks[len(layout.positive) :]
+
+    def needs(self, absent: StackLayout) -> frozenset[int]:
+        """What must be bound before it can be asked."""
+        before, after = self.join.around(absent.number)
+        positive = self.join.positive
+        found = {x for j in self.join.joints if absent.number in j.stacks for x in j.stacks if x in positive}
+        found |= {*before, *after}
+        if not before:
+            found |= {one.number for one in self.layout.last}
+        if not after:
+            found |= set(self.join.members(0))
+        return frozenset(found)
+
+    def look_for(self, code: Code, absent: StackLayout) -> n.Expression:
+        """Code that looks for an event; what is given says whether it is there."""
+        before, after = ([self.layout.stacks[x] for x in side] for side in self.join.around(absent.number))
+        high, entry = absent.local("high"), absent.entry
+        code.note(f"No {absent.stack.variable} {_where(before, after)}.")
+        inside = [entry < high]
+        if after:
+            inside.append(absent.at[entry] < extreme(code, "ceiling", [one.at[one.entry] for one in after], "<"))
+        else:
+            (first,) = self.layout.members(0)
+            assert self.window is not None
+            inside.append(absent.when[entry] < first.when[first.entry] + self.window)
+        if before:
+            floor = extreme(code, "floor", [one.at[one.entry] for one in before], ">")
+            code.set(entry, n.Call("first_after", (absent.at, absent.local("low"), high, floor), INT64))
+        else:
+            assert self.window is not None
+            latest = extreme(code, "latest", [one.when[one.entry] for one in self.layout.last], ">")
+            limit = latest - self.window
+            code.set(entry, n.Call("first_after", (absent.when, absent.local("low"), high, limit), INT64))
+        joints = [j for j in self.join.joints if absent.number in j.stacks]
+        if not joints:
+            return all_of(inside)
+        code.set(SEEN, n.FALSE)
+        with code.loop(all_of([negate(SEEN), *inside])):
+            code.step(TESTS_DONE)
+            code.set(SEEN, all_of(self.conditions.holds(joint) for joint in joints))
+            code.step(entry)
+        return SEEN
+
+
+def extreme(code: Code, name: str, values: Sequence[n.Expression], sign: str) -> n.Expression:
+    """The greatest of some numbers (`>`), or the least (`<`)."""
+    if len(values) == 1:
+        return values[0]
+    found = code.let(name, values[0])
+    for value in values[1:]:
+        with code.when(n.comparison(sign, value, found)):
+            code.set(found, value)
+    return found
+
+
+def _where(before: Sequence[StackLayout], after: Sequence[StackLayout]) -> str:
+    names = [" and ".join(one.stack.variable for one in side) for side in (before, after)]
+    if not before:
+        return f"before {names[1]}"
+    return f"between {names[0]} and {names[1]}" if after else f"after {names[0]}"

@@ -1,0 +1,257 @@
+"""What a construction in a fixed order and one in any order have in common: lanes, pivots, and how they stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from cepheid.kernel.arguments import CELLS
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.build import Code
+from cepheid.kernel.code.fold import all_of
+from cepheid.kernel.code.types import INT64
+from cepheid.kernel.constants import Constants
+from cepheid.kernel.join.absent import Absence, extreme
+from cepheid.kernel.join.conditions import Conditions
+from cepheid.kernel.join.group import begins, grouped
+from cepheid.kernel.join.kernel import (
+    COUNTS,
+    FIRST,
+    FOUND,
+    LANE,
+    LANES,
+    LEAD,
+    ORIGIN,
+    PIVOT,
+    ROOM,
+    UNTIL,
+    JoinFunction,
+    Size,
+    WorkArray,
+    make_function,
+)
+from cepheid.kernel.join.layout import Layout, StackLayout
+from cepheid.kernel.join.lookup import Lookup, find_lookup
+from cepheid.kernel.runtime import TESTS
+
+MATCHES, LIMIT = n.Variable("found", INT64), n.Variable("room", INT64)
+BEFORE = n.Variable("before", INT64)  # what was found before the lead
+TESTED = n.Variable("tests", INT64)
+RESUMED = n.Variable("resumed", INT64)  # the lead to go on with, from 1
+WHICH = n.Variable("pivot", INT64)
+AT, NOW = n.Variable("at", INT64), n.Variable("now", INT64)  # the position and the time of the lead
+
+
+class Construction:
+    """The code of a construction, as far as it does not depend on the order."""
+
+    def __init__(self, layout: Layout, window: int | None) -> None:
+        self.layout = layout
+        self.join = layout.join
+        self.code = Code()
+        self.constants = Constants()
+        self.reach = self.constants.named("window", window) if window is not None else None
+        self.conditions = Conditions(layout, self.constants)
+        self.absence = Absence(layout, self.conditions, self.reach)
+        self.lookups: dict[int, Lookup] = {}
+
+    @property
+    def window(self) -> n.Variable:
+        """How long a match may last."""
+        assert self.reach is not None
+        return self.reach
+
+    def find_lookups(self, stacks: tuple[StackLayout, ...]) -> None:
+        """Which of some stacks are worth sorting."""
+        for stack in stacks:
+            found = find_lookup(self.join, stack, self.conditions.translator)
+            if found is not None:
+                self.lookups[stack.number] = found
+
+    # The function and what it is called with.
+
+    def function(self, *numbers: n.Variable, work: tuple[WorkArray, ...] = ()) -> JoinFunction:
+        """What was built, with as many parameters as it has a use for."""
+        block = self.code.block
+        used = {node.name for node in nodes_in(block) if isinstance(node, n.Variable | n.Array)}
+        given = [LANE, LANES, FIRST, UNTIL, ORIGIN, *numbers]
+        state = [one for stack in self.layout.stacks for one in stack.arrays]
+        wanted = list(work)
+        if not self.layout.alone:
+            state = []
+            for stack in self.layout.stacks:
+                wanted += (
+                    WorkArray(one.array, copy.size, copy.owner, kept_as=copy.name) for one, copy in grouped(stack)
+                )
+                wanted.append(begins(stack))
+        wanted += [one for lookup in self.lookups.values() for one in lookup.work()]
+        wanted += [WorkArray(output(stack), Size.MATCHES) for stack in self.layout.positive]
+        return make_function(
+            "construct",
+            block,
+            [number for number in given if number.name in used],
+            [constant for constant in self.constants if constant.parameter.name in used],
+            state=[one for one in state if one.array.name in used],
+            work=[one for one in wanted if one.array.name in used],
+        )
+
+    # Lanes.
+
+    def body(self) -> None:
+        """Lane by lane."""
+        code = self.code
+        code.set(MATCHES, CELLS[FOUND])
+        code.set(LIMIT, CELLS[ROOM])
+        if self.join.joints:
+            code.set(TESTED, 0)
+        code.note("Where to go on, if there was no room: the lead, from 1.")
+        code.set(RESUMED, CELLS[LEAD])
+        code.put(CELLS, LEAD, 0)
+        if self.layout.pivots:
+            code.set(WHICH, CELLS[PIVOT])
+            code.put(CELLS, PIVOT, 0)
+        for lookup in self.lookups.values():
+            lookup.begin(code)
+        if self.layout.alone:
+            self.lane()
+        else:
+            with code.loop(LANE < LANES):
+                self.lane()
+                code.step(LANE)
+        self.finish(MATCHES)
+        code.give(1 if self.layout.alone else LANE)
+
+    def finish(self, found: n.Expression) -> None:
+        """Tell what was found, and how much was asked."""
+        self.code.put(CELLS, FOUND, found)
+        if self.join.joints:
+            self.code.put(CELLS, TESTS, CELLS[TESTS] + TESTED)
+
+    def stop(self, lead: n.Expression) -> None:
+        """No room for the matches of a lead: what it has given is taken back, and the caller makes room."""
+        self.finish(BEFORE)
+        self.code.put(CELLS, LEAD, lead + 1)
+        if self.layout.pivots:
+            self.code.put(CELLS, PIVOT, WHICH)
+        self.code.give(0 if self.layout.alone else LANE)
+
+    def lane(self) -> None:
+        """The matches of a lane."""
+        code, pivots = self.code, self.layout.pivots
+        if not pivots:
+            self.ranges()
+            self.segments()
+            return
+        names = [stack.stack.variable for stack in pivots]
+        code.note(f"One of {', '.join(names[:-1])} and {names[-1]} is new, and those before it are not.")
+        with code.loop(WHICH < len(pivots)):
+            self.ranges()
+            for stack in pivots:
+                bounds = (stack.at, stack.local("low"), stack.local("high"), FIRST)
+                code.set(stack.local("new"), n.Call("first_from", bounds, INT64))
+            self.settle_pivot(0)
+            self.segments()
+            code.step(WHICH)
+        if not self.layout.alone:
+            code.set(WHICH, 0)
+
+    def settle_pivot(self, k: int) -> None:
+        """A branch for each pivot from one on."""
+        code, pivots, last = self.code, self.layout.pivots, k == len(self.layout.pivots) - 1
+        with code.when(n.TRUE if last else WHICH.equals(k)):
+            code.set(pivots[k].local("low"), pivots[k].local("new"))
+            for other in pivots[:k]:
+                code.set(other.local("high"), other.local("new"))
+        if not last:
+            with code.otherwise():
+                self.settle_pivot(k + 1)
+
+    def ranges(self) -> None:
+        """All that a lane has."""
+        code = self.code
+        for stack in self.layout.stacks:
+            begin = begins(stack).array
+            code.set(stack.local("low"), 0 if self.layout.alone else begin[LANE])
+            code.set(stack.local("high"), CELLS[COUNTS + stack.number] if self.layout.alone else begin[LANE + 1])
+        if self.join.waits:
+            (first,) = self.layout.members(0)
+            code.note(f"The window of an {first.stack.variable} must be over.")
+            self.search(first.local("high"), "first_after", first.when, first.local("low"), first.local("high"), UNTIL)
+
+    def segments(self) -> None:
+        """The matches of a lane, or of a part of one."""
+        raise NotImplementedError
+
+    @contextmanager
+    def where_all_have_entries(self) -> Iterator[None]:
+        """A block for when there is an entry for every component."""
+        there = (stack.local("low") < stack.local("high") for stack in self.layout.positive)
+        with self.code.when(all_of(there)):
+            yield
+
+    def search(
+        self,
+        into: n.Variable,
+        function: str,
+        array: n.Array,
+        low: n.Expression,
+        high: n.Expression,
+        value: n.Expression,
+    ) -> None:
+        """The first entry of a range that is not before a value (`first_from`), or that is after it (`first_after`)."""
+        self.code.set(into, n.Call(function, (array, low, high, value), INT64))
+
+    def move(self, index: n.Variable, high: n.Expression, condition: n.Expression) -> None:
+        """Move an index on while a condition holds."""
+        with self.code.loop(all_of([index < high, condition])):
+            self.code.step(index)
+
+    def narrow_low(
+        self, stack: StackLayout, near: Sequence[StackLayout], low: n.Variable, high: n.Variable, *, placed: bool
+    ) -> None:
+        """Where the candidates of a stack begin: after some events (`placed`), or in the window with these."""
+        if placed:
+            floor = extreme(self.code, "floor", [one.at[one.entry] for one in near], ">")
+            self.search(stack.local("from"), "first_after", stack.at, low, high, floor)
+        else:
+            latest = extreme(self.code, "latest", [one.when[one.entry] for one in near], ">")
+            self.search(stack.local("from"), "first_after", stack.when, low, high, latest - self.window)
+
+    def narrow_high(
+        self, stack: StackLayout, near: Sequence[StackLayout], low: n.Variable, high: n.Variable, *, placed: bool
+    ) -> None:
+        """Where the candidates of a stack end: before some events (`placed`), or in the window with these."""
+        if placed:
+            ceiling = extreme(self.code, "ceiling", [one.at[one.entry] for one in near], "<")
+            self.search(stack.local("to"), "first_from", stack.at, low, high, ceiling)
+        else:
+            earliest = extreme(self.code, "earliest", [one.when[one.entry] for one in near], "<")
+            self.search(stack.local("to"), "first_from", stack.when, low, high, earliest + self.window)
+
+    def place(self, stack: StackLayout) -> None:
+        """The position of the event that is bound, for the output."""
+        self.code.set(stack.local("place"), stack.at[stack.entry] - ORIGIN)
+
+
+def output(stack: StackLayout) -> n.Array:
+    """The positions of a component's events in the matches."""
+    return stack.array("out")
+
+
+def of_group(stacks: Sequence[StackLayout], pick: Callable[[Iterable[int]], int]) -> list[StackLayout]:
+    """Those of the first group of some stacks (`min`), or of the last one (`max`)."""
+    group = pick([one.stack.group for one in stacks])
+    return [one for one in stacks if one.stack.group == group]
+
+
+def nodes_in(node: Any) -> Iterator[Any]:
+    """All nodes of a tree."""
+    if isinstance(node, tuple):
+        for part in node:
+            yield from nodes_in(part)
+    elif is_dataclass(node):
+        yield node
+        for field in fields(node):
+            yield from nodes_in(getattr(node, field.name))

@@ -1,0 +1,92 @@
+"""The grouping by lane: the lanes in which a new match could end are copied out of the stacks, each in one piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cepheid.kernel.arguments import CELLS, NOWHERE, StateArray
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.build import Code
+from cepheid.kernel.code.fold import all_of
+from cepheid.kernel.code.types import INT64, UINT32
+from cepheid.kernel.join.kernel import COUNTS, FIRST, JoinFunction, Size, WorkArray, make_function
+from cepheid.kernel.join.layout import Layout, StackLayout
+from cepheid.kernel.runtime import NIL
+
+SLOT = n.Array("slot", UINT32)  # of each lane: which of the groups it is
+TOUCHED = n.Array("touched", UINT32)  # of each group: its lane
+K, GROUPS = n.Variable("k", INT64), n.Variable("groups", INT64)
+LANE, GROUP = n.Variable("lane", UINT32), n.Variable("group", UINT32)
+WHERE = n.Variable("where", INT64)
+
+
+def generate_group(layout: Layout) -> JoinFunction:
+    """The grouping: gives how many lanes there are. `first` is the position of the first event that is new."""
+    code = Code()
+    code.set(GROUPS, 0)
+    last = layout.members(0) if layout.join.waits else layout.last
+    for stack in last:
+        _touch(code, stack)
+    for stack in layout.stacks:
+        _copy(code, stack)
+    code.note("No lane has a group any more.")
+    code.set(K, 0)
+    with code.loop(K < GROUPS):
+        code.put(SLOT, TOUCHED[K], NOWHERE)
+        code.step(K)
+    code.give(GROUPS)
+    state = [array for stack in layout.stacks for array in stack.arrays]
+    return make_function("group", code.block, (FIRST,), state=state, work=list(_work(layout)))
+
+
+def grouped(stack: StackLayout) -> Iterator[tuple[StateArray, WorkArray]]:
+    """The arrays of a stack and their copies, which are in the order of the lanes, and need not tell these."""
+    for one in stack.arrays:
+        if one.array != stack.lane:
+            copy = n.Array(f"grouped_{one.array.name}", one.array.element)
+            yield one, WorkArray(copy, Size.ENTRIES, stack.stack.variable)
+
+
+def begins(stack: StackLayout) -> WorkArray:
+    """Where each group begins."""
+    return WorkArray(stack.array("begin"), Size.BOUNDS)
+
+
+def _work(layout: Layout) -> Iterator[WorkArray]:
+    yield WorkArray(SLOT, Size.LANES, initial=NIL)
+    yield WorkArray(TOUCHED, Size.LANES)
+    for stack in layout.stacks:
+        yield begins(stack)
+        yield from (copy for _, copy in grouped(stack))
+
+
+def _touch(code: Code, stack: StackLayout) -> None:
+    """The lanes of the events that are new."""
+    assert stack.lane is not None
+    code.note(f"Lanes with a new {stack.name}.")
+    code.set(K, CELLS[COUNTS + stack.number])
+    with code.loop(all_of([K > 0, stack.at[K - 1] >= FIRST])):
+        code.set(K, K - 1)
+        code.set(LANE, stack.lane[K])
+        with code.when(SLOT[LANE].equals(NOWHERE)):
+            code.put(SLOT, LANE, GROUPS)
+            code.put(TOUCHED, GROUPS, LANE)
+            code.step(GROUPS)
+
+
+def _copy(code: Code, stack: StackLayout) -> None:
+    """A stack, lane by lane: entries are counted two places ahead, so that copying makes the counts beginnings."""
+    assert stack.lane is not None
+    begin, count = begins(stack).array, stack.local("count")
+    code.note(f"{stack.name}, lane by lane.")
+    code.set(count, CELLS[COUNTS + stack.number])
+    code.call(n.Call("count_groups", (stack.lane, count, SLOT, GROUPS, begin), INT64))
+    code.set(K, 0)
+    with code.loop(K < count):
+        code.set(GROUP, SLOT[stack.lane[K]])
+        with code.when(GROUP.differs(NOWHERE)):
+            code.set(WHERE, begin[GROUP.to(INT64) + 1])
+            code.put(begin, GROUP.to(INT64) + 1, WHERE + 1)
+            for one, copy in grouped(stack):
+                code.put(copy.array, WHERE, one.array[K])
+        code.step(K)

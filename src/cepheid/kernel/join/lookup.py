@@ -1,0 +1,189 @@
+"""Conditions that bound a search: with `a.price < b.price`, the fitting ones of a stack sorted by price are a range.
+
+What goes with a lead is sorted when it is first asked for, and serves all leads that it covers. Within the bounds there
+is nothing to test; but a sorted part knows no positions, so where few entries are left between the neighbours these are
+tested one by one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+from cepheid.kernel.arguments import CELLS
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.build import Code
+from cepheid.kernel.code.fold import all_of, any_of, choose
+from cepheid.kernel.code.types import FLOAT64, INT64
+from cepheid.kernel.expressions import Sort, Translator, sort_of
+from cepheid.kernel.join.kernel import ORIGIN, Size, WorkArray
+from cepheid.kernel.join.layout import Field, StackLayout
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.walk import walk
+from cepheid.plan.join import Join, Joint, Of
+
+FEW = 32
+"""Candidates that are tested one by one rather than sorted."""
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+_NONE = n.Constant(0, INT64)
+_SORTABLE = (Sort.INTEGER, Sort.REAL, Sort.TIME)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """`column operator value`: the column of one stack, the value of others."""
+
+    joint: Joint
+    operator: str
+    value: ex.Expression
+
+    @property
+    def below(self) -> bool:
+        """Whether it says where the fitting ones begin."""
+        return self.operator in (">", ">=", "=")
+
+    @property
+    def above(self) -> bool:
+        """Whether it says where they end."""
+        return self.operator in ("<", "<=", "=")
+
+
+class Lookup:
+    """A stack that is worth sorting: by which column, and what bounds it."""
+
+    def __init__(self, stack: StackLayout, field: Field, bounds: tuple[Bound, ...], translator: Translator) -> None:
+        self.stack = stack
+        self.field = field
+        self.bounds = bounds
+        self.translator = translator
+        scalar = field.sort.scalar
+        self.keys, self.spare = stack.array("key", scalar), stack.array("spare", scalar)
+        self.entries, self.moved, self.heads = (stack.array(word) for word in ("entry", "moved", "heads"))
+        self.places = stack.array("places")
+        self.count = stack.local("keys")
+        self.since, self.until = stack.local("since"), stack.local("until")
+        self.floor, self.ceiling = stack.local("floor"), stack.local("ceiling")
+
+    def applying(self, bound: Collection[int]) -> list[Bound]:
+        """The bounds whose values are known when some stacks are bound."""
+        return [one for one in self.bounds if one.joint.stacks - {self.stack.number} <= set(bound)]
+
+    def work(self) -> Iterator[WorkArray]:
+        """The arrays that it sorts in."""
+        for array in (self.keys, self.entries, self.spare, self.moved, self.heads, self.places):
+            yield WorkArray(array, Size.ENTRIES, self.stack.stack.variable)
+
+    def begin(self, code: Code) -> None:
+        """Nothing is sorted yet."""
+        code.set(self.since, 0)
+        code.set(self.until, 0)
+
+    def look_up(
+        self,
+        code: Code,
+        bounds: Sequence[Bound],
+        low: n.Expression,
+        high: n.Expression,
+        applies: Callable[[Bound], n.Expression] = lambda _: n.TRUE,
+        *,
+        places: bool,
+    ) -> None:
+        """Sets where the candidates are: from `next` to `stop`, and `by`: whether that is among the sorted ones.
+
+        applies: whether the value of a bound is known. places: the positions of the sorted ones are asked for.
+        """
+        following, stop, by = (self.stack.local(word) for word in ("next", "stop", "by"))
+        code.set(following, low)
+        code.set(stop, high)
+        code.set(by, n.FALSE)
+        null = any_of(all_of([applies(one), self.translator.value(one.value).null]) for one in bounds)
+        with code.when(null):
+            code.note("Nothing compares with NULL.")
+            code.set(stop, following)
+        many = all_of([stop - following >= FEW, any_of(map(applies, bounds))])
+        with nullcontext() if null == n.FALSE else code.otherwise(), code.when(many):
+            self._sort(code, places=places)
+            only = len(bounds) == 1  # it applies, or this would not be reached
+            least, most = self._restrict(code, bounds, (lambda _: n.TRUE) if only else applies)
+            left = most if least == _NONE else most - least
+            with code.when(left < (stop - following) * 4 + FEW):
+                code.set(by, n.TRUE)
+                code.set(following, least)
+                code.set(stop, most)
+
+    def _sort(self, code: Code, *, places: bool) -> None:
+        """Sort what goes with the lead, if that is not done, and as much again where leads are close to each other."""
+        first, end, high = (self.stack.local(word) for word in ("first", "end", "high"))
+        arrays = (self.keys, self.entries, self.spare, self.moved, self.heads)
+        nulls = () if self.field.nulls is None else (self.field.nulls,)
+        with code.when(any_of([first < self.since, end > self.until])):
+            code.set(self.until, n.Call("sort_until", (first, end, self.since, self.until, high), INT64))
+            code.set(self.since, first)
+            given = (self.field.values, *nulls, first, self.until, *arrays)
+            code.set(self.count, n.Call("sort_known_entries" if nulls else "sort_entries", given, INT64))
+            if places:
+                where = (self.stack.at, ORIGIN, self.entries, self.count, self.places)
+                code.call(n.Call("find_places", where, INT64))
+            if any(bound.below for bound in self.bounds):
+                code.set(self.floor, 0)
+            if any(bound.above for bound in self.bounds):
+                code.set(self.ceiling, 0)
+
+    def _restrict(
+        self, code: Code, bounds: Sequence[Bound], applies: Callable[[Bound], n.Expression]
+    ) -> tuple[n.Expression, n.Expression]:
+        """From where to where the bounds leave the sorted part."""
+        lows, highs = [one for one in bounds if one.below], [one for one in bounds if one.above]
+        least: n.Expression = _NONE
+        most: n.Expression = self.count
+        if len(lows) == 1 and applies(lows[0]) == n.TRUE:
+            least = code.set(self.floor, self._seek(self.floor, lows[0], after=lows[0].operator == ">"))
+        elif lows:
+            least = code.set(self.stack.local("least"), 0)
+            for bound in lows:
+                with code.when(applies(bound)):
+                    code.set(self.floor, self._seek(self.floor, bound, after=bound.operator == ">"))
+                    code.set(self.stack.local("least"), choose(self.floor > least, self.floor, least))
+        if len(highs) == 1 and applies(highs[0]) == n.TRUE:
+            most = code.set(self.ceiling, self._seek(self.ceiling, highs[0], after=highs[0].operator != "<"))
+        elif highs:
+            most = code.set(self.stack.local("most"), self.count)
+            for bound in highs:
+                with code.when(applies(bound)):
+                    code.set(self.ceiling, self._seek(self.ceiling, bound, after=bound.operator != "<"))
+                    code.set(self.stack.local("most"), choose(self.ceiling < most, self.ceiling, most))
+        return least, most
+
+    def _seek(self, start: n.Variable, bound: Bound, *, after: bool) -> n.Expression:
+        value = self.translator.value(bound.value).code
+        key = value.to(FLOAT64) if self.field.sort is Sort.REAL else value
+        return n.Call("seek", (self.keys, self.count, start, key, n.TRUE if after else n.FALSE, CELLS), INT64)
+
+
+def find_lookup(join: Join, stack: StackLayout, translator: Translator) -> Lookup | None:
+    """The column of a stack that most conditions bound, by values of its sort: an integer is a double beside one."""
+    found: list[tuple[str, Bound]] = []
+    name = stack.stack.variable
+    for joint in join.joints:
+        node = joint.test.condition
+        if stack.number not in joint.stacks or joint.late or not isinstance(node, ex.Compare):
+            continue
+        if node.operator not in _TURNED or any(join.stacks[x].negated for x in joint.stacks):
+            continue
+        for side, other, operator in (
+            (node.left, node.right, node.operator),
+            (node.right, node.left, _TURNED[node.operator]),
+        ):
+            read = {one.variable for one in walk(other) if isinstance(one, Of)}
+            if isinstance(side, Of) and side.variable == name and name not in read:
+                sort, value = sort_of(side.type), translator.value(other).sort
+                alike = sort is value or (sort is Sort.REAL and value is Sort.INTEGER)
+                if alike and (sort in _SORTABLE or (sort is Sort.STRING and operator == "=")):
+                    found.append((side.column, Bound(joint, operator, other)))
+    if not found:
+        return None
+    column = Counter(one for one, _ in found).most_common(1)[0][0]
+    bounds = tuple(bound for one, bound in found if one == column)
+    return Lookup(stack, stack.field(column), bounds, translator)

@@ -1,0 +1,113 @@
+"""The functions of a join as they are called on its state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from cepheid.kernel.arguments import EventFact
+from cepheid.kernel.arrays import Array
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.compile import Compilable, Run
+from cepheid.kernel.constants import Constant
+from cepheid.kernel.join.kernel import (
+    BASE,
+    CUT,
+    END,
+    FIRST,
+    FOUND,
+    LANE,
+    LANES,
+    LEAD,
+    ORIGIN,
+    PIVOT,
+    ROOM,
+    SPAN,
+    TYPES,
+    UNTIL,
+    JoinFunction,
+)
+from cepheid.kernel.join.output import Output
+from cepheid.kernel.join.state import StackState
+from cepheid.kernel.reads import I
+
+STRETCH = 4
+"""A tree chooses its lead anew after so many windows."""
+Load = Callable[[Compilable], Run]
+"""A kernel as it runs now."""
+Arguments = Callable[[Sequence[Constant]], Sequence[int | float]]
+"""The constants of the query."""
+
+
+def select(
+    state: StackState, load: Load, constants: Arguments, events: Sequence[Array], begin: int, end: int, base: int
+) -> None:
+    """Store events: those from `begin` to `end` of some arrays, of which the first has the position `base`.
+
+    There is room for them; afterwards `state.failed` says whether a condition could not be computed.
+    """
+    function = state.kernel.select
+    given = dict(zip((one.holds for one in function.events), events, strict=True))
+    numbers = {I: begin, END: end, BASE: base, TYPES: len(given.get(EventFact.TYPES, ()))}
+    _call(function, state, load, constants, numbers, events)
+
+
+def construct(
+    state: StackState, output: Output, load: Load, constants: Arguments, *, first: int, until: int, clock: int
+) -> None:
+    """Make the matches that are new: those with an event from the position `first` on.
+
+    until: where matches wait for an absence, those are made that begin until then; `first` is then -1.
+    clock: the time of the last event.
+    """
+    if not state.complete:
+        return
+    lanes = group(state, load, constants, first)
+    stretch = min(STRETCH * (state.window or 0), 2**63 - 1 - max(clock, 0))  # a time and a stretch are in 64 bits
+    if not state.once:  # where all comes at once, positions fit as they are
+        output.origin = state.oldest_event() or 0
+    function, cells = state.kernel.construct, state.cells
+    state.reserve_work(function)
+    cells[PIVOT] = cells[CUT] = cells[LEAD] = 0
+    lane = 0
+    while lane < lanes:
+        arrays = output.prepare()
+        cells[ROOM] = output.room
+        numbers = {LANE: lane, LANES: lanes, FIRST: first, UNTIL: until, ORIGIN: output.origin, SPAN: stretch}
+        lane = _call(function, state, load, constants, numbers, (), arrays)
+        if lane < lanes:
+            output.make_room(int(cells[FOUND]))
+            cells[FOUND] = 0
+    if not state.once:  # the next ones may count from elsewhere
+        put_aside(state, output)
+
+
+def put_aside(state: StackState, output: Output) -> None:
+    """The matches that were written last are part of the output."""
+    output.put_aside(int(state.cells[FOUND]))
+    state.cells[FOUND] = 0
+
+
+def group(state: StackState, load: Load, constants: Arguments, first: int) -> int:
+    """Copy the lanes that could have a new match out of the stacks; how many these are."""
+    function = state.kernel.group
+    if function is None:
+        return 1
+    state.reserve_work(function)
+    return _call(function, state, load, constants, {FIRST: first})
+
+
+def _call(
+    function: JoinFunction,
+    state: StackState,
+    load: Load,
+    constants: Arguments,
+    numbers: Mapping[n.Variable, int],
+    events: Sequence[Array] = (),
+    output: Sequence[Array] = (),
+) -> int:
+    given = [numbers[number] for number in function.numbers]
+    return int(
+        load(function.code)(
+            *given, *constants(function.constants), *events, *state.arguments(function), *output, state.cells
+        )
+    )

@@ -1,0 +1,304 @@
+"""The state of a join: its stacks, and what is counted.
+
+All of it is in arrays that the kernels work on. Here they grow, are cleared of what no match to come can need, are
+written down and taken up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cepheid.kernel.arguments import Extent, StateArray
+from cepheid.kernel.arrays import Array, as_kind, as_read, longer, nbytes, new_array, owned, rounded
+from cepheid.kernel.join.kernel import COUNTS, JoinFunction, JoinKernel, Size, WorkArray
+from cepheid.kernel.join.layout import StackLayout, lay_out
+from cepheid.kernel.join.select import SEEN
+from cepheid.kernel.runtime import FAILED, TESTS
+from cepheid.plan.join import Join
+
+FEW = 1024
+"""Entries that are kept although their window is over."""
+
+
+class StackState:
+    """The arrays of one join. `window` is in ticks, or in events; `once`: all events come in one batch."""
+
+    def __init__(self, join: Join, kernel: JoinKernel, window: int | None, *, native: bool, once: bool = False) -> None:
+        self.join = join
+        self.kernel = kernel
+        self.window = window
+        self.native = native
+        self.once = once
+        self.lanes = 0
+        self.arrays: dict[str, Array] = {}
+        self.work: dict[str, Array] = {}  # what is filled and read in one go
+        self.cells: Array = new_array("int64", kernel.cells, 0, native=native)
+        self.stacks: tuple[StackLayout, ...] = lay_out(join, frozenset()).stacks
+        self.enough = FEW
+
+    # Arrays.
+
+    def fit(self, lanes: int) -> None:
+        """Make every array of the state as long as it has to be; what there is stays."""
+        self.reserve(0, lanes)
+
+    def reserve(self, events: int, lanes: int) -> None:
+        """Room for so many more events, in so many lanes."""
+        self.lanes = lanes
+        for wanted in self.kernel.select.state:
+            self._lengthen(wanted, events)
+        for one in self.kernel.select.work:
+            self._renew(one, events + 1)
+
+    def reserve_work(self, function: JoinFunction) -> None:
+        """Room for what a function fills and reads in one go; its output has room of its own."""
+        for one in function.work:
+            match one.size:
+                case Size.LANES:
+                    self._renew(one, rounded(self.lanes))
+                case Size.BOUNDS:
+                    self._renew(one, rounded(self.lanes) + 2)
+                case Size.ENTRIES:
+                    self._renew(one, self.count_of(one.owner) + 1)
+                case Size.LEVELS:
+                    self._renew(one, self.kernel.positive + 1)
+
+    def _lengthen(self, wanted: StateArray, events: int) -> None:
+        name, by_lane = wanted.array.name, wanted.extent is Extent.LANES
+        count = 0 if by_lane else self.count_of(wanted.owner)
+        size = rounded(self.lanes) if by_lane else count + events
+        old = self.arrays.get(name)
+        have = 0 if old is None else len(old)
+        if old is not None and have >= size:
+            return
+        # What has no meaning yet is not written: memory that is never touched costs nothing. A flag of NULL that the
+        # entries so far did not have is not set.
+        meant = by_lane or (old is None and count > 0)
+        size = max(size, 0 if self.once else 2 * have, 16)
+        initial = wanted.initial if meant else None
+        self.arrays[name] = longer(old, wanted.array.element.name, size, initial, native=self.native)
+
+    def _renew(self, wanted: WorkArray, size: int) -> None:
+        old = self.work.get(wanted.name)
+        have = 0 if old is None else len(old)
+        if old is None or have < size:
+            size = max(size, 0 if self.once else 2 * have, 16)
+            made = new_array(wanted.array.element.name, size, wanted.initial, native=self.native)
+            self.work[wanted.name] = made
+
+    def arguments(self, function: JoinFunction) -> list[Array]:
+        """The arrays of a function in the order of its parameters; after them come its output and the cells."""
+        state = (self.arrays[one.array.name] for one in function.state)
+        work = (self.work[one.name] for one in function.work if one.size is not Size.MATCHES)
+        return [*state, *work]
+
+    def change_kernel(self, kernel: JoinKernel) -> None:
+        """Go on with a kernel for another order, or for which more columns have NULLs."""
+        self.kernel = kernel
+        self.fit(self.lanes)
+
+    def to_native(self) -> None:
+        """From lists to arrays: the values are the same."""
+        self.native = True
+        self.cells = as_kind(self.cells, "int64", native=True)
+        for wanted in self.kernel.select.state:
+            name = wanted.array.name
+            if name in self.arrays:
+                self.arrays[name] = as_kind(self.arrays[name], wanted.array.element.name, native=True)
+        self.work = {}
+
+    def reset(self) -> None:
+        """As empty as new: another compiled run can have the arrays, since to touch fresh memory takes long."""
+        self.cells[:] = 0
+        for wanted in self.kernel.select.state:
+            if wanted.extent is Extent.LANES:
+                self.arrays[wanted.array.name].fill(wanted.initial)
+        self.enough = FEW
+
+    def nbytes(self) -> int:
+        """How much memory the arrays take."""
+        return sum(map(nbytes, self.arrays.values()))
+
+    # What is counted.
+
+    def count(self, x: int) -> int:
+        """How many entries a stack has."""
+        return int(self.cells[COUNTS + x])
+
+    def count_of(self, variable: str) -> int:
+        """How many entries the stack of a variable has."""
+        return self.count(self.kernel.variables.index(variable))
+
+    @property
+    def entries(self) -> int:
+        """How many events are stored."""
+        return sum(self.count(stack.number) for stack in self.stacks)
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is an event for every component."""
+        return all(self.count(x) for x in self.join.positive)
+
+    @property
+    def failed(self) -> int | None:
+        """The first event of the batch at which a condition could not be computed."""
+        found = int(self.cells[FAILED])
+        return found - 1 if found else None
+
+    @property
+    def tests(self) -> int:
+        """How often conditions over several events were evaluated."""
+        return int(self.cells[TESTS])
+
+    # Entries.
+
+    def _values(self, array: Any, x: int) -> Any:
+        """What an array has of the entries of a stack."""
+        return np.asarray(self.arrays[array.name][: self.count(x)], np.dtype(array.element.name))
+
+    def first_at(self, x: int) -> int | None:
+        """The position of the first entry of a stack."""
+        return int(self.arrays[self.stacks[x].at.name][0]) if self.count(x) else None
+
+    def oldest_event(self) -> int | None:
+        """The first position that a match to come can have among the events so far."""
+        found = (self.first_at(x) for x in self.join.positive)
+        return min((at for at in found if at is not None), default=None)
+
+    def first_uncertain(self) -> int | None:
+        """The first position where a match ends that waits for an absence."""
+        if not self.join.waits:
+            return None
+        (first,) = self.join.members(0)
+        start = self.first_at(first)
+        if start is None:
+            return None
+        ends = []
+        for x in self.join.members(self.join.groups - 1):
+            at = self._values(self.stacks[x].at, x)
+            place = int(np.searchsorted(at, start, side="right"))
+            ends += at[place : place + 1].tolist()
+        return min(ends, default=None)
+
+    # Clearing.
+
+    def drop_used(self) -> None:
+        """The event that ends a sequence has had all its matches by now."""
+        last = self.join.members(self.join.groups - 1)
+        if len(last) == 1 and not self.join.waits:
+            self.cells[COUNTS + last[0]] = 0
+
+    def drop_certain(self, until: int) -> None:
+        """First events whose windows were over at a time have had all their matches."""
+        (first,) = self.join.members(0)
+        if self.count(first):
+            times = self._values(self.stacks[first].when, first)
+            self._cut(first, int(np.searchsorted(times, until, side="right")))
+
+    def compact(self, now: int) -> None:
+        """Let go of entries whose window is over, once there are many."""
+        if self.window is None or self.entries < self.enough:
+            return
+        oldest = now - self.window + 1
+        if self.join.waits:
+            (first,) = self.join.members(0)
+            if self.count(first):
+                oldest = min(oldest, int(self.arrays[self.stacks[first].when.name][0]))
+        for stack in self.stacks:
+            x = stack.number
+            if not self.count(x):
+                continue
+            times = self._values(stack.when, x)
+            if self.join.query.timed:
+                # A match that waits looks for what must be absent before it as far back as a window from its end.
+                back = self.join.waits and x in self.join.negated and not self.join.around(x)[0]
+                self._cut(x, int(np.searchsorted(times, oldest - (self.window if back else 0))))
+            else:
+                lanes = np.zeros(len(times), np.int64) if stack.lane is None else self._values(stack.lane, x)
+                self._keep(x, times > np.asarray(self.arrays[SEEN.name], np.int64)[lanes] - self.window)
+        self.enough = 2 * self.entries + FEW
+
+    def _cut(self, x: int, count: int) -> None:
+        """Let go of the first entries of a stack."""
+        if count:
+            kept: Any = np.ones(self.count(x), bool)
+            kept[:count] = False
+            self._keep(x, kept)
+
+    def _keep(self, x: int, wanted: Any) -> None:
+        """Some entries of a stack, in their order."""
+        rest = int(wanted.sum())
+        if rest == len(wanted):
+            return
+        for one in self._arrays_of(x):
+            left = self._values(one.array, x)[wanted]
+            self.arrays[one.array.name][:rest] = left if self.native else left.tolist()
+        self.cells[COUNTS + x] = rest
+
+    def _arrays_of(self, x: int) -> Iterator[StateArray]:
+        """The arrays of a stack."""
+        yield from (one for one in self.kernel.select.state if one.owner == self.kernel.variables[x])
+
+    def held_lanes(self) -> Any:
+        """Which lanes have an entry."""
+        alive: Any = np.zeros(self.lanes, bool)
+        for stack in self.stacks:
+            if stack.lane is not None:
+                alive[self._values(stack.lane, stack.number)] = True
+        return alive
+
+    def keep_lanes(self, alive: Any) -> None:
+        """Give up lanes that have nothing; the others are numbered anew, in order."""
+        lanes, kept = self.lanes, np.flatnonzero(alive)
+        number: Any = np.zeros(lanes, np.uint32)
+        number[kept] = np.arange(len(kept))
+        for wanted in self.kernel.select.state:
+            name = wanted.array.name
+            if wanted.extent is Extent.LANES and name in self.arrays:
+                values = np.asarray(self.arrays[name][:lanes])[kept]
+                self.arrays[name] = as_kind(values, wanted.array.element.name, native=self.native)
+        for stack in self.stacks:
+            if stack.lane is not None:
+                moved = number[self._values(stack.lane, stack.number)]
+                self.arrays[stack.lane.name][: len(moved)] = moved if self.native else moved.tolist()
+        self.fit(len(kept))
+
+    def held_strings(self) -> Iterator[Any]:
+        """The codes of strings that entries hold."""
+        yield from (self._values(one.array, x) for one, x in self._coded())
+
+    def renumber_strings(self, number: Any) -> None:
+        """Strings have other codes from now on."""
+        for one, x in self._coded():
+            codes = np.clip(self._values(one.array, x), -1, len(number) - 1)
+            moved = number[codes]
+            self.arrays[one.array.name][: len(moved)] = moved if self.native else moved.tolist()
+
+    def _coded(self) -> Iterator[tuple[StateArray, int]]:
+        for wanted in self.kernel.select.state:
+            if wanted.coded and wanted.array.name in self.arrays:
+                yield wanted, self.kernel.variables.index(wanted.owner)
+
+    # Snapshots.
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The stacks as they are; the matches of all events have been made."""
+        names, arrays = ["cells"], [np.asarray(self.cells, np.int64)]
+        for wanted in self.kernel.select.state:
+            array = self.arrays.get(wanted.array.name, [])
+            length = self.lanes if wanted.extent is Extent.LANES else self.count_of(wanted.owner)
+            names.append(wanted.array.name)
+            arrays.append(np.array(array[:length], np.dtype(wanted.array.element.name)))
+        return {"names": names}, arrays
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], lanes: int) -> None:
+        """Take up a state that was dumped, by either kind of run, for the same NULLs."""
+        given = dict(zip(facts["names"], arrays, strict=True))
+        self.cells = as_kind(given.pop("cells"), "int64", native=self.native)
+        self.arrays = {name: as_read(array, native=self.native) for name, array in given.items()}
+        self.work = {}
+        self.fit(lanes)
+        self.arrays = {name: owned(array) for name, array in self.arrays.items()}

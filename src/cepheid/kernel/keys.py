@@ -1,0 +1,32 @@
+"""Keys to dense numbers: a hash table of whole numbers. Compiled like the match store."""
+
+from __future__ import annotations
+
+from cepheid.kernel.code.reader import Int64, Int64s, UInt32s
+from cepheid.kernel.runtime import NIL
+
+
+def number_keys(
+    keys: Int64s, count: Int64, table: UInt32s, mask: Int64, known: Int64s, size: Int64, numbers: UInt32s
+) -> Int64:
+    """The number of each key, new ones after the others; how many keys are known then.
+
+    `table` has a place for each hash, `mask` is its length less one, a power of two less one; it has room for all.
+    """
+    k = 0
+    while k < count:
+        key = keys[k]
+        place = (key * 7046029254386353131) & mask
+        place = (place ^ ((key * 7046029254386353131) >> 32)) & mask
+        number: Int64 = table[place]
+        while number != NIL and known[number] != key:
+            place = (place + 1) & mask
+            number = table[place]
+        if number == NIL:
+            number = size
+            table[place] = number
+            known[number] = key
+            size += 1
+        numbers[k] = number
+        k += 1
+    return size

@@ -1,0 +1,56 @@
+"""Functions that are written by hand: as they are for plain Python, as trees for the compiler.
+
+What no query shapes is here once: the match store, its counting, sorting and looking up. A generated kernel calls such
+a function by its name; the types of the arguments settle which form of it is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from cepheid.kernel import counting, entries, keys, runtime, sorting, store
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.reader import INTRINSICS, read_function
+from cepheid.kernel.code.types import Scalar
+from cepheid.kernel.code.walk import calls
+
+
+def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for module in (runtime, store, counting, keys, entries, sorting):
+        for name, value in vars(module).items():
+            if callable(value) and getattr(value, "__module__", "") == module.__name__ and not name.startswith("__"):
+                yield name, value
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = dict(_functions())
+
+
+@cache
+def instance(name: str, arguments: tuple[Scalar, ...]) -> n.Function:
+    """A function for arguments of some types; its name tells these."""
+    return read_function(FUNCTIONS[name], arguments, ".".join([name, *(str(a) for a in arguments)]))
+
+
+def with_library(function: n.Function) -> tuple[n.Function, tuple[n.Function, ...]]:
+    """A function, and the functions of the library that it needs, each call going to the form for its arguments."""
+    found: dict[str, n.Function] = {}
+
+    def settle(one: n.Function) -> n.Function:
+        resolved, needed = calls(one, _resolve)
+        for other in needed:
+            if other.name not in found:
+                found[other.name] = other  # before its own calls are settled: a function may call itself
+                found[other.name] = settle(other)
+        return resolved
+
+    main = settle(function)
+    return main, tuple(found.values())
+
+
+def _resolve(call: n.Call) -> n.Function | None:
+    if call.function in INTRINSICS or call.function == "abs":
+        return None
+    types = tuple(a.element if isinstance(a, n.Array) else a.type for a in call.arguments)
+    return instance(call.function, types)

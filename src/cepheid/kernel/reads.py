@@ -1,0 +1,98 @@
+"""How a kernel reads the event at hand: its columns, its type, and conditions that are computed beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cepheid.automaton.model import NotNative, Now, Test
+from cepheid.kernel.arguments import CELLS, FACTS, MASK, ColumnNulls, ColumnValues, EventArray, EventFact, Mask
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.fold import all_of, any_of
+from cepheid.kernel.code.types import BOOL, INT64, UINT8
+from cepheid.kernel.constants import Constants
+from cepheid.kernel.expressions import Sort, Translator, Value, sort_of
+from cepheid.kernel.names import identifier
+from cepheid.pattern import expressions as ex
+
+I = n.Variable("i", INT64)  # noqa: E741  the event at hand
+KIND = n.Variable("kind", INT64)  # the number of its type in the query
+
+
+class EventReader:
+    """The arrays of events that a kernel turns out to need."""
+
+    def __init__(self, types: tuple[str, ...], nullable: frozenset[str], constants: Constants) -> None:
+        self.types = types
+        self.nullable = nullable
+        self.arrays: dict[EventArray, None] = {}
+        self.names: dict[str, str] = {}
+        self.masks: list[Mask] = []
+        self.translator = Translator(self.leaf, constants)
+
+    def fact(self, fact: EventFact) -> n.Array:
+        """One of the facts of an event."""
+        self.arrays[EventArray(FACTS[fact], fact)] = None
+        return FACTS[fact]
+
+    def leaf(self, node: ex.Expression) -> Value | None:
+        """An attribute of the event at hand."""
+        return self.column(node.column, sort_of(node.type)) if isinstance(node, Now) else None
+
+    def column(self, column: str, sort: Sort) -> Value:
+        """A column's value, and whether it is NULL."""
+        name = self._name(column)
+        array = n.Array(f"event_{name}", sort.scalar)
+        self.arrays[EventArray(array, ColumnValues(column))] = None
+        return Value(array[I], sort, self.null(column))
+
+    def null(self, column: str) -> n.Expression:
+        """Whether a column is NULL."""
+        if column not in self.nullable:
+            return n.FALSE
+        array = n.Array(f"null_{self._name(column)}", UINT8)
+        self.arrays[EventArray(array, ColumnNulls(column))] = None
+        return array[I].differs(0)
+
+    def _name(self, column: str) -> str:
+        if column not in self.names:
+            base = identifier(column)
+            taken = set(self.names.values())
+            self.names[column] = base if base not in taken else f"{base}_{len(taken)}"
+        return self.names[column]
+
+    def is_of(self, types: Sequence[str]) -> n.Expression:
+        """Whether the event is of one of some types."""
+        return any_of(KIND.equals(self.types.index(name) + 1) for name in types) if self.types and types else n.TRUE
+
+    def kind(self) -> n.Expression:
+        """The number of the event's type."""
+        code = self.fact(EventFact.TYPE)[I]
+        return self.fact(EventFact.TYPES)[code].to(INT64)
+
+    def fence(
+        self, types: Sequence[str], tests: Sequence[Test], translator: Translator | None = None
+    ) -> tuple[n.Expression, n.Expression]:
+        """What some tests ask of the event alone, and what of the run, whose registers the translator reads.
+
+        What has no code is computed beforehand, if it reads one event only. That it could not be computed is told where
+        the run asks, since another condition may have kept the event from it.
+        """
+        of_event: list[n.Expression] = [self.is_of(types)]
+        of_run: list[n.Expression] = []
+        for test in tests:
+            try:
+                (of_event if test.unary else of_run).append((translator or self.translator).holds(test.condition))
+            except NotNative:
+                if not test.unary:
+                    raise
+                of_run.append(self.mask(Mask(test.original, test.variable)))
+        return all_of(of_event), all_of(of_run)
+
+    def mask(self, mask: Mask) -> n.Expression:
+        """Whether a condition that was computed beforehand holds."""
+        if mask not in self.masks:
+            self.masks.append(mask)
+        array = n.Array(f"test_{self.masks.index(mask)}", MASK)
+        self.arrays[EventArray(array, mask)] = None
+        failed = n.Call("fail", (CELLS, I), BOOL)
+        return any_of([array[I].equals(1), all_of([array[I].equals(2), failed])])

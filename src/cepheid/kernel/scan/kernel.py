@@ -1,0 +1,89 @@
+"""A scan as it is called: its function, its constants, the events that it reads, and the arrays of its state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray, Mask, StateArray
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.types import Scalar
+from cepheid.kernel.compile import Compilable
+from cepheid.kernel.constants import Constant
+
+NODES, MATCHES, MERGED, NODE_ROOM, MATCH_ROOM = 0, 1, 4, 5, 6
+"""Places among the cells, beside those of `runtime`: how many there are, and for how many there is room."""
+FIRST_POOL = 7
+
+
+@dataclass(frozen=True, slots=True)
+class PoolCells:
+    """Where a pool has its cells."""
+
+    free: int
+    used: int
+    room: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Linked runs of each lane, or matches that are not certain yet: the names of the arrays."""
+
+    name: str
+    number: int
+    waits: bool  # these are matches that wait for an absence
+    fields: tuple[tuple[str, Scalar], ...]
+
+    @property
+    def cells(self) -> PoolCells:
+        """Where its cells are."""
+        first = FIRST_POOL + 3 * self.number
+        return PoolCells(first, first + 1, first + 2)
+
+    def array(self, what: str) -> str:
+        """The name of one of its arrays: head and count of each lane; next, node and lane of each entry."""
+        return f"{what}_{self.name}"
+
+
+@dataclass(frozen=True, eq=False)
+class ScanKernel:
+    """A generated scan."""
+
+    code: Compilable
+    constants: tuple[Constant, ...]
+    events: tuple[EventArray, ...]
+    state: tuple[StateArray, ...]
+    slots: tuple[str, ...]  # arrays of nodes, one for each lane
+    pools: tuple[Pool, ...]
+    witnesses: tuple[str, ...]  # arrays of when an event was seen that must be absent before a first one
+    types: tuple[str, ...]
+    shift: int  # a word of the match store is id << shift | config or exit
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return FIRST_POOL + 3 * len(self.pools)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads as values."""
+        return tuple(e.holds.column for e in self.events if isinstance(e.holds, ColumnValues))
+
+    @cached_property
+    def masks(self) -> tuple[Mask, ...]:
+        """The conditions that are computed beforehand."""
+        return tuple(e.holds for e in self.events if isinstance(e.holds, Mask))
+
+
+def parameters(
+    constants: Sequence[Constant], events: Sequence[EventArray], state: Sequence[StateArray]
+) -> tuple[n.Variable | n.Array, ...]:
+    """What a kernel is called with, after its numbers and before its cells."""
+    return (*(c.parameter for c in constants), *(e.array for e in events), *(s.array for s in state))
+
+
+def event_arrays(found: dict[EventArray, None]) -> tuple[EventArray, ...]:
+    """Facts first, then columns with their flags, then masks: whatever asked for them first."""
+    order = {ColumnValues: 1, ColumnNulls: 1, Mask: 2}
+    return tuple(sorted(found, key=lambda e: (order.get(type(e.holds), 0), e.array.name)))

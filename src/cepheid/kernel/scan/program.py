@@ -1,0 +1,250 @@
+"""Between the automaton and the code: what is kept of the runs of each state, and what an event does, step by step.
+
+A state whose runs all behave alike is a *slot*: one node of the match store for each lane (partition), since runs with
+equal registers are one run (SASE+ 5.2.2). Other states are *lists*: linked runs for each lane, each with its registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from cepheid.automaton.liveness import pending, registers_in
+from cepheid.automaton.model import Absent, Arc, Automaton, Exit, Kill, Register, State, Witness
+from cepheid.kernel.names import distinct
+
+
+class Keeping(Enum):
+    """How the runs of a state are kept."""
+
+    SLOT = "slot"  # at most one run for each lane
+    LIST = "list"  # runs of their own
+    BUNDLES = "bundles"  # a list in which the runs that bound the same event are one
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Where the runs of a state are, by the name of what they have bound."""
+
+    number: int
+    name: str
+    keeping: Keeping
+    registers: tuple[Register, ...]
+    state: State
+
+    @property
+    def is_slot(self) -> bool:
+        """Whether there is at most one run for each lane."""
+        return self.keeping is Keeping.SLOT
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Where the matches of an exit are that are not certain yet."""
+
+    number: int
+    name: str
+    registers: tuple[Register, ...]
+    exit: Exit
+
+
+# What happens on an event.
+
+
+@dataclass(frozen=True, slots=True)
+class Refute:
+    """Matches that wait for an absence: those whose window is over are certain, the event may refute others."""
+
+    hold: Hold
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """For the run of a slot: which arcs the event takes it over, and whether it goes on waiting."""
+
+    room: Room
+    arcs: tuple[Arc, ...]
+    kills: tuple[Kill, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Meet:
+    """The run of a slot that waits for this event only: it goes on by the arcs that hold, or ends."""
+
+    room: Room
+    arcs: tuple[Arc, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """The arcs of a slot that were decided on."""
+
+    room: Room
+    arcs: tuple[Arc, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The runs of a list, one after the other."""
+
+    room: Room
+    arcs: tuple[Arc, ...]
+    kills: tuple[Kill, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A run begins."""
+
+    arc: Arc
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """What the event leaves behind in a room."""
+
+    room: Room
+
+
+@dataclass(frozen=True, slots=True)
+class Remember:
+    """An event that must be absent before a first one was seen."""
+
+    witness: Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """If there was a match: all runs of the lane began at or before its end, and are over (S12)."""
+
+
+Step = Refute | Decide | Meet | Follow | Walk | Begin | Leave | Remember | Restart
+
+
+@dataclass(frozen=True)
+class Program:
+    """A scan, before it is code."""
+
+    automaton: Automaton
+    rooms: tuple[Room, ...]  # by state
+    holds: tuple[Hold, ...]
+    steps: tuple[Step, ...]
+    types: tuple[str, ...]  # that it asks for
+    merge: bool
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether an event of any type matters."""
+        return any(room.state.ends.contiguous for room in self.rooms)
+
+    def lines(self) -> Iterator[str]:
+        """For a reader: what is kept, and the steps."""
+        for room in self.rooms:
+            held = ", ".join(register.name for register in room.registers) or "nothing"
+            yield f"{room.name}: {room.keeping.value}, holds {held}, ends by {room.state.ends.value}"
+        for hold in self.holds:
+            yield f"{hold.name}: matches that wait for an absence"
+        yield from map(self._told, self.steps)
+
+    def _told(self, step: Step) -> str:
+        match step:
+            case Decide(room=room, arcs=arcs) | Walk(room=room, arcs=arcs) | Meet(room=room, arcs=arcs):
+                ways = ", ".join(self._way(arc) for arc in arcs)
+                kills = () if isinstance(step, Meet) else step.kills
+                killed = f"; {len(kills)} must be absent" if kills else ""
+                return f"{type(step).__name__.lower()} {room.name}: {ways or 'nothing'}{killed}"
+            case Follow(room=room) | Leave(room=room):
+                return f"{type(step).__name__.lower()} {room.name}"
+            case Begin(arc=arc):
+                return f"begin {self._way(arc)}"
+            case Refute(hold=hold):
+                return f"refute {hold.name}"
+            case Remember(witness=witness):
+                return f"remember {' or '.join(witness.types)}"
+            case Restart():
+                return "restart"
+
+    def _way(self, arc: Arc) -> str:
+        of_run = sum(not test.unary for test in arc.fence)
+        tests = f" with {len(arc.fence)} tests, {of_run} of the run" if arc.fence else ""
+        gives = any(exit_.config == arc.target for exit_ in self.automaton.exits)
+        into = [self.rooms[q].name for q in self.automaton.entries[arc.target]] + ["a match"] * gives
+        return f"{arc.label}{tests} to {' and '.join(into) or 'nothing'}"
+
+
+def make_program(automaton: Automaton, *, typed: bool, resets: bool, merge: bool = True) -> Program:
+    """The program of an automaton.
+
+    typed: events have types. resets: a match ends all runs of its lane. merge: runs that are alike become one.
+    """
+    rooms = tuple(_rooms(automaton, merge))
+    holds = tuple(
+        Hold(number, f"pending_{number}", _sorted(pending(exit_)), exit_)
+        for number, exit_ in enumerate(automaton.exits)
+        if exit_.absent
+    )
+    types = tuple(dict.fromkeys(_types(automaton))) if typed else ()
+    return Program(automaton, rooms, holds, tuple(_steps(automaton, rooms, holds, resets)), types, merge)
+
+
+def _rooms(automaton: Automaton, merge: bool) -> Iterator[Room]:
+    labels = {q: f"after_{automaton.configs[state.config].label}" for q, state in enumerate(automaton.states)}
+    names = distinct(labels)
+    for q, state in enumerate(automaton.states):
+        keeping = _keeping(automaton, q) if merge else Keeping.LIST
+        yield Room(q, names[q], keeping, _sorted(automaton.live[q]), state)
+
+
+def _keeping(automaton: Automaton, q: int) -> Keeping:
+    if not automaton.live[q]:
+        return Keeping.SLOT
+    if not _is_determined(automaton, q):
+        return Keeping.LIST
+    return Keeping.SLOT if automaton.states[q].ends.contiguous else Keeping.BUNDLES
+
+
+def _is_determined(automaton: Automaton, q: int) -> bool:
+    """Whether the registers of a state are those of the event that led to it: all such runs are alike."""
+    if any(kill.target == q for kill in automaton.kills):
+        return False
+    arcs = [arc for arc in automaton.arcs if arc.target == automaton.states[q].config]
+    for register in automaton.live[q]:
+        assigned = {arc.transfer.get(register) for arc in arcs}
+        (value,) = assigned if len(assigned) == 1 else (None,)
+        if value is None or registers_in(value):
+            return False
+    return True
+
+
+def _steps(automaton: Automaton, rooms: tuple[Room, ...], holds: tuple[Hold, ...], resets: bool) -> Iterator[Step]:
+    """Runs go on, wait or end; then runs begin. What is made on an event does not see that event."""
+    arcs = {room.number: tuple(arc for arc in automaton.arcs if arc.source == room.number) for room in rooms}
+    kills = {room.number: tuple(kill for kill in automaton.kills if kill.source == room.number) for room in rooms}
+    yield from map(Refute, holds)
+    # Before anything is joined to a slot whose run may stay, it is decided what that run does.
+    staying = [room for room in rooms if room.is_slot and not room.state.ends.contiguous]
+    yield from (Decide(room, arcs[room.number], kills[room.number]) for room in staying)
+    for room in rooms:
+        if room in staying:
+            yield Follow(room, arcs[room.number])
+        elif room.is_slot:
+            yield Meet(room, arcs[room.number])
+        else:
+            yield Walk(room, arcs[room.number], kills[room.number])
+    yield from (Begin(arc) for arc in automaton.arcs if arc.source is None)
+    yield from map(Leave, rooms)
+    yield from map(Remember, automaton.witnesses)
+    if resets:
+        yield Restart()
+
+
+def _sorted(registers: frozenset[Register]) -> tuple[Register, ...]:
+    return tuple(sorted(registers, key=lambda register: register.name))
+
+
+def _types(automaton: Automaton) -> Iterator[str]:
+    asked: list[Arc | Kill | Absent | Witness] = [*automaton.arcs, *automaton.kills]
+    asked += [absent for exit_ in automaton.exits for absent in exit_.absent]
+    for one in (*asked, *automaton.witnesses):
+        yield from one.types

@@ -1,0 +1,377 @@
+"""The state of a scan: the runs of each state, the match store, and what is counted.
+
+All of it is in arrays that the kernel works on. Here they grow, are cleared of what no match to come can need, are
+written down and taken up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cepheid.kernel.arguments import Extent, StateArray
+from cepheid.kernel.arrays import Array, as_kind, as_read, longer, nbytes, owned, rounded
+from cepheid.kernel.compile import library_function
+from cepheid.kernel.runtime import FAILED, NIL, TESTS
+from cepheid.kernel.scan.kernel import MATCH_ROOM, MATCHES, MERGED, NODE_ROOM, NODES, Pool, ScanKernel
+from cepheid.kernel.store import FREE
+
+MOST_NODES = 8_000_000
+"""How large a match store may become while nobody has asked for its matches."""
+
+
+MOST_EXPECTED = 65_536
+"""Nodes and matches for which room is made before there are so many."""
+
+
+class ScanState:
+    """The arrays of one scan. `window` is in ticks or, where the scan has `seen`, in events of a lane."""
+
+    def __init__(self, kernel: ScanKernel, window: int | None, *, native: bool, events: int = 0) -> None:
+        self.kernel = kernel
+        self.window = window
+        self.native = native
+        self.lanes = 0
+        least = 16_384 if native else 256
+        many = max(least, min(2 * events, MOST_NODES // 2))
+        self.room = {Extent.NODES: many, Extent.MATCHES: many}
+        self.pool_room = {pool.name: 1024 if native else 64 for pool in kernel.pools}
+        self.cells: Array = longer(None, "int64", kernel.cells, 0, native=native)
+        self.arrays: dict[str, Array] = {}
+        self._fitted: tuple[Any, ...] = ()  # for what the arrays were made
+
+    # Arrays.
+
+    def fit(self, lanes: int) -> None:
+        """Make every array that the kernel asks for, as long as it has to be; what there is stays."""
+        asked = self.kernel, rounded(lanes), *self.room.values(), *self.pool_room.values()
+        self.lanes = lanes
+        if asked == self._fitted:
+            return
+        self._fitted = asked
+        for wanted in self.kernel.state:
+            name, size = wanted.array.name, self._size(wanted)
+            old = self.arrays.get(name)
+            if old is None or len(old) < size:
+                have = 0 if old is None else len(old)
+                # A node or a match is written before it is read, but for a start where there is no window.
+                blank = wanted.extent in (Extent.NODES, Extent.MATCHES) and (
+                    name != "node_start" or self.window is not None
+                )
+                initial = None if blank else wanted.initial
+                self.arrays[name] = longer(old, wanted.array.element.name, size, initial, native=self.native)
+                pool = self._pool_linked_by(name)
+                if pool is not None:
+                    self._add_free(pool, have, size)
+        self.cells[NODE_ROOM], self.cells[MATCH_ROOM] = self.room[Extent.NODES], self.room[Extent.MATCHES]
+        for pool in self.kernel.pools:
+            self.cells[pool.cells.room] = self.pool_room[pool.name]
+
+    def _size(self, wanted: StateArray) -> int:
+        match wanted.extent:
+            case Extent.LANES:
+                return rounded(self.lanes)
+            case Extent.RUNS:
+                return self.pool_room[wanted.owner]
+            case Extent.TABLE:
+                return 2 * self.pool_room[wanted.owner]
+        return self.room[wanted.extent]
+
+    def _pool_linked_by(self, name: str) -> Pool | None:
+        return next((pool for pool in self.kernel.pools if pool.array("next") == name), None)
+
+    def _add_free(self, pool: Pool, begin: int, end: int) -> None:
+        """New entries of a pool are free; a new pool begins with all of them."""
+        following = self.arrays[pool.array("next")]
+        following[begin:end] = range(begin + 1, end + 1)
+        following[end - 1] = NIL if begin == 0 else self.cells[pool.cells.free]
+        self.cells[pool.cells.free] = begin
+
+    def change_kernel(self, kernel: ScanKernel) -> None:
+        """Go on with a kernel for which more columns have NULLs: some registers get a flag, which is not set."""
+        self.kernel = kernel
+        self.fit(self.lanes)
+
+    def to_native(self) -> None:
+        """From lists to arrays: the values are the same."""
+        self.native = True
+        self.cells = as_kind(self.cells, "int64", native=True)
+        for wanted in self.kernel.state:
+            name = wanted.array.name
+            self.arrays[name] = as_kind(self.arrays[name], wanted.array.element.name, native=True)
+
+    def arguments(self) -> list[Array]:
+        """The arrays in the order of the kernel's parameters, and the cells."""
+        return [*(self.arrays[wanted.array.name] for wanted in self.kernel.state), self.cells]
+
+    def reserve(self, *, stuck: bool, keeps: bool) -> bool:
+        """The scan has stopped before an event that could make an array overflow: make more room; whether there is.
+
+        stuck: it has not gone over a single event, so that every array that could be short grows.
+        keeps: nodes stay as long as there are not too many; otherwise those that were not needed are gone by now.
+        """
+        if keeps and max(self.room.values()) >= MOST_NODES:
+            return False
+        if keeps or stuck or 2 * self.nodes > self.room[Extent.NODES]:
+            self.room[Extent.NODES] *= 2
+        if keeps or stuck:
+            self.room[Extent.MATCHES] *= 2
+        for pool in self.kernel.pools:
+            if stuck or 2 * int(self.cells[pool.cells.used]) > self.pool_room[pool.name]:
+                self.pool_room[pool.name] *= 2
+        self.fit(self.lanes)
+        return True
+
+    def expect(self, events: int) -> None:
+        """Room for what so many events may make, but not for very many."""
+        for extent in self.room:
+            self.room[extent] = max(self.room[extent], min(2 * events, MOST_EXPECTED))
+
+    def nbytes(self) -> int:
+        """How much memory the arrays take."""
+        return sum(map(nbytes, self.arrays.values()))
+
+    # What is counted.
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the match store."""
+        return int(self.cells[NODES])
+
+    @property
+    def matches(self) -> int:
+        """Matches that were found and not yet taken."""
+        return int(self.cells[MATCHES])
+
+    @property
+    def failed(self) -> int | None:
+        """The first event of the batch at which a condition could not be computed."""
+        found = int(self.cells[FAILED])
+        return found - 1 if found else None
+
+    @property
+    def tests(self) -> int:
+        """How often conditions over several events were evaluated."""
+        return int(self.cells[TESTS])
+
+    @property
+    def merged(self) -> int:
+        """How many runs became one with another."""
+        return int(self.cells[MERGED])
+
+    @property
+    def runs(self) -> int:
+        """How many runs are alive: merged ones are one."""
+        used = sum(int(self.cells[pool.cells.used]) for pool in self.kernel.pools)
+        return used + sum(int((np.asarray(self.arrays[name]) != NIL).sum()) for name in self.kernel.slots)
+
+    # Matches.
+
+    def store(self) -> tuple[tuple[Array, Array, Array, Array], tuple[Array, Array, Array]]:
+        """The arrays of the match store: its nodes, and the matches in it."""
+        s = self.arrays
+        nodes = s["node_word"], s["node_next"], s["node_other"], s["node_start"]
+        return nodes, (s["match_root"], s["match_word"], s["match_low"])
+
+    def take_matches(self) -> None:
+        """The matches were read."""
+        self.cells[MATCHES] = 0
+
+    def expire(self, now: int | None) -> None:
+        """Matches after which nothing came that must be absent are certain: their windows are over (None: all are)."""
+        for pool in self.kernel.pools:
+            if not pool.waits or not int(self.cells[pool.cells.used]) or (now is not None and "seen" in self.arrays):
+                continue
+            nodes = np.asarray(self.arrays[pool.array("node")])
+            alive = np.flatnonzero(nodes != NIL)
+            if now is not None:
+                assert self.window is not None
+                alive = alive[np.asarray(self.arrays["node_start"])[nodes[alive]] + self.window <= now]
+            if len(alive):
+                self._give(pool, alive)
+
+    def _give(self, pool: Pool, over: Any) -> None:
+        """Some entries are certain: write their matches down, in the order of their ends, and free them."""
+        while self.matches + len(over) > self.room[Extent.MATCHES]:
+            self.room[Extent.MATCHES] *= 2
+        self.fit(self.lanes)
+        nodes = np.asarray(self.arrays[pool.array("node")])[over]
+        order = np.argsort(np.asarray(self.arrays["node_word"])[nodes], kind="stable")
+        starts = np.asarray(self.arrays["node_start"])
+        for k, node in enumerate(nodes[order].tolist(), start=self.matches):
+            self.arrays["match_root"][k], self.arrays["match_word"][k] = node, -1
+            self.arrays["match_low"][k] = int(starts[node])
+        self.cells[MATCHES] += len(over)
+        self._free(pool, set(over.tolist()))
+
+    def _free(self, pool: Pool, gone: set[int]) -> None:
+        """Some entries of a pool are no longer needed."""
+        links, heads = self.arrays[pool.array("next")], self.arrays[pool.array("head")]
+        nodes, cells = self.arrays[pool.array("node")], pool.cells
+        for lane in {int(self.arrays[pool.array("lane")][entry]) for entry in gone}:
+            kept = []
+            entry = int(heads[lane])
+            while entry != NIL:
+                following = int(links[entry])
+                if entry in gone:
+                    links[entry] = self.cells[cells.free]
+                    self.cells[cells.free] = entry
+                    self.cells[cells.used] -= 1
+                    nodes[entry] = NIL
+                else:
+                    kept.append(entry)
+                entry = following
+            for entry, after in zip(kept, [*kept[1:], NIL], strict=False):
+                links[entry] = after
+            heads[lane] = kept[0] if kept else NIL
+            self.arrays[pool.array("count")][lane] = len(kept)
+
+    def first_uncertain(self) -> int | None:
+        """The first event at which a match ends that waits for an absence, by its id."""
+        ends = []
+        for pool in self.kernel.pools:
+            if pool.waits and int(self.cells[pool.cells.used]):
+                nodes = np.asarray(self.arrays[pool.array("node")])
+                words = np.asarray(self.arrays["node_word"])[nodes[nodes != NIL]]
+                ends.append(int(words.min()) >> self.kernel.shift)
+        return min(ends, default=None)
+
+    # Clearing.
+
+    def _roots(self) -> Iterator[tuple[Array, Array | None]]:
+        """The arrays of nodes that a match to come can use, and the lane of each entry (None: its own number)."""
+        yield from ((self.arrays[name], None) for name in self.kernel.slots)
+        yield from ((self.arrays[p.array("node")], self.arrays[p.array("lane")]) for p in self.kernel.pools)
+
+    def _oldest(self, clock: int, lanes: Any) -> Any:
+        """The oldest start that is still in the window, for some lanes."""
+        if self.window is None:
+            return np.zeros(len(lanes), np.int64)
+        if "seen" in self.arrays:
+            return np.asarray(self.arrays["seen"])[lanes] - self.window + 1
+        return np.full(len(lanes), clock - self.window + 1, np.int64)
+
+    def collect(self, clock: int) -> None:
+        """Clear the nodes that no match to come can reach, and close the gaps."""
+        s, nodes = self.arrays, self.nodes
+        limits: Any = np.full(nodes, FREE, np.int64)
+        starts = np.asarray(s["node_start"])
+        for array, lanes in self._roots():
+            entries = np.asarray(array)
+            used = np.flatnonzero(entries != NIL)
+            if len(used):
+                oldest = self._oldest(clock, used if lanes is None else np.asarray(lanes)[used])
+                np.minimum.at(limits, entries[used], np.minimum(oldest, starts[entries[used]]))
+        number: Any = np.zeros(nodes, np.uint32)
+        if not self.native:
+            limits, number = limits.tolist(), number.tolist()
+
+        def run(name: str, *arguments: Any) -> int:
+            return int(library_function(name, native=self.native)(*arguments))
+
+        kept = run("mark_nodes", nodes, s["node_next"], s["node_other"], s["node_start"], limits, number)
+        run("move_nodes", nodes, s["node_word"], s["node_next"], s["node_other"], s["node_start"], number)
+        for array, _ in self._roots():
+            run("renumber", array, number, len(array))
+        self.cells[NODES] = kept
+
+    def end_old_runs(self, clock: int) -> None:
+        """Give up runs whose window is over."""
+        if self.window is None or "seen" in self.arrays:
+            return
+        starts, oldest = np.asarray(self.arrays["node_start"]), clock - self.window + 1
+        for name in self.kernel.slots:
+            nodes = np.array(self.arrays[name][: self.lanes], np.uint32)
+            used = np.flatnonzero(nodes != NIL)
+            for lane in used[starts[nodes[used]] < oldest].tolist():
+                self.arrays[name][lane] = NIL
+        for pool in self.kernel.pools:
+            if not pool.waits:
+                nodes = np.asarray(self.arrays[pool.array("node")])
+                used = np.flatnonzero(nodes != NIL)
+                self._free(pool, set(used[starts[nodes[used]] < oldest].tolist()))
+
+    def held_lanes(self, clock: int) -> Any:
+        """Which lanes have something that a match to come can need."""
+        alive: Any = np.zeros(self.lanes, bool)
+        for name in self.kernel.slots:
+            alive |= np.asarray(self.arrays[name][: self.lanes], np.uint32) != NIL
+        for pool in self.kernel.pools:
+            used = np.asarray(self.arrays[pool.array("node")]) != NIL
+            alive[np.asarray(self.arrays[pool.array("lane")])[used]] = True
+        oldest = self._oldest(clock, np.arange(self.lanes))
+        for name in self.kernel.witnesses:
+            alive |= np.asarray(self.arrays[name][: self.lanes], np.int64) >= oldest
+        return alive
+
+    def keep_lanes(self, alive: Any) -> None:
+        """Give up lanes that have nothing; the others are numbered anew, in order."""
+        lanes, kept = self.lanes, np.flatnonzero(alive)
+        number: Any = np.zeros(lanes, np.uint32)
+        number[kept] = np.arange(len(kept))
+        for wanted in self.kernel.state:
+            name = wanted.array.name
+            if wanted.extent is Extent.LANES:
+                values = np.asarray(self.arrays[name][:lanes])[kept]
+                self.arrays[name] = as_kind(values, wanted.array.element.name, native=self.native)
+        for pool in self.kernel.pools:
+            owners = number[np.minimum(np.asarray(self.arrays[pool.array("lane")]), lanes - 1)]
+            self.arrays[pool.array("lane")] = as_kind(owners, "uint32", native=self.native)
+        self._fitted = ()
+        self.fit(len(kept))
+
+    def held_strings(self) -> Iterator[Any]:
+        """The codes of strings that runs hold."""
+        yield from (np.asarray(self.arrays[name], np.int64) for name in self._coded())
+
+    def renumber_strings(self, number: Any) -> None:
+        """Strings have other codes from now on."""
+        for name in self._coded():
+            codes = np.clip(np.asarray(self.arrays[name], np.int64), -1, len(number) - 1)
+            self.arrays[name] = as_kind(number[codes], "int64", native=self.native)
+
+    def _coded(self) -> Iterator[str]:
+        yield from (wanted.array.name for wanted in self.kernel.state if wanted.coded)
+
+    def oldest_event(self) -> int | None:
+        """The first event that a match to come can have, by its id, once nodes have been collected."""
+        words = np.asarray(self.arrays["node_word"][: self.nodes], np.int64)
+        words = words[words >= 0]
+        return int(words.min()) >> self.kernel.shift if len(words) else None
+
+    # Snapshots.
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The arrays as they are, once nodes have been collected; matches have been taken."""
+        names, arrays = ["cells"], [np.asarray(self.cells, np.int64)]
+        for wanted in self.kernel.state:
+            if wanted.extent in (Extent.MATCHES, Extent.TABLE):
+                continue
+            array = self.arrays[wanted.array.name]
+            length = {Extent.NODES: self.nodes, Extent.LANES: self.lanes}.get(wanted.extent, len(array))
+            names.append(wanted.array.name)
+            arrays.append(np.asarray(array[:length], np.dtype(wanted.array.element.name)))
+        room = {extent.value: size for extent, size in self.room.items()}
+        return {"names": names, "room": room, "pools": self.pool_room}, arrays
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], lanes: int) -> None:
+        """Take up a state that was dumped, by either kind of run."""
+        self.room = {Extent(name): size for name, size in facts["room"].items()}
+        self.pool_room = dict(facts["pools"])
+        given = dict(zip(facts["names"], arrays, strict=True))
+        self.cells = as_kind(given.pop("cells"), "int64", native=self.native)
+        self.arrays = {name: as_read(array, native=self.native) for name, array in given.items()}
+        self._fitted = ()
+        self.fit(lanes)
+        self.arrays = {name: owned(array) for name, array in self.arrays.items()}
+
+    def reset(self) -> None:
+        """As empty as new: another run can have the arrays, since to touch fresh memory takes long."""
+        self.cells[:] = 0
+        for wanted in self.kernel.state:
+            if wanted.extent not in (Extent.NODES, Extent.MATCHES) and wanted.array.name in self.arrays:
+                self.arrays[wanted.array.name].fill(wanted.initial)
+        for pool in self.kernel.pools:
+            self._add_free(pool, 0, self.pool_room[pool.name])

@@ -1,0 +1,83 @@
+"""A plan by its name: what a user forces, and what is told of a run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from cepheid.errors import UsageError, did_you_mean
+from cepheid.plan.join import Join
+
+
+class Way(Enum):
+    """How a query is evaluated."""
+
+    AUTO = "auto"
+    AUTOMATON = "automaton"  # every prefix is a run, as the events come
+    STACKS = "stacks"  # backwards from the last event
+    LAZY = "lazy"  # in an order that is given
+    TREE = "tree"  # in an order that is chosen at each step
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSpec:
+    """A plan. `order` are the variables of a lazy one.
+
+    partition: which attributes of `[attr]` split the stream, if not all do; the others are compared when events are
+    joined, or after that (`late`).
+    """
+
+    way: Way
+    order: tuple[str, ...] = ()
+    partition: tuple[str, ...] | None = None
+    late: bool = False
+
+    @property
+    def joins(self) -> bool:
+        """Whether it is one of the join's."""
+        return self.way in (Way.STACKS, Way.LAZY, Way.TREE)
+
+    @property
+    def told(self) -> str:
+        """With what splits the stream, where that is not all."""
+        return str(self) if self.partition is None else f"{self} by {', '.join(self.partition)}"
+
+    def __str__(self) -> str:
+        names = (name if name.isidentifier() else f"`{name}`" for name in self.order)
+        return f"lazy({', '.join(names)})" if self.way is Way.LAZY else self.way.value
+
+
+AUTO, AUTOMATON, STACKS, TREE = PlanSpec(Way.AUTO), PlanSpec(Way.AUTOMATON), PlanSpec(Way.STACKS), PlanSpec(Way.TREE)
+_NAMES = [way.value for way in Way if way is not Way.LAZY]
+
+
+def read_plan(plan: object) -> PlanSpec:
+    """A plan as a user writes it.
+
+    >>> read_plan("lazy(c, b, a)").order
+    ('c', 'b', 'a')
+    """
+    if isinstance(plan, PlanSpec):
+        return plan
+    text = plan.strip() if isinstance(plan, str) else ""
+    found = re.fullmatch(r"lazy\s*\((.*)\)", text)
+    if found is not None:
+        names = (name.strip().strip("`") for name in re.findall(r"`[^`]*`|[^,`]+", found[1]))
+        return PlanSpec(Way.LAZY, tuple(name for name in names if name))
+    if text not in _NAMES:
+        remedy = did_you_mean(str(plan), [*_NAMES, "lazy(c, b, a)"], "plans")
+        raise UsageError("CEP601", f"unknown plan {plan!r}", remedy)
+    return PlanSpec(Way(text))
+
+
+def order_of(choice: PlanSpec, join: Join) -> tuple[int, ...]:
+    """The order of a plan, as numbers of stacks; a tree has none, and takes what is given as the tie-break."""
+    names = [join.stacks[x].variable for x in join.positive]
+    if choice.way is not Way.LAZY:
+        return tuple(sorted(join.positive, key=lambda x: (-join.stacks[x].group, x)))
+    if sorted(choice.order) != sorted(names):
+        wanted = ", ".join(reversed(names))
+        message = f"lazy({', '.join(choice.order)}) does not name each variable of the pattern once"
+        raise UsageError("CEP611", message, f"write an order of {', '.join(names)}, such as lazy({wanted})")
+    return tuple(map(names.index, choice.order))

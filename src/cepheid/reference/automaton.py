@@ -1,0 +1,187 @@
+"""An automaton by its definition: every run apart, one event after the other. An oracle for what builds automata.
+
+It reads nothing of the query but how events are split and what the window is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from cepheid.automaton.model import (
+    Arc,
+    Automaton,
+    Ends,
+    Exit,
+    Fixed,
+    Held,
+    Kill,
+    Now,
+    Ratio,
+    Register,
+    Root,
+    Test,
+    Time,
+    Witnessed,
+)
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.types import ANY
+from cepheid.reference.partition import Substream
+from cepheid.values.bindings import NOTHING
+from cepheid.values.evaluate import Compiler
+from cepheid.values.rows import Event
+from cepheid.values.value import Value
+
+Binding = tuple[str, int]
+"""A variable and the position of an event."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where a run is, what it holds and what it has bound. `state` is None for a match that waits for an absence."""
+
+    state: int | None
+    registers: Mapping[Register, Value]
+    bound: tuple[Binding, ...]
+    first: Event
+    exit: Exit | None = None
+
+
+@dataclass
+class AutomatonRunner:
+    """An automaton on the events of one lane."""
+
+    automaton: Automaton
+    query: Bound
+    lane: Substream
+    runs: list[Run] = field(default_factory=list)
+    matches: set[tuple[Binding, ...]] = field(default_factory=set)
+    seen: dict[int, Value] = field(default_factory=dict)  # of each witness: when the last one came
+
+    def run(self) -> set[tuple[Binding, ...]]:
+        """All matches, each as what it binds, in the order of the stream."""
+        for event in self.lane.events:
+            self.step(event)
+        self.matches |= {run.bound for run in self.runs if run.exit is not None}  # the input has ended: so it is absent
+        return self.matches
+
+    def step(self, event: Event) -> None:
+        """Every run meets the event; then runs begin; what is made on an event does not see that event."""
+        met, self.runs = self.runs, []
+        new: list[Run] = []
+        for run in met:
+            if not self.inside(run.first, event):
+                self.matches |= {run.bound} if run.exit is not None else set()
+            elif run.exit is not None:
+                refuted = any(self.passes(a.types, a.fence, event, run) for a in run.exit.absent)
+                self.runs += [] if refuted else [run]
+            else:
+                new += self.follow(run, event)
+        for arc in self.automaton.arcs:
+            if arc.source is None and self.passes(arc.types, arc.fence, event, None):
+                new += self.enter(arc, event, Run(None, {}, (), event))
+        self.runs += new
+        for witness in self.automaton.witnesses:
+            if self.passes(witness.types, witness.fence, event, None):
+                self.seen[witness.negation] = self.time(event)
+
+    def follow(self, run: Run, event: Event) -> Iterator[Run]:
+        """Where an event takes a run, by every arc that it passes; and the run itself, if it goes on waiting."""
+        assert run.state is not None
+        ends = self.automaton.states[run.state].ends
+        arcs = [arc for arc in self.automaton.arcs if arc.source == run.state]
+        passed = [arc for arc in arcs if self.passes(arc.types, arc.fence, event, run)]
+        for arc in passed:
+            yield from self.enter(arc, event, run)
+        if not ends.contiguous and not (ends is Ends.DECISION and any(arc.decides for arc in passed)):
+            left = self.after_kills(run, event)
+            yield from [] if left is None else [left]
+
+    def after_kills(self, run: Run, event: Event) -> Run | None:
+        """A run that an event closes ways of: in the state that has the others, or gone."""
+        kills: list[Kill] = [kill for kill in self.automaton.kills if kill.source == run.state]
+        for kill in kills:
+            if self.passes(kill.types, kill.fence, event, run):
+                return None if kill.target is None else self.after_kills(replace(run, state=kill.target), event)
+        return run
+
+    def enter(self, arc: Arc, event: Event, run: Run) -> Iterator[Run]:
+        """Bind the event: new registers, then matches, then the states of the config."""
+        changed = {register: self.value(node, event, run) for register, node in arc.transfer.items()}
+        after = replace(run, registers={**run.registers, **changed}, bound=(*run.bound, (arc.label, event.position)))
+        for exit_ in self.automaton.exits:
+            if exit_.config == arc.target and self.holds(exit_.fence, event, after):
+                if any(not self.is_over(after.registers[register], event) for register in exit_.witnesses):
+                    continue
+                if exit_.absent:
+                    yield replace(after, state=None, exit=exit_)
+                else:
+                    self.matches.add(after.bound)
+        yield from (replace(after, state=state) for state in self.automaton.entries[arc.target])
+
+    # Windows.
+
+    def time(self, event: Event) -> int:
+        """As windows count it: time, or events of the lane."""
+        return event.time if self.query.timed else self.lane.index[event.position]
+
+    def inside(self, first: Event, event: Event) -> bool:
+        """Whether an event is in one window with the first one (S8)."""
+        within = self.query.within
+        size = None if within is None else within.nanoseconds if within.events is None else within.events
+        return size is None or self.time(event) - self.time(first) < size
+
+    def is_over(self, seen: Value, event: Event) -> bool:
+        """Whether what must be absent before the first event was seen too long ago to matter, or never."""
+        within = self.query.within
+        assert within is not None
+        size = within.nanoseconds if within.events is None else within.events
+        return seen is None or self.time(event) - seen >= size
+
+    # Values.
+
+    def passes(self, types: Sequence[str], fence: Iterable[Test], event: Event, run: Run | None) -> bool:
+        """Whether an event is of some types and passes a fence."""
+        typed = self.query.schema.roles.type is None or event.type in types
+        return typed and self.holds(fence, event, run)
+
+    def holds(self, fence: Iterable[Test], event: Event, run: Run | None) -> bool:
+        """Whether tests are TRUE."""
+        return all(self.value(test.condition, event, run) is True for test in fence)
+
+    def value(self, node: ex.Expression, event: Event, run: Run | None) -> Value:
+        """The value of an expression on an event and the registers of a run."""
+        match node:
+            case Now(column=column):
+                return event.values[column]
+            case Held(register=register):
+                assert run is not None
+                return run.registers[register]
+            case Fixed(value=value) | ex.Literal(value=value):
+                return value
+            case Time():
+                return self.time(event)
+            case Witnessed(negation=negation):
+                return self.seen.get(negation)
+            case Ratio(left=left, right=right):
+                sides = self.value(left, event, run), self.value(right, event, run)
+                return None if None in sides else sides[0] / sides[1]
+            case Root(operand=operand):
+                inside = self.value(operand, event, run)
+                return None if inside is None else math.sqrt(inside)
+            case ex.Case(subject=None, arms=arms, otherwise=otherwise):
+                for arm in arms:
+                    if self.value(arm.condition, event, run) is True:
+                        return self.value(arm.result, event, run)
+                return None if otherwise is None else self.value(otherwise, event, run)
+
+        def settled(part: Any) -> Any:
+            if isinstance(part, tuple):
+                return tuple(map(settled, part))
+            return ex.Literal(self.value(part, event, run), ANY) if isinstance(part, ex.Expression) else part
+
+        constant = replace(node, **{f.name: settled(getattr(node, f.name)) for f in fields(node) if f.name != "span"})
+        return Compiler(self.query).compile(constant)(NOTHING)

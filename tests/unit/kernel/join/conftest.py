@@ -1,0 +1,6 @@
+"""What these tests share is imported from beside them."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))
