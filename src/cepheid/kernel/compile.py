@@ -43,7 +43,23 @@ _FORMS = {INT64: "q", FLOAT64: "d"}
 _PREFIX = "kernel-"
 _LOADED: dict[str, Run] = {}
 _BESIDE: dict[str, Thread] = {}
+_LOCKS: dict[str, Lock] = {}  # of each kernel: one thread gets it, the others wait
 _LOCK = Lock()
+_LLVM = Lock()  # LLVM is used by one thread at a time, and by none while the process forks
+
+
+def _forget_threads() -> None:
+    """In a process that was forked: threads that compiled, and the locks that they held, are not there."""
+    global _LOCK, _LLVM
+    _LOCK, _LLVM = Lock(), Lock()
+    _LOCKS.clear()
+    _BESIDE.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=lambda: _LLVM.acquire(), after_in_parent=lambda: _LLVM.release(), after_in_child=_forget_threads
+    )
 
 
 @cache
@@ -82,16 +98,21 @@ class Compilable:
 
     def compiled(self) -> Run:
         """As machine code, on arrays: what was loaded before, or from the cache, or compiled now."""
-        with _LOCK:
-            if self.key not in _LOADED:
-                _LOADED[self.key] = _load(self)
-            return _LOADED[self.key]
+        if self.key not in _LOADED:
+            with _LOCK:
+                own = _LOCKS.setdefault(self.key, Lock())
+            with own:  # who wants another kernel need not wait for this one
+                if self.key not in _LOADED:
+                    _LOADED[self.key] = _load(self)
+        return _LOADED[self.key]
 
     def compile_beside(self) -> bool:
         """Compile in a thread while the caller goes on; whether that is done."""
         if self.key in _LOADED:
             return True
-        if self.key not in _BESIDE:
+        if self.key in _BESIDE and not _BESIDE[self.key].is_alive():
+            self.compiled()  # it has failed: tell why
+        elif self.key not in _BESIDE:
             # A daemon ends with the process. LLVM runs without the interpreter's lock.
             _BESIDE[self.key] = Thread(target=self.compiled, name=f"compile {self.function.name}", daemon=True)
             _BESIDE[self.key].start()
@@ -189,9 +210,11 @@ def _load(kernel: Compilable) -> Run:
         with alone(path.with_name(f"{kernel.key[-2:]}.lock")):  # not one for each kernel: there are many
             code = _read(path)
             if code is None:
-                code = _compile(kernel.function)
+                with _LLVM:
+                    code = _compile(kernel.function)
                 _write(path, code)
-    return _link(kernel.function, code)
+    with _LLVM:
+        return _link(kernel.function, code)
 
 
 def _compile(function: n.Function) -> bytes:

@@ -1,6 +1,7 @@
 """Sessions: when matches are given, the end, programs, statistics."""
 
 import dataclasses
+from random import Random
 from typing import Any
 
 import pytest
@@ -257,3 +258,23 @@ def test_state_is_bounded_by_the_window(query: str) -> None:
         session.push([event(start + n, kind, k=(start + n) // 40) for n, kind in enumerate(kinds)])
         sizes.append(session.stats.state_bytes)
     assert max(sizes[50:]) <= 2 * max(sizes[:50])
+
+
+def test_that_queries_of_a_program_share_lanes_when_one_changes_its_plan() -> None:
+    """A query goes over the kept events again, and meets keys whose lanes were given up: the other must make room."""
+    query = Query("""
+        PATTERN SEQ(X a, Y+ x[], C c) WHERE [id] WITHIN 100 seconds RETURN a.ts AS t INTO P;
+        PATTERN SEQ(A a, B b, C c) WHERE [id] WITHIN 60 RETURN a.ts AS t, c.ts AS v
+    """)
+    chance = Random(0)
+    kinds = [("X", 0), *(("C", 3000 + k) for k in range(50)), *(("B", 1000 + k) for k in range(60))]
+    kinds += [(chance.choices("ABC", [10, 10, 0.3])[0], 2000 + k // 3) for k in range(400)]
+    events = [{"ts": t, "type": kind, "id": key} for t, (kind, key) in enumerate(kinds, start=1)]
+    session = query.session(engine="plain")
+    found = []
+    for at in range(0, len(events), 10):
+        session.push(events[at : at + 10])
+        found += session.advance(min(at + 11, len(events))).to_pylist()
+    assert session.stats.replans == 1
+    found += session.close().to_pylist()
+    assert sorted(map(repr, found)) == sorted(map(repr, query.match(events, engine="reference").to_pylist()))

@@ -156,3 +156,23 @@ def test_that_a_word_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(UsageError, match="did you mean 'beside'") as error:
         Query("PATTERN SEQ(A a, B b) WITHIN 2").match(EVENTS)
     assert "CEPHEID_COMPILE is 'besides'" in str(error.value)
+
+
+def test_that_a_process_can_be_forked_while_a_thread_compiles(tmp_path: Path) -> None:
+    program = """
+import os, sys
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.types import INT64
+from cepheid.kernel.compile import Compilable
+A = n.Variable("a", INT64)
+kernels = [Compilable(n.Function(f"add_{k}", (A,), (n.Return(A + k),))) for k in range(20)]
+for kernel in kernels:
+    kernel.compile_beside()
+child = os.fork()
+if not child:
+    os._exit(0 if all(kernel.compiled()(1) == 1 + k for k, kernel in enumerate(kernels)) else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    environment = {**os.environ, "CEPHEID_CACHE": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=environment, timeout=60, check=False)
+    assert done.returncode == 0

@@ -1,5 +1,6 @@
 """Plans by name: what is read, what is told, and what is wrong with others."""
 
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -106,3 +107,11 @@ def test_that_a_stream_without_events_has_no_matches(plan: str) -> None:
     query = Query("PATTERN SEQ(A a, B b) WHERE a.x < b.x")
     assert len(query.match([], plan=plan)) == len(query.match(EMPTY, plan=plan)) == 0
     assert len(query.session(plan=plan).close()) == 0
+
+
+def test_that_auto_plans_windows_of_events_by_key() -> None:
+    """A sample has lanes of its own, which count the events."""
+    chance = Random(0)
+    events = [{"ts": t, "type": chance.choice("ABC"), "s": f"s{chance.randrange(8)}"} for t in range(400)]
+    query = Query("PATTERN SEQ(C a, C b, B c) WHERE [s] WITHIN 3 events")
+    assert query.match(events).to_pylist() == query.match(events, engine="reference").to_pylist()

@@ -12,13 +12,14 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.protocol import KeptRows, Machine
 from cepheid.engine.machines.stack_machine import StackMachine
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.engine.planning.decision import ENOUGH, Decision, decide
+from cepheid.engine.planning.decision import ENOUGH, Decision, Remembered, decide
 from cepheid.engine.planning.sample import type_shares
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.tree import Output
@@ -103,7 +104,7 @@ class AdaptiveMachine:
     def feed(self, batch: Batch) -> None:
         """The next events."""
         if self.inner is None and (self.once or len(batch) >= ENOUGH):
-            self.decision = decide(self.compiled, batch, self.forced)
+            self.decision = self.first_decision(batch)
             self.sampled = self.looked = len(batch)
             if not self.once and self.decision.statistics is not None:
                 self.types_then = type_shares(self.compiled.join, batch)
@@ -112,6 +113,18 @@ class AdaptiveMachine:
         self.events += len(batch)
         if self.considers and not self.rests(2 * LOOK):
             self.remember(batch.table)
+
+    def first_decision(self, batch: Batch) -> Decision:
+        """What to begin with: what was decided for an earlier run on events like these, or what a sample tells."""
+        if not self.once or self.compiled.why_not_joined or len(batch) < ENOUGH:
+            return decide(self.compiled, batch, self.forced)
+        shares = type_shares(self.compiled.join, batch)
+        known: Remembered | None = self.compiled.decisions.get(self.forced)
+        if known is not None and known.suits(len(batch), shares):
+            return known.decision
+        found = decide(self.compiled, batch, self.forced)
+        self.compiled.decisions[self.forced] = Remembered(found, len(batch), shares)
+        return found
 
     @property
     def considers(self) -> bool:
@@ -155,7 +168,10 @@ class AdaptiveMachine:
             if not moved(self.types_then, shares, MOVED):
                 return
         self.sampled = self.events
-        decision = decide(self.compiled, batch)
+        try:
+            decision = decide(self.compiled, batch)
+        except Unfit:  # a column that this plan does not read has values that no kernel computes with
+            return
         if decision.choice.way is Way.TREE and decision.estimates:  # rates that change are looked at again
             decision = replace(
                 decision, choice=next(e.choice for e in decision.estimates if e.choice.way is not Way.TREE)

@@ -34,6 +34,7 @@ class CompiledQuery:
         self.spare_scans: list[ScanState] = []  # states that an earlier run has done with (SASE+ 5.3)
         self.spare_stacks: list[StackState] = []  # likewise, of a join
         self.spare_parts: list[Any] = []  # and those that its matches were in
+        self.decisions: dict[PlanSpec, Any] = {}  # what was decided for an earlier run, by the plan that was asked for
         self._scans: dict[frozenset[str], ScanKernel] = {}
         self._joins: dict[Any, JoinKernel] = {}
         self._trials: dict[Any, Trial] = {}

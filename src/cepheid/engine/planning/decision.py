@@ -10,7 +10,7 @@ from cepheid.engine.planning.sample import sample
 from cepheid.plan.cost import Estimate, choose, compare, preference
 from cepheid.plan.join import Join
 from cepheid.plan.spec import AUTO, AUTOMATON, STACKS, PlanSpec, Way, order_of
-from cepheid.plan.statistics import Statistics
+from cepheid.plan.statistics import Statistics, moved
 
 ENOUGH = 256
 """Events from which on a sample tells something."""
@@ -24,6 +24,29 @@ class Decision:
     reason: str
     estimates: tuple[Estimate, ...] = ()
     statistics: Statistics | None = None
+
+
+ALIKE = 1.25
+"""How much the shares of types may differ between runs that take the same plan."""
+
+
+@dataclass
+class Remembered:
+    """A decision of an earlier run, the number of its events and the share of each component's types."""
+
+    decision: Decision
+    events: int
+    shares: tuple[float, ...]
+    uses: int = 0
+
+    def suits(self, events: int, shares: tuple[float, ...]) -> bool:
+        """Whether another run is on events like these; after some uses it is sampled anew all the same."""
+        self.uses += 1
+        size = max(events, self.events) <= 2 * min(events, self.events)
+        return size and self.uses < MOST_USES and not moved(self.shares, shares, ALIKE)
+
+
+MOST_USES = 32
 
 
 def decide(compiled: CompiledQuery, batch: Batch, forced: PlanSpec = AUTO) -> Decision:

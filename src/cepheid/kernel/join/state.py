@@ -252,6 +252,7 @@ class StackState:
 
     def keep_lanes(self, alive: Any) -> None:
         """Give up lanes that have nothing; the others are numbered anew, in order."""
+        self.fit(len(alive))  # another query of the stream may have met keys that this one has not
         lanes, kept = self.lanes, np.flatnonzero(alive)
         number: Any = np.zeros(lanes, np.uint32)
         number[kept] = np.arange(len(kept))

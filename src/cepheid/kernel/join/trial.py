@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from cepheid.kernel.arguments import EventFact, Extent
+from cepheid.kernel.arguments import EventFact
 from cepheid.kernel.arrays import Array
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
@@ -49,9 +49,8 @@ class Trial:
 
         pairs: how many combinations are tried, about.
         """
-        arrays = {
-            one.array.name: [one.initial] * (count if one.extent is Extent.ENTRIES else 1) for one in self.select.state
-        }
+        # An event is stored at most once in a stack, and there are no more lanes than events.
+        arrays = {one.array.name: [one.initial] * (count + 1) for one in self.select.state}
         cells = [0] * (COUNTS + len(self.layout.stacks))
         given = dict(zip((one.holds for one in self.select.events), events, strict=True))
         numbers = {I: 0, END: count, BASE: 0, TYPES: len(given.get(EventFact.TYPES, ()))}

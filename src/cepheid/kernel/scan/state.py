@@ -114,9 +114,9 @@ class ScanState:
         """
         if keeps and max(self.room.values()) >= MOST_NODES:
             return False
-        if keeps or stuck or 2 * self.nodes > self.room[Extent.NODES]:
+        if stuck or 2 * self.nodes > self.room[Extent.NODES]:
             self.room[Extent.NODES] *= 2
-        if keeps or stuck:
+        if stuck or 2 * self.matches > self.room[Extent.MATCHES]:
             self.room[Extent.MATCHES] *= 2
         for pool in self.kernel.pools:
             if stuck or 2 * int(self.cells[pool.cells.used]) > self.pool_room[pool.name]:
@@ -308,6 +308,7 @@ class ScanState:
 
     def keep_lanes(self, alive: Any) -> None:
         """Give up lanes that have nothing; the others are numbered anew, in order."""
+        self.fit(len(alive))  # another query of the stream may have met keys that this one has not
         lanes, kept = self.lanes, np.flatnonzero(alive)
         number: Any = np.zeros(lanes, np.uint32)
         number[kept] = np.arange(len(kept))
