@@ -142,3 +142,25 @@ def test_that_importing_is_light() -> None:
     code = f"import sys, cepheid; print(*sorted(sys.modules.keys() & {heavy!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_that_a_first_answer_does_not_wait_for_pandas_or_a_compiler() -> None:
+    """Arrow imports pandas for many a small thing, which takes longer than to match a thousand events."""
+    program = """
+import sys
+import pyarrow as pa
+ts = pa.Array.from_buffers(pa.int64(), 300, [None, pa.py_buffer(b"".join(k.to_bytes(8, "little") for k in range(300)))])
+kind = pa.StringArray.from_buffers(
+    300, pa.py_buffer(b"".join(k.to_bytes(4, "little") for k in range(301))), pa.py_buffer(b"ABC" * 100)
+)
+events = pa.Table.from_arrays([ts, kind], ["ts", "type"])
+from cepheid import Query
+query = Query("PATTERN SEQ(A a, B b, C c) WHERE a.ts < b.ts WITHIN 9")
+assert len(query.match(events)) > 100
+session = query.session(lateness=0)
+session.push(events)
+query.restore(session.snapshot()).close().to_arrow()
+print(sorted({"pandas", "llvmlite", "numba"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.api.events import to_table
-from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.arrow import empty_table, from_numpy
 from cepheid.engine.encoding.times import ticks, to_ticks
 from cepheid.engine.machines.factory import MachineFactory
 from cepheid.engine.matches.matches import Matches
@@ -155,7 +155,7 @@ class Session:
     def late_events(self) -> pa.Table:
         """With late="collect": the events that arrived after the watermark had passed them."""
         if not self._set_aside:
-            return self._pipeline.schema.arrow.empty_table() if self._pipeline is not None else pa.table({})
+            return empty_table(self._pipeline.schema.arrow) if self._pipeline is not None else pa.table({})
         return pa.concat_tables(self._set_aside)
 
     def snapshot(self) -> bytes:
@@ -237,7 +237,7 @@ class Session:
     def _conform(self, table: pa.Table) -> pa.Table:
         """The first batch defines the columns; later ones must have the same."""
         if not table.num_columns:
-            table = self._empty() if self._pipeline is None else self._pipeline.schema.arrow.empty_table()
+            table = self._empty() if self._pipeline is None else empty_table(self._pipeline.schema.arrow)
         if self._pipeline is None or not self._events:  # before the first event, the columns may still change
             self._pipeline = self._open(table.schema)
             return table

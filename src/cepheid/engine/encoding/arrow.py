@@ -42,3 +42,8 @@ def from_numpy(array: Any) -> pa.Array:
         return pa.Array.from_buffers(pa.bool_(), len(array), [None, pa.py_buffer(packed)])
     data = np.ascontiguousarray(array)
     return pa.Array.from_buffers(_TYPES[data.dtype], len(data), [None, pa.py_buffer(data)])
+
+
+def empty_table(schema: pa.Schema) -> pa.Table:
+    """No rows."""
+    return pa.Table.from_batches([], schema)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.arrow import empty_table, from_numpy
 from cepheid.engine.encoding.times import ticks
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind
@@ -37,7 +37,7 @@ class Arrivals:
     def table(self) -> pa.Table:
         """All events that wait."""
         tables = [arrival.table for arrival in self.waiting]
-        return pa.concat_tables(tables) if tables else self.schema.arrow.empty_table()
+        return pa.concat_tables(tables) if tables else empty_table(self.schema.arrow)
 
     def add(self, table: pa.Table, times: Any = None) -> None:
         """Take in events of the schema."""

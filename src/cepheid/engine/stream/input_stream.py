@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.stream.arrivals import Arrivals
@@ -26,7 +27,7 @@ class InputStream:
         self.arrivals = Arrivals(schema)
         self.codes = StreamCodes(schema, once=once)
         self.base = 0  # the id of the first row that is kept
-        self._kept = schema.arrow.empty_table()
+        self._kept = empty_table(schema.arrow)
         self._added: list[pa.Table] = []  # rows that are kept too, and were not read yet
         self.events = 0  # that were released, which is the id of the next one
         self._enough_rows, self._enough_lanes, self._enough_strings = FEW_ROWS, FEW_LANES, FEW_STRINGS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.times import ticks
@@ -23,7 +24,7 @@ class QueryStream:
         self.stream = stream
         self.machine = machine
         self._general = general
-        self._nothing = Matches(query, stream.schema.arrow.empty_table(), NONE)
+        self._nothing = Matches(query, empty_table(stream.schema.arrow), NONE)
 
     def feed(self, batch: Batch) -> None:
         """The next events of its stream."""
