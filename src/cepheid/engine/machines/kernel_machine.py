@@ -19,6 +19,8 @@ from cepheid.errors import CepheidError
 from cepheid.kernel.arguments import EventArray, EventFact, Mask
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constant
+from cepheid.kernel.join.state import StackState
+from cepheid.kernel.scan.state import ScanState
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.tree import Output
 
@@ -34,6 +36,7 @@ class KernelMachine(ABC):
     """
 
     replans = 0
+    state: ScanState | StackState
 
     def __init__(self, compiled: CompiledQuery, codes: StreamCodes, lanes: Lanes, policy: Policy) -> None:
         self.compiled = compiled
@@ -177,9 +180,9 @@ class KernelMachine(ABC):
         """Whether more is to be done with matches than to find them."""
         return self.query.having is not None or self.chosen is not None
 
-    @abstractmethod
     def first_uncertain(self) -> int | None:
         """The first event at which a match ends that waits for an absence."""
+        return self.state.first_uncertain()
 
     def unsettled(self) -> int | None:
         """The first event at which a match ends that is not certain yet."""
@@ -193,6 +196,25 @@ class KernelMachine(ABC):
         if self.chosen is not None:
             self.chosen.forget(found)
         return found
+
+    # Clearing.
+
+    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
+        """Lanes are numbered anew."""
+        if lanes == self.lanes:
+            self.state.keep_lanes(alive)
+
+    def held_strings(self) -> Iterable[Any]:
+        """The codes that runs or entries hold."""
+        return self.state.held_strings()
+
+    def renumber_strings(self, number: Any) -> None:
+        """Strings have other codes."""
+        self.state.renumber_strings(number)
+
+    def state_bytes(self) -> int:
+        """The arrays of the state."""
+        return self.state.nbytes()
 
     # Snapshots.
 

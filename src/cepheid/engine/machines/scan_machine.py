@@ -29,6 +29,7 @@ class ScanMachine(KernelMachine):
     """One query over a stream that comes in batches, as runs of its automaton."""
 
     kind = "scan"
+    state: ScanState
     plan = str(AUTOMATON)
 
     def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, events: int = 0) -> None:
@@ -155,10 +156,6 @@ class ScanMachine(KernelMachine):
         """The run is over, and its matches are enumerated: the next one can have the arrays."""
         self.compiled.take_back(self.state)
 
-    def first_uncertain(self) -> int | None:
-        """The first event at which a match ends that waits for an absence."""
-        return self.state.first_uncertain()
-
     # Clearing.
 
     def compact(self, now: int) -> int | None:
@@ -173,23 +170,6 @@ class ScanMachine(KernelMachine):
         """The lanes that have a run."""
         self.state.end_old_runs(self.clock)
         return [(self.lanes, self.state.held_lanes(self.clock))]
-
-    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
-        """Lanes are numbered anew."""
-        if lanes == self.lanes:
-            self.state.keep_lanes(alive)
-
-    def held_strings(self) -> Iterable[Any]:
-        """The codes that runs hold."""
-        return self.state.held_strings()
-
-    def renumber_strings(self, number: Any) -> None:
-        """Strings have other codes."""
-        self.state.renumber_strings(number)
-
-    def state_bytes(self) -> int:
-        """The arrays of the state."""
-        return self.state.nbytes()
 
     # Snapshots.
 

@@ -30,6 +30,7 @@ class StackMachine(KernelMachine):
     """One query over a stream that comes in batches, as a join of its components."""
 
     kind = "stacks"
+    state: StackState
     merged = 0
 
     def __init__(
@@ -172,10 +173,6 @@ class StackMachine(KernelMachine):
         spare = self.compiled.spare_parts if self.codes.once and self.native else None
         return JoinMatches(self.output.take(), len(self.join.positive), reached, base, ordered, spare)
 
-    def first_uncertain(self) -> int | None:
-        """The first event at which a match ends that waits for an absence."""
-        return self.state.first_uncertain()
-
     # Clearing.
 
     def compact(self, now: int) -> int | None:
@@ -187,23 +184,6 @@ class StackMachine(KernelMachine):
     def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
         """The lanes that have an entry."""
         return [(self.lanes, self.state.held_lanes())] if self.lanes.all else []
-
-    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
-        """Lanes are numbered anew."""
-        if lanes == self.lanes:
-            self.state.keep_lanes(alive)
-
-    def held_strings(self) -> Iterable[Any]:
-        """The codes that entries hold."""
-        return self.state.held_strings()
-
-    def renumber_strings(self, number: Any) -> None:
-        """Strings have other codes."""
-        self.state.renumber_strings(number)
-
-    def state_bytes(self) -> int:
-        """The arrays of the state."""
-        return self.state.nbytes()
 
     # Snapshots.
 
