@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
@@ -44,7 +45,7 @@ WHICH = n.Variable("pivot", INT64)
 AT, NOW = n.Variable("at", INT64), n.Variable("now", INT64)  # the position and the time of the lead
 
 
-class Construction:
+class Construction(ABC):
     """The code of a construction, as far as it does not depend on the order."""
 
     def __init__(self, layout: Layout, window: int | None) -> None:
@@ -180,9 +181,9 @@ class Construction:
             code.note(f"The window of an {first.stack.variable} must be over.")
             self.search(first.local("high"), "first_after", first.when, first.local("low"), first.local("high"), UNTIL)
 
+    @abstractmethod
     def segments(self) -> None:
         """The matches of a lane, or of a part of one."""
-        raise NotImplementedError
 
     @contextmanager
     def where_all_have_entries(self) -> Iterator[None]:
