@@ -5,6 +5,7 @@ together. `max` is the youngest start among them, and the older are behind: what
 (after tECS, the structure of CORE). A node's number is greater than those of its parts.
 
 `word` is the id of an event and, in its low bits, which config or exit bound it. Ids grow in the order of the stream.
+Some configs are *stretched*: a node of theirs stands for all events from its own up to the one that follows it.
 
 These functions are compiled from their text, as `code.reader` reads it, and run as they are where kernels do.
 """
@@ -35,6 +36,8 @@ def enumerate_matches(
     depths: Int64s,
     path: Int64s,
     place: Int64s,
+    stretched: Int64s,
+    shift: Int64,
     room: Int64,
     most: Int64,
     top: Int64,
@@ -42,10 +45,12 @@ def enumerate_matches(
     """Write the matches `first` to `last` as words, in the order of the stream; how many there are.
 
     There is room for `room` words and `most` matches, and for `top` words of one match. Where that is not enough it
-    stops: `place` says how far it came and where to go on.
+    stops: `place` says how far it came and where to go on. `stretched` says of which configs nodes are stretched; a
+    `shift` of 0 says that none are.
     """
     k = first
     end = last
+    mask = (1 << shift) - 1
     count = 0
     at = 0
     sp = place[1]
@@ -71,7 +76,11 @@ def enumerate_matches(
         while True:
             # Down to the first event of a history; where there are others, they wait on the stack.
             while node != NIL:
-                if pl == 0 or sp == top:
+                own = n_word[node]
+                span = int(own >= 0)
+                if shift != 0 and own >= 0 and stretched[own & mask] != 0:
+                    span = (path[pl] >> shift) - (own >> shift)
+                if pl < span or sp == top:
                     full = True
                     place[5] = 2
                     break
@@ -80,10 +89,10 @@ def enumerate_matches(
                     stack[sp] = other
                     depths[sp] = pl
                     sp += 1
-                own = n_word[node]
-                if own >= 0:
+                while span > 0:
+                    span -= 1
                     pl -= 1
-                    path[pl] = own
+                    path[pl] = own + (span << shift)
                 node = n_next[node]
             if full:
                 break

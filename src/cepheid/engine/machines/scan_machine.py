@@ -126,7 +126,15 @@ class ScanMachine(KernelMachine):
     def graph(self) -> Graph:
         """The match store as it is."""
         nodes, matches = self.state.store()
-        return Graph(nodes, matches, self.state.matches, self.native, dense=not self.lanes.all)
+        return Graph(
+            nodes,
+            matches,
+            self.state.matches,
+            self.native,
+            dense=not self.lanes.all,
+            stretched=self.kernel.stretched,
+            shift=self.kernel.shift if any(self.kernel.stretched) else 0,
+        )
 
     def flush(self) -> None:
         """Enumerate the matches so far, so that their nodes can go."""

@@ -25,6 +25,8 @@ class Graph:
     count: int
     compiled: bool
     dense: bool = False  # of one lane: all nodes in a window belong together
+    stretched: tuple[bool, ...] = ()  # by config: whether a node stands for all events up to the one that follows
+    shift: int = 0  # of words, where there are stretched nodes
 
     def enumerate(self, most: int | None = None) -> Iterator[Part]:
         """Words and offsets, in parts of at most so many matches (None: as many as fit)."""
@@ -34,12 +36,13 @@ class Graph:
         deep = 256
         stack, depths, path = make(deep, np.uint32), make(deep, np.int64), make(deep, np.int64)
         place: Any = np.zeros(6, np.int64) if self.compiled else [0] * 6
+        stretched = np.array(self.stretched, np.int64) if self.compiled else self.stretched
         while place[0] < self.count:
             words = make(size, np.int64)
             room = size if most is None else min(most, size)
             offsets = make(1 + room, np.int64)
             arrays = (*self.nodes, *self.matches, words, offsets, stack, depths, path, place)
-            got = int(function(int(place[0]), self.count, *arrays, size, room, len(path)))
+            got = int(function(int(place[0]), self.count, *arrays, stretched, self.shift, size, room, len(path)))
             if got:
                 yield np.asarray(words[: int(offsets[got])], np.int64), np.asarray(offsets[: got + 1], np.int64)
             if place[5] == 2:  # a match is longer than all before: its path is kept at the end of an array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -173,8 +173,8 @@ class GraphMatches:
             return self.decoder.decode(*together(parts), self.base) if parts else NONE
         g = self.graph
         copy = [list(a) if isinstance(a, list) else a.copy() for a in (*g.nodes, *g.matches)]
-        graph = Graph((copy[0], copy[1], copy[2], copy[3]), (copy[4], copy[5], copy[6]), g.count, g.compiled, g.dense)
-        return GraphMatches(graph, self.decoder, self.base)
+        nodes, matches = (copy[0], copy[1], copy[2], copy[3]), (copy[4], copy[5], copy[6])
+        return GraphMatches(replace(g, nodes=nodes, matches=matches), self.decoder, self.base)
 
     def all(self) -> MatchTable:
         """All of them, or an error that says how many there are."""

@@ -11,9 +11,10 @@ from cepheid.kernel.join.generate import generate_join
 from cepheid.kernel.join.kernel import JoinKernel
 from cepheid.kernel.join.state import StackState
 from cepheid.kernel.join.trial import Trial, check_join, make_trial
-from cepheid.kernel.scan.generate import Setting, check_scan, generate_scan
+from cepheid.kernel.scan.generate import check_scan, generate_scan
 from cepheid.kernel.scan.kernel import ScanKernel
 from cepheid.kernel.scan.program import Program, make_program
+from cepheid.kernel.scan.setting import Setting
 from cepheid.kernel.scan.state import ScanState
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Output, Strategy

@@ -25,7 +25,7 @@ from cepheid.errors import UsageError
 from cepheid.pattern.lanes import Lanes
 
 MAGIC = b"CEPHEID\n"
-VERSION = 2
+VERSION = 3
 _START = struct.Struct("<8sHHIQ")
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from cepheid.automaton.model import Register
 from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray, Mask, StateArray
 from cepheid.kernel.code import nodes as n
-from cepheid.kernel.code.types import Scalar
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constant
 
@@ -28,12 +28,13 @@ class PoolCells:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Linked runs of each lane, or matches that are not certain yet: the names of the arrays."""
+    """Entries that are linked to lists, one of each name for each lane: runs, or matches that are not certain yet."""
 
     name: str
     number: int
     waits: bool  # these are matches that wait for an absence
-    fields: tuple[tuple[str, Scalar], ...]
+    lists: tuple[str, ...]
+    registers: tuple[Register, ...]  # that an entry has room for
 
     @property
     def cells(self) -> PoolCells:
@@ -42,8 +43,18 @@ class Pool:
         return PoolCells(first, first + 1, first + 2)
 
     def array(self, what: str) -> str:
-        """The name of one of its arrays: head and count of each lane; next, node and lane of each entry."""
-        return f"{what}_{self.name}"
+        """The name of an array of the entries: next, node, lane, or a register."""
+        return f"{self.name}_{what}"
+
+    @property
+    def count(self) -> str:
+        """The name of what counts the entries of each lane; it is not there where all are of one lane."""
+        return f"count_{self.name}"
+
+    @staticmethod
+    def first(list_name: str) -> str:
+        """The name of what holds the first entry of a list, for each lane."""
+        return f"first_{list_name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +70,7 @@ class ScanKernel:
     witnesses: tuple[str, ...]  # arrays of when an event was seen that must be absent before a first one
     types: tuple[str, ...]
     shift: int  # a word of the match store is id << shift | config or exit
+    stretched: tuple[bool, ...]  # by config or exit: whether a node stands for all events up to the one that follows
 
     @property
     def cells(self) -> int:

@@ -108,6 +108,13 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
+class Merge:
+    """Where the runs of some lists have become many: those that are alike become one."""
+
+    rooms: tuple[Room, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Remember:
     """An event that must be absent before a first one was seen."""
 
@@ -119,7 +126,7 @@ class Restart:
     """If there was a match: all runs of the lane began at or before its end, and are over (S12)."""
 
 
-Step = Refute | Decide | Meet | Follow | Walk | Begin | Leave | Remember | Restart
+Step = Refute | Decide | Meet | Follow | Walk | Begin | Leave | Merge | Remember | Restart
 
 
 @dataclass(frozen=True)
@@ -131,7 +138,6 @@ class Program:
     holds: tuple[Hold, ...]
     steps: tuple[Step, ...]
     types: tuple[str, ...]  # that it asks for
-    merge: bool
 
     @property
     def sees_all(self) -> bool:
@@ -158,6 +164,8 @@ class Program:
                 return f"{type(step).__name__.lower()} {room.name}"
             case Begin(arc=arc):
                 return f"begin {self._way(arc)}"
+            case Merge(rooms=rooms):
+                return f"merge {', '.join(room.name for room in rooms)}"
             case Refute(hold=hold):
                 return f"refute {hold.name}"
             case Remember(witness=witness):
@@ -185,7 +193,8 @@ def make_program(automaton: Automaton, *, typed: bool, resets: bool, merge: bool
         if exit_.absent
     )
     types = tuple(dict.fromkeys(_types(automaton))) if typed else ()
-    return Program(automaton, rooms, holds, tuple(_steps(automaton, rooms, holds, resets)), types, merge)
+    lists = tuple(room for room in rooms if merge and not room.is_slot)
+    return Program(automaton, rooms, holds, tuple(_steps(automaton, rooms, holds, lists, resets)), types)
 
 
 def _rooms(automaton: Automaton, merge: bool) -> Iterator[Room]:
@@ -217,7 +226,9 @@ def _is_determined(automaton: Automaton, q: int) -> bool:
     return True
 
 
-def _steps(automaton: Automaton, rooms: tuple[Room, ...], holds: tuple[Hold, ...], resets: bool) -> Iterator[Step]:
+def _steps(
+    automaton: Automaton, rooms: tuple[Room, ...], holds: tuple[Hold, ...], merged: tuple[Room, ...], resets: bool
+) -> Iterator[Step]:
     """Runs go on, wait or end; then runs begin. What is made on an event does not see that event."""
     arcs = {room.number: tuple(arc for arc in automaton.arcs if arc.source == room.number) for room in rooms}
     kills = {room.number: tuple(kill for kill in automaton.kills if kill.source == room.number) for room in rooms}
@@ -234,6 +245,8 @@ def _steps(automaton: Automaton, rooms: tuple[Room, ...], holds: tuple[Hold, ...
             yield Walk(room, arcs[room.number], kills[room.number])
     yield from (Begin(arc) for arc in automaton.arcs if arc.source is None)
     yield from map(Leave, rooms)
+    if merged:
+        yield Merge(merged)
     yield from map(Remember, automaton.witnesses)
     if resets:
         yield Restart()

@@ -7,6 +7,7 @@ written down and taken up again.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -208,9 +209,11 @@ class ScanState:
 
     def _free(self, pool: Pool, gone: set[int]) -> None:
         """Some entries of a pool are no longer needed."""
-        links, heads = self.arrays[pool.array("next")], self.arrays[pool.array("head")]
-        nodes, cells = self.arrays[pool.array("node")], pool.cells
-        for lane in {int(self.arrays[pool.array("lane")][entry]) for entry in gone}:
+        links, nodes, cells = self.arrays[pool.array("next")], self.arrays[pool.array("node")], pool.cells
+        counts = self.arrays.get(pool.count)  # where there are lanes
+        lanes = {int(self.arrays[pool.array("lane")][entry]) for entry in gone}
+        for name, lane in product(pool.lists, lanes):
+            heads = self.arrays[pool.first(name)]
             kept = []
             entry = int(heads[lane])
             while entry != NIL:
@@ -220,13 +223,14 @@ class ScanState:
                     self.cells[cells.free] = entry
                     self.cells[cells.used] -= 1
                     nodes[entry] = NIL
+                    if counts is not None:
+                        counts[lane] -= 1
                 else:
                     kept.append(entry)
                 entry = following
             for entry, after in zip(kept, [*kept[1:], NIL], strict=False):
                 links[entry] = after
             heads[lane] = kept[0] if kept else NIL
-            self.arrays[pool.array("count")][lane] = len(kept)
 
     def first_uncertain(self) -> int | None:
         """The first event at which a match ends that waits for an absence, by its id."""
@@ -324,17 +328,21 @@ class ScanState:
         self.fit(len(kept))
 
     def held_strings(self) -> Iterator[Any]:
-        """The codes of strings that runs hold."""
-        yield from (np.asarray(self.arrays[name], np.int64) for name in self._coded())
+        """The codes of strings that runs hold; what is left in free entries does not count."""
+        used = {pool.name: np.asarray(self.arrays[pool.array("node")]) != NIL for pool in self.kernel.pools}
+        for wanted in self._coded():
+            codes = np.asarray(self.arrays[wanted.array.name], np.int64)
+            yield codes[used[wanted.owner]] if wanted.owner else codes
 
     def renumber_strings(self, number: Any) -> None:
         """Strings have other codes from now on."""
-        for name in self._coded():
+        for wanted in self._coded():
+            name = wanted.array.name
             codes = np.clip(np.asarray(self.arrays[name], np.int64), -1, len(number) - 1)
             self.arrays[name] = as_kind(number[codes], "int64", native=self.native)
 
-    def _coded(self) -> Iterator[str]:
-        yield from (wanted.array.name for wanted in self.kernel.state if wanted.coded)
+    def _coded(self) -> Iterator[StateArray]:
+        yield from (wanted for wanted in self.kernel.state if wanted.coded)
 
     def oldest_event(self) -> int | None:
         """The first event that a match to come can have, by its id, once nodes have been collected."""
@@ -376,3 +384,4 @@ class ScanState:
                 self.arrays[wanted.array.name].fill(wanted.initial)
         for pool in self.kernel.pools:
             self._add_free(pool, 0, self.pool_room[pool.name])
+        self._fitted = ()  # the cells must be told again for how much there is room

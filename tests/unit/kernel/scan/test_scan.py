@@ -26,6 +26,7 @@ QUERIES = {
     "trend": """PATTERN SEQ(A+ a[], B b) WHERE skip_till_next_match(a[], b) {
         [id] AND a[1].volume > 1000 AND a[i].price > a[i-1].price AND b.volume < 80 } WITHIN 1 hour""",
     "contiguous": "PATTERN SEQ(A+ a[], B b) WHERE strict_contiguity { a[i].price < a[i-1].price } WITHIN 20 events",
+    "legs": """PATTERN SEQ(A+ a[], B+ b[]) WHERE strict_contiguity { a.LEN = b.LEN } WITHIN 20 events""",
     "absence": "PATTERN SEQ(A a, !(B b)) WHERE b.s = a.s WITHIN 5 OUTPUT NON_OVERLAP",
 }
 
@@ -82,6 +83,7 @@ def test_that_constants_are_no_part_of_a_kernel() -> None:
                 "walk after_a: b with 1 tests, 1 of the run to a match",
                 "begin a to after_a",
                 "leave after_a",
+                "merge after_a",
             ],
         ),
         (

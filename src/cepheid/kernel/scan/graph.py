@@ -1,0 +1,115 @@
+"""How a scan writes the match store: nodes, what joins histories, and matches."""
+
+from __future__ import annotations
+
+from cepheid.kernel.arguments import NOWHERE
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.build import Code
+from cepheid.kernel.code.fold import all_of
+from cepheid.kernel.code.types import INT64
+from cepheid.kernel.reads import I
+from cepheid.kernel.scan.variables import (
+    FIRST_ID,
+    LAST,
+    LOW,
+    MATCH_COUNT,
+    MERGES,
+    NEXT,
+    NODE_COUNT,
+    NOW,
+    OTHER,
+    ROOT,
+    START,
+    WORD,
+)
+
+NO_EVENT = n.Constant(-1, INT64)
+"""The word of a node that only joins two histories, or of a match whose last event is in its root."""
+NEWEST = NODE_COUNT - 1
+"""The node that was made last."""
+
+
+class GraphCode:
+    """Writes code that adds to the match store. A word is the id of an event, and the config or exit that binds it."""
+
+    def __init__(self, code: Code, shift: int, *, windowed: bool) -> None:
+        self.code = code
+        self.shift = shift
+        self.windowed = windowed
+        self.filled: set[n.Variable] = set()  # what may hold a history by now, that another is joined to
+
+    def word(self, number: int) -> n.Expression:
+        """The event at hand, and what it is bound by."""
+        return FIRST_ID + I << self.shift | number
+
+    def emit(self, node: n.Expression, word: n.Expression, low: n.Expression) -> None:
+        """Write a match down: the node that leads to it, and the oldest start that counts."""
+        self.code.put(ROOT, MATCH_COUNT, node)
+        self.code.put(LAST, MATCH_COUNT, word)
+        self.code.put(LOW, MATCH_COUNT, low)
+        self.code.step(MATCH_COUNT)
+
+    def append(self, word: n.Expression, history: n.Variable | None) -> None:
+        """A node for the event after a history (None: it is the first)."""
+        self._node(word, NOWHERE if history is None else history, NOWHERE, self._start(history))
+
+    def extend(self, joined: n.Variable, word: n.Expression, history: n.Variable | None) -> None:
+        """A node for the event after a history, joined to what a variable has: the younger start first."""
+        code = self.code
+        if joined not in self.filled:
+            self.append(word, history)
+            self.filled.add(joined)
+            code.set(joined, NEWEST)
+            return
+        code.step(MERGES, joined.differs(NOWHERE))
+        start, following = self._start(history), NOWHERE if history is None else history
+        if history is not None and start is not None:
+            with code.when(all_of([joined.differs(NOWHERE), START[joined] > start])):
+                self._node(word, following, NOWHERE, start)
+                self._node(NO_EVENT, joined, NEWEST, START[joined])
+            with code.otherwise():
+                self._node(word, following, joined, start)
+        else:
+            self._node(word, following, joined, start)
+        code.set(joined, NEWEST)
+
+    def join(self, joined: n.Variable, history: n.Expression) -> None:
+        """A history is joined to what a variable has: the younger start first."""
+        code = self.code
+        if joined not in self.filled:
+            self.filled.add(joined)
+            code.set(joined, history)
+            return
+        with code.when(joined.equals(NOWHERE)):
+            code.set(joined, history)
+        with code.otherwise():
+            self.unite(joined, history)
+
+    def unite(self, joined: n.Variable, history: n.Expression) -> None:
+        """Two runs become one: a node for both histories, the younger start first."""
+        code = self.code
+        code.step(MERGES)
+        if self.windowed:
+            with code.when(START[joined] >= START[history]):
+                self._node(NO_EVENT, joined, history, START[joined])
+            with code.otherwise():
+                self._node(NO_EVENT, history, joined, START[history])
+        else:
+            self._node(NO_EVENT, history, joined, None)
+        code.set(joined, NEWEST)
+
+    def _start(self, history: n.Variable | None) -> n.Expression | None:
+        """When the run began: only a window asks."""
+        if not self.windowed:
+            return None
+        return NOW if history is None else START[history]
+
+    def _node(
+        self, word: n.Expression, following: n.Expression, other: n.Expression, start: n.Expression | None
+    ) -> None:
+        self.code.put(WORD, NODE_COUNT, word)
+        self.code.put(NEXT, NODE_COUNT, following)
+        self.code.put(OTHER, NODE_COUNT, other)
+        if start is not None:
+            self.code.put(START, NODE_COUNT, start)
+        self.code.step(NODE_COUNT)

@@ -1,0 +1,250 @@
+"""How a scan keeps runs in lists: entries of a pool, linked for each lane.
+
+All lists of runs share one pool, so that a run that goes on keeps its entry, and with it the registers that stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cepheid.automaton.model import Register
+from cepheid.kernel.arguments import NOWHERE, Extent, StateArray
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.build import Code
+from cepheid.kernel.code.fold import all_of, negate
+from cepheid.kernel.code.types import BOOL, INT64, UINT32, UINT64, Scalar
+from cepheid.kernel.runtime import NIL
+from cepheid.kernel.scan.graph import GraphCode
+from cepheid.kernel.scan.kernel import Pool
+from cepheid.kernel.scan.lane_values import LaneValues
+from cepheid.kernel.scan.program import Room
+from cepheid.kernel.scan.registers import Read, Registers
+from cepheid.kernel.scan.variables import (
+    BEFORE,
+    FOLLOWING,
+    FRESH,
+    HISTORY,
+    LANE,
+    REUSED,
+    RUN,
+    chain_of,
+    tail_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """The registers that a run gets: those that change, and those that it has from the run that it comes of."""
+
+    changed: Sequence[Register]
+    new: Read
+    kept: Sequence[Register] = ()
+    old: Read | None = None
+
+
+class ListCode:
+    """Writes code for the lists of one pool."""
+
+    def __init__(
+        self, code: Code, pool: Pool, registers: Registers, values: LaneValues, graph: GraphCode, *, merges: bool
+    ) -> None:
+        self.code = code
+        self.pool = pool
+        self.registers = registers
+        self.values = values
+        self.graph = graph
+        self.merges = merges  # runs that are alike become one, when they have become many
+        self.by_lane = values.lanes  # else all entries are of one lane
+        self.marked = f"mark_{pool.name}"  # how many a lane may have before they are looked through
+        self.next, self.node, self.lane, self.table = (
+            n.Array(pool.array(what), UINT32) for what in ("next", "node", "lane", "table")
+        )
+        self.free, self.used, self.room = (
+            n.Variable(f"{what}_{pool.name}", scalar)
+            for what, scalar in (("free", UINT32), ("used", INT64), ("room", INT64))
+        )
+        for name in pool.lists:
+            values.declare(pool.first(name), initial=NIL)
+        if self.by_lane:
+            values.declare(pool.count)
+        if merges:
+            values.declare(self.marked, initial=8)
+
+    def state(self) -> Iterator[StateArray]:
+        """The arrays of the entries."""
+        yield StateArray(self.next, Extent.RUNS, 0, self.pool.name)
+        yield StateArray(self.node, Extent.RUNS, NIL, self.pool.name)
+        yield StateArray(self.lane, Extent.RUNS, 0, self.pool.name)
+        for name, scalar, coded in self.registers.fields(self.pool.registers):
+            yield StateArray(n.Array(self.pool.array(name), scalar), Extent.RUNS, 0, self.pool.name, coded)
+        if self.merges:
+            yield StateArray(self.table, Extent.TABLE, NIL, self.pool.name)
+
+    def first(self, name: str) -> n.Expression:
+        """The first entry of a list."""
+        return self.values.get(self.pool.first(name))
+
+    @property
+    def count(self) -> n.Expression:
+        """How many entries the lane has, in all lists."""
+        return self.values.get(self.pool.count).to(INT64) if self.by_lane else self.used
+
+    def field(self, at: n.Variable) -> Read:
+        """The registers of an entry."""
+        return lambda name, scalar: n.Array(self.pool.array(name), scalar)[at]
+
+    # Entries.
+
+    def take(self) -> None:
+        """A free entry."""
+        code = self.code
+        code.set(FRESH, self.free)
+        code.set(self.free, self.next[FRESH])
+        code.step(self.used)
+        if self.by_lane:
+            self.values.put(self.pool.count, self.values.get(self.pool.count) + 1)
+            code.put(self.lane, FRESH, LANE)
+
+    def release(self) -> None:
+        """The entry of the run at hand is free."""
+        code = self.code
+        code.put(self.node, RUN, NOWHERE)
+        code.put(self.next, RUN, self.free)
+        code.set(self.free, RUN)
+        code.set(self.used, self.used - 1)
+        if self.by_lane:
+            self.values.put(self.pool.count, self.values.get(self.pool.count) - 1)
+
+    def fill(self, registers: Sequence[Register], read: Read) -> None:
+        """Registers of the new entry."""
+        for name, scalar, _ in self.registers.fields(registers):
+            self.put_field(name, scalar, read(name, scalar))
+
+    def put_field(self, name: str, scalar: Scalar, value: n.Expression) -> None:
+        """A register of the new entry."""
+        self.code.put(n.Array(self.pool.array(name), scalar), FRESH, value)
+
+    # Lists.
+
+    def open(self, room: Room) -> None:
+        """Before the event: it has added nothing yet."""
+        self.code.set(chain_of(room), NOWHERE)
+        if not room.state.ends.contiguous:
+            self.code.set(tail_of(room), NOWHERE)
+
+    def add(self, room: Room, node: n.Expression | None, given: Registered, reuse: n.Expression) -> None:
+        """A run of a list, kept aside until the event is over. `node`: its history, if not that of the run at hand.
+
+        reuse: whether the run at hand is over, so that the new one can have its entry.
+        """
+        code = self.code
+        with code.when(reuse):
+            code.set(FRESH, RUN)
+            code.set(REUSED, n.TRUE)
+        with code.otherwise():
+            self.take()
+            if node is None:
+                code.put(self.node, FRESH, HISTORY)
+            if given.old is not None:
+                self.fill(given.kept, given.old)
+        if node is not None:
+            code.put(self.node, FRESH, node)
+        self.fill(given.changed, given.new)
+        chain = chain_of(room)
+        code.put(self.next, FRESH, chain)
+        if not room.state.ends.contiguous:
+            with code.when(chain.equals(NOWHERE)):
+                code.set(tail_of(room), FRESH)
+        code.set(chain, FRESH)
+
+    def put_first(self, name: str, node: n.Expression) -> None:
+        """A new entry at the head of a list."""
+        code = self.code
+        self.take()
+        code.put(self.node, FRESH, node)
+        code.put(self.next, FRESH, self.first(name))
+        self.values.put(self.pool.first(name), FRESH)
+
+    def unlink(self, name: str, gone: n.Expression, reused: n.Expression = n.FALSE) -> None:
+        """Take the run at hand out of its list, or go on to the next."""
+        code = self.code
+        with code.when(gone):
+            with code.when(BEFORE.equals(NOWHERE)):
+                self.values.put(self.pool.first(name), FOLLOWING)
+            with code.otherwise():
+                code.put(self.next, BEFORE, FOLLOWING)
+            with code.when(negate(reused)):
+                self.release()
+        with code.otherwise():
+            code.set(BEFORE, RUN)
+
+    def close(self, room: Room) -> None:
+        """After the event: what it has added is part of the list."""
+        chain, first = chain_of(room), self.pool.first(room.name)
+        if room.state.ends.contiguous:  # no run waits longer than for one event: these are all
+            self.values.put(first, chain)
+            return
+        with self.code.when(chain.differs(NOWHERE)):
+            self.code.put(self.next, tail_of(room), self.values.get(first))
+            self.values.put(first, chain)
+
+    def clear(self, name: str) -> None:
+        """End all runs of a list."""
+        code = self.code
+        code.set(RUN, self.first(name))
+        self.values.put(self.pool.first(name), NOWHERE)
+        with code.loop(RUN.differs(NOWHERE)):
+            code.set(FOLLOWING, self.next[RUN])
+            self.release()
+            code.set(RUN, FOLLOWING)
+
+    def merge(self, rooms: Sequence[Room]) -> None:
+        """When the runs of a lane have doubled: those that are alike become one (SASE+ 5.2.2)."""
+        with self.code.when(self.count > self.values.get(self.marked).to(INT64)):
+            for room in rooms:
+                self.merge_alike(room)
+            self.values.put(self.marked, self.count * 2 + 8)
+
+    def merge_alike(self, room: Room) -> None:
+        """Runs of a list that agree on all registers become one."""
+        code, table = self.code, self.table
+        place, found = n.Variable("place", UINT64), n.Variable("found", UINT32)
+        mask = n.Variable("mask", UINT64)
+        fields = [n.Array(self.pool.array(name), s) for name, s, _ in self.registers.fields(room.registers)]
+
+        def find(until: n.Expression) -> None:
+            code.set(place, n.Constant(0, UINT64))
+            for field in fields:
+                code.set(place, n.Call("mix", (place, field[RUN]), UINT64))
+            code.set(place, place & mask)
+            code.set(found, table[place])
+            with code.loop(until):
+                code.set(place, (place + 1) & mask)
+                code.set(found, table[place])
+
+        unlike = negate(all_of(_alike(field[found], field[RUN]) for field in fields))
+        code.set(mask, (self.room.to(UINT64) * 2) - 1)
+        code.set(RUN, self.first(room.name))
+        code.set(BEFORE, NOWHERE)
+        with code.loop(RUN.differs(NOWHERE)):
+            code.set(FOLLOWING, self.next[RUN])
+            find(all_of([found.differs(NOWHERE), unlike]))
+            with code.when(found.equals(NOWHERE)):
+                code.put(table, place, RUN)
+            with code.otherwise():
+                code.set(HISTORY, self.node[found])
+                self.graph.unite(HISTORY, self.node[RUN])
+                code.put(self.node, found, HISTORY)
+            self.unlink(room.name, found.differs(NOWHERE))
+            code.set(RUN, FOLLOWING)
+        code.note("The table is left empty.")
+        code.set(RUN, self.first(room.name))
+        with code.loop(RUN.differs(NOWHERE)):
+            find(found.differs(RUN))
+            code.put(table, place, NOWHERE)
+            code.set(RUN, self.next[RUN])
+
+
+def _alike(one: n.Expression, other: n.Expression) -> n.Expression:
+    return n.Call("same", (one, other), BOOL) if one.type.real else one.equals(other)

@@ -1,0 +1,35 @@
+"""What a scan is generated for, besides its program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cepheid.automaton.model import Automaton, Ends
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How events are split, and what the window counts. `nowhere`: an event may belong to no lane."""
+
+    lanes: bool
+    nowhere: bool
+    windowed: bool
+    counted: bool  # the window is of events
+
+
+def stretched_configs(automaton: Automaton, setting: Setting) -> frozenset[int]:
+    """Configs of loops that take one event after the other, with none between: one node stands for all of them.
+
+    The ids of a stream without lanes have no gaps, so where such a stretch ends is known from what follows it.
+    """
+    if setting.lanes:
+        return frozenset()
+    waits: dict[int, set[Ends]] = {}
+    for state in automaton.states:
+        waits.setdefault(state.config, set()).add(state.ends)
+    loops = {
+        arc.target
+        for arc in automaton.arcs
+        if arc.source is not None and automaton.states[arc.source].config == arc.target
+    }
+    return frozenset(config for config in loops if waits[config] == {Ends.ANYTHING})

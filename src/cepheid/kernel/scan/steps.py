@@ -1,0 +1,408 @@
+"""The steps of a program as code: what an event does to the runs that it meets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from cepheid.automaton.liveness import pending, read
+from cepheid.automaton.model import Arc, Ends, Exit, Register
+from cepheid.kernel.arguments import NOWHERE
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.fold import all_of, any_of, negate
+from cepheid.kernel.code.types import BOOL, INT64, Scalar
+from cepheid.kernel.reads import EventReader
+from cepheid.kernel.scan import program as p
+from cepheid.kernel.scan.graph import NEWEST, NO_EVENT, GraphCode
+from cepheid.kernel.scan.lane_values import LaneValues
+from cepheid.kernel.scan.lists import ListCode, Registered
+from cepheid.kernel.scan.registers import Read, Registers, new
+from cepheid.kernel.scan.setting import Setting
+from cepheid.kernel.scan.variables import (
+    BEFORE,
+    FOLLOWING,
+    HISTORY,
+    MATCH_COUNT,
+    MATCHES_BEFORE,
+    NOW,
+    OLDEST,
+    REUSED,
+    RUN,
+    START,
+    STAYS,
+    TRIED,
+    goes,
+    left_in,
+    run_of,
+    witness,
+)
+
+Fence = tuple[n.Expression, n.Expression]
+"""What is asked of the event, and what of the run."""
+
+
+class StepCode:
+    """Writes the code of steps."""
+
+    def __init__(
+        self,
+        program: p.Program,
+        setting: Setting,
+        events: EventReader,
+        registers: Registers,
+        values: LaneValues,
+        graph: GraphCode,
+        lists: Mapping[str, ListCode],
+        stretched: frozenset[int],
+    ) -> None:
+        self.program = program
+        self.automaton = program.automaton
+        self.setting = setting
+        self.events = events
+        self.registers = registers
+        self.values = values
+        self.graph = graph
+        self.code = graph.code
+        self.lists = lists  # by the name of a room or a hold
+        self.stretched = stretched
+
+    def all(self) -> None:
+        """All steps, in order."""
+        if any(isinstance(step, p.Restart) for step in self.program.steps):
+            self.code.set(MATCHES_BEFORE, MATCH_COUNT)
+        self.graph.filled.clear()
+        opened = False
+        for step in self.program.steps:
+            if not opened and not isinstance(step, p.Refute):
+                for room in self.program.rooms:
+                    self.open(room)
+                opened = True
+            self.step(step)
+
+    def step(self, step: p.Step) -> None:
+        """The code of one step."""
+        code = self.code
+        match step:
+            case p.Refute(hold=hold):
+                self.refute(hold)
+            case p.Decide():
+                self.decide(step)
+            case p.Meet():
+                self.meet(step)
+            case p.Follow(room=room, arcs=arcs):
+                for k, arc in enumerate(arcs):
+                    with code.when(goes(room, k)):
+                        self.enter(arc, run_of(room), self.slot_field(room))
+            case p.Walk():
+                self.walk(step)
+            case p.Begin(arc=arc):
+                code.note(f"{arc.label} begins.")
+                with code.when(all_of(self.events.fence(arc.types, arc.fence, self.registers.translator(None)))):
+                    self.enter(arc, None, None)
+            case p.Leave(room=room):
+                self.leave(room)
+            case p.Merge(rooms=rooms):
+                code.note("Runs that are alike become one.")
+                self.lists[rooms[0].name].merge(rooms)
+            case p.Remember(witness=absent):
+                with code.when(all_of(self.events.fence(absent.types, absent.fence))):
+                    self.values.put(witness(absent.negation), NOW)
+            case p.Restart():
+                with code.when(MATCHES_BEFORE < MATCH_COUNT):
+                    code.note("A match was found: what began before its end is over.")
+                    self.restart()
+            case _:
+                raise TypeError(f"no code for {step!r}")
+
+    def open(self, room: p.Room) -> None:
+        """The run of a slot as the event finds it, what the event leaves of it, and new runs of a list."""
+        if room.is_slot:
+            run = self.code.set(run_of(room), self.values.get(room.name))
+            self.code.set(left_in(room), NOWHERE if room.state.ends.contiguous else run)
+            if not room.state.ends.contiguous:
+                self.graph.filled.add(left_in(room))
+            return
+        self.lists[room.name].open(room)
+        if room.keeping is p.Keeping.BUNDLES:
+            self.code.set(left_in(room), NOWHERE)
+
+    # Slots.
+
+    def slot_field(self, room: p.Room) -> Read:
+        """The registers of a slot."""
+        return lambda name, _: self.values.get(f"{name}_{room.name}")
+
+    def decide(self, step: p.Decide) -> None:
+        """Which arcs hold for the run of a slot, and whether it goes on waiting."""
+        code, room = self.code, step.room
+        code.note(self.told(room))
+        field, alive = self.slot_field(room), self.is_alive(run_of(room))
+        translator = self.registers.translator(field)
+        deciding = []
+        for k, arc in enumerate(step.arcs):
+            of_event, of_run = self.events.fence(arc.types, arc.fence, translator)
+            code.set(goes(room, k), all_of([of_event, alive, of_run]))
+            deciding += [goes(room, k)] if arc.decides else []
+        if room.state.ends is Ends.DECISION and deciding:
+            with code.when(any_of(deciding)):
+                code.set(left_in(room), NOWHERE)
+        if step.kills:
+            left = left_in(room)
+            with code.when(left.differs(NOWHERE)):
+                self.lose_ways(room, left, field, lambda: code.set(left, NOWHERE))
+
+    def meet(self, step: p.Meet) -> None:
+        """The arcs that hold for the run of a slot, which does not stay."""
+        code, room = self.code, step.room
+        code.note(self.told(room))
+        field = self.slot_field(room)
+        translator = self.registers.translator(field)
+        with code.when(self.is_alive(run_of(room))):
+            for arc in step.arcs:
+                with code.when(all_of(self.events.fence(arc.types, arc.fence, translator))):
+                    self.enter(arc, run_of(room), field)
+
+    def is_alive(self, run: n.Variable) -> n.Expression:
+        """Whether there is a run, and its window is not over."""
+        return all_of([run.differs(NOWHERE), *([START[run] >= OLDEST] if self.setting.windowed else [])])
+
+    def told(self, room: p.Room) -> str:
+        """What a state waits for."""
+        after = self.automaton.configs[room.state.config].label
+        return f"After {after}: {room.state.waits_for}."
+
+    # Lists.
+
+    def walk(self, step: p.Walk) -> None:
+        """The runs of a list, one after the other."""
+        code, room, lists = self.code, step.room, self.lists[step.room.name]
+        contiguous = room.state.ends.contiguous
+        code.note(self.told(room))
+        translator = self.registers.translator(lists.field(RUN))
+        code.set(RUN, lists.first(room.name))
+        if not contiguous:
+            code.set(BEFORE, NOWHERE)
+        fences = [self.events.fence(arc.types, arc.fence, translator) for arc in step.arcs]
+        # Several runs may lead to one room.
+        self.graph.filled |= {
+            left_in(self.program.rooms[q]) for arc in step.arcs for q in self.automaton.entries[arc.target]
+        }
+        with code.when(RUN.differs(NOWHERE)):
+            fits, asked = self.hoist(fences)
+            with code.loop(RUN.differs(NOWHERE)):
+                code.set(FOLLOWING, lists.next[RUN])
+                code.set(HISTORY, lists.node[RUN])
+                if asked:
+                    code.step(TRIED, any_of(asked))
+                reuses = self.go(step, fits)
+                reused = REUSED if reuses else n.FALSE
+                if contiguous:
+                    with code.when(negate(reused)):
+                        lists.release()
+                else:
+                    lists.unlink(room.name, negate(STAYS), reused)
+                code.set(RUN, FOLLOWING)
+
+    def go(self, step: p.Walk, fits: Sequence[n.Expression]) -> bool:
+        """The run at hand goes by its arcs, and stays or ends; whether another may have its entry then."""
+        code, room = self.code, step.room
+        contiguous, decided = room.state.ends.contiguous, room.state.ends is Ends.DECISION
+        in_window = START[HISTORY] >= OLDEST if self.setting.windowed else n.TRUE
+        listed = [
+            any(self.program.rooms[q].keeping is p.Keeping.LIST for q in self.automaton.entries[arc.target])
+            for arc in step.arcs
+        ]
+        # Of those that the run becomes, the last one has its entry: which arcs it goes by is found out before that.
+        reuses = any(listed) and (contiguous or decided)
+        if reuses:
+            code.set(REUSED, n.FALSE)
+        if not contiguous:
+            code.set(STAYS, in_window)
+        with code.when(in_window if contiguous else STAYS if self.setting.windowed else n.TRUE):
+            conditions = list(fits)
+            ahead = reuses and len(fits) > 1
+            if ahead:
+                conditions = [
+                    fit if isinstance(fit, n.Variable) else code.set(goes(room, k), fit) for k, fit in enumerate(fits)
+                ]
+                if decided:
+                    with code.when(any_of(c for c, arc in zip(conditions, step.arcs, strict=True) if arc.decides)):
+                        code.set(STAYS, n.FALSE)
+            for k, (arc, condition) in enumerate(zip(step.arcs, conditions, strict=True)):
+                later = any_of(c for c, into in zip(conditions[k + 1 :], listed[k + 1 :], strict=True) if into)
+                ends = decided and arc.decides
+                with code.when(condition):
+                    if ends and not ahead:
+                        code.set(STAYS, n.FALSE)
+                    over = n.TRUE if contiguous or ends else negate(STAYS) if ahead else n.FALSE
+                    self.enter(arc, HISTORY, self.lists[room.name].field(RUN), all_of([over, negate(later)]))
+            if step.kills:
+                with code.when(STAYS):
+                    field = self.lists[room.name].field(RUN)
+                    self.lose_ways(room, HISTORY, field, lambda: code.set(STAYS, n.FALSE))
+        return reuses
+
+    def hoist(self, fences: Sequence[Fence]) -> tuple[list[n.Expression], list[n.Expression]]:
+        """What is asked of the event is computed once for all runs; what each arc asks, and which ask runs."""
+        known: dict[n.Expression, n.Expression] = {}
+        fits, asked = [], []
+        for of_event, of_run in fences:
+            if of_event not in known:
+                trivial = isinstance(of_event, n.Constant)
+                known[of_event] = of_event if trivial else self.code.let(f"fits_{len(known)}", of_event)
+            fits.append(all_of([known[of_event], of_run]))
+            asked += [known[of_event]] if of_run != n.TRUE else []
+        return fits, asked
+
+    # Arcs.
+
+    def enter(self, arc: Arc, history: n.Variable | None, field: Read | None, reuse: n.Expression = n.FALSE) -> None:
+        """Bind the event: new registers, then matches, then the states of the config.
+
+        reuse: whether a run of a list that this one becomes is over, so that it can have the entry.
+        """
+        code = self.code
+        wanted = sorted(self.read_on_entry(arc), key=lambda register: register.name)
+        self.registers.assign(code, wanted, arc.transfer, field)
+        translator = self.registers.translator(new)
+        for number, exit_ in enumerate(self.automaton.exits):
+            if exit_.config == arc.target:
+                holds = [translator.holds(test.condition) for test in exit_.fence]
+                unseen = [new(register.name, INT64) < OLDEST for register in exit_.witnesses]
+                with code.when(all_of([*holds, *unseen])):
+                    self.complete(number, exit_, history)
+        rooms = [self.program.rooms[q] for q in self.automaton.entries[arc.target]]
+        again = arc.source is not None and self.automaton.states[arc.source].config == arc.target
+        stretches = again and arc.target in self.stretched
+        word = self.graph.word(arc.target)
+        lists = [room for room in rooms if room.keeping is p.Keeping.LIST]
+        for room in rooms:
+            if room not in lists and stretches:
+                assert history is not None
+                self.graph.join(left_in(room), history)
+            elif room not in lists:
+                self.graph.extend(left_in(room), word, history)
+            else:
+                if not stretches:
+                    self.graph.append(word, history)
+                changed = [register for register in room.registers if register in arc.transfer]
+                kept = [register for register in room.registers if register not in arc.transfer]
+                given = Registered(changed, new, kept, field)
+                last = reuse if room is lists[-1] else n.FALSE
+                self.lists[room.name].add(room, None if stretches else NEWEST, given, last)
+
+    def read_on_entry(self, arc: Arc) -> frozenset[Register]:
+        """The registers whose new values are needed: matches read them, lists keep those that change."""
+        found: set[Register] = set()
+        for exit_ in self.automaton.exits:
+            if exit_.config == arc.target:
+                found |= read(exit_.fence) | pending(exit_) | set(exit_.witnesses)
+        for q in self.automaton.entries[arc.target]:
+            if self.program.rooms[q].keeping is p.Keeping.LIST:
+                found |= self.automaton.live[q] & arc.transfer.keys()
+        return frozenset(found)
+
+    def complete(self, number: int, exit_: Exit, history: n.Variable | None) -> None:
+        """A match; where something must be absent after it, it is not certain yet."""
+        word = self.graph.word(len(self.automaton.configs) + number)
+        if not exit_.absent:
+            oldest = OLDEST if self.setting.windowed else n.Constant(0, INT64)
+            self.graph.emit(history if history is not None else NOWHERE, word, oldest)
+            return
+        self.graph.append(word, history)
+        hold = next(hold for hold in self.program.holds if hold.number == number)
+        self.lists[hold.name].put_first(hold.name, NEWEST)
+        self.lists[hold.name].fill(hold.registers, new)
+
+    def refute(self, hold: p.Hold) -> None:
+        """Matches after which something must be absent: one whose window is over is certain, others may fall."""
+        code, lists = self.code, self.lists[hold.name]
+        translator = self.registers.translator(lists.field(RUN))
+        gone = n.Variable("gone", BOOL)
+        code.set(RUN, lists.first(hold.name))
+        code.set(BEFORE, NOWHERE)
+        with code.loop(RUN.differs(NOWHERE)):
+            code.set(FOLLOWING, lists.next[RUN])
+            code.set(HISTORY, lists.node[RUN])
+            code.set(gone, START[HISTORY] < OLDEST)
+            with code.when(gone):
+                self.graph.emit(HISTORY, NO_EVENT, START[HISTORY])
+            with code.otherwise():
+                fences = (all_of(self.events.fence(a.types, a.fence, translator)) for a in hold.exit.absent)
+                with code.when(any_of(fences)):
+                    code.set(gone, n.TRUE)
+                if self.setting.counted:
+                    with code.otherwise(), code.when(START[HISTORY].equals(OLDEST)):
+                        code.note("The last event of its window.")
+                        code.set(gone, n.TRUE)
+                        self.graph.emit(HISTORY, NO_EVENT, START[HISTORY])
+            lists.unlink(hold.name, gone)
+            code.set(RUN, FOLLOWING)
+
+    def lose_ways(self, room: p.Room, history: n.Variable, field: Read, ended: Callable[[], object]) -> None:
+        """A run whose ways an absent event closes, one or several, goes to the state that has the others."""
+        translator = self.registers.translator(field)
+
+        def settle(at: int | None, known: Mapping[n.Expression, bool]) -> None:
+            for kill in (kill for kill in self.automaton.kills if kill.source == at):
+                condition = all_of(self.events.fence(kill.types, kill.fence, translator))
+                if known.get(condition) is False:
+                    continue
+                if known.get(condition):
+                    settle(kill.target, known)
+                    return
+                with self.code.when(condition):
+                    settle(kill.target, {**known, condition: True})
+                with self.code.otherwise():
+                    settle(at, {**known, condition: False})
+                return
+            if at == room.number:
+                return
+            if at is not None:
+                self.move(self.program.rooms[at], history, field)
+            ended()
+
+        settle(room.number, {n.TRUE: True, n.FALSE: False})
+
+    def move(self, room: p.Room, history: n.Variable, field: Read) -> None:
+        """A run goes on in another state."""
+        if room.is_slot:
+            self.graph.join(left_in(room), history)
+        else:
+            self.lists[room.name].add(room, history, Registered((), new, room.registers, field), n.FALSE)
+
+    # After the event.
+
+    def leave(self, room: p.Room) -> None:
+        """What the event leaves behind."""
+        left = left_in(room)
+        if room.is_slot:
+            self.values.put(room.name, left)
+            if room.registers:
+                with self.code.when(left.differs(NOWHERE)):
+                    self.from_event(room, lambda name, _, value: self.values.put(f"{name}_{room.name}", value))
+            return
+        lists = self.lists[room.name]
+        if room.keeping is p.Keeping.BUNDLES:
+            with self.code.when(left.differs(NOWHERE)):
+                self.code.note("All that bound this event are alike.")
+                lists.add(room, left, Registered((), new), n.FALSE)
+                self.from_event(room, lists.put_field)
+        lists.close(room)
+
+    def from_event(self, room: p.Room, put: Callable[[str, Scalar, n.Expression], object]) -> None:
+        """Registers that are those of the event at hand: every arc to the state assigns the same."""
+        arc = next(arc for arc in self.automaton.arcs if arc.target == room.state.config)
+        translator = self.registers.translator(None)
+        for register in room.registers:
+            kept = self.registers.kept[register]
+            value = translator.value(arc.transfer[register])
+            for (name, scalar), part in zip(kept.fields, kept.parts(value), strict=True):
+                put(name, scalar, part)
+
+    def restart(self) -> None:
+        """End all runs of the lane."""
+        for room in self.program.rooms:
+            if room.is_slot:
+                self.values.put(room.name, NOWHERE)
+            else:
+                self.lists[room.name].clear(room.name)
