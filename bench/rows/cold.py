@@ -21,6 +21,8 @@ ENGINES = ("compiled", "plain", "auto")
 TIMES, PLUS = 1.3, 0.3  # what auto may take: so many times the best, and so many seconds more
 PATIENCE = {"plain": 2, "compiled": 10, "auto": 10}  # times the timeout until a process is ended
 NEAR, AGAIN = 1.5, 60  # what misses by less, and takes fewer seconds, is run once more, lest a noisy moment decides
+WORSE = 3.0  # times compiled at a size: plain is not the better one at a larger one, and not run there
+SLOWER = "slower"
 LATER = 1.0  # seconds after the matches: more than it takes to leave Python
 
 # Windows such that at ten million events no query has more matches than fit into memory.
@@ -68,9 +70,16 @@ class Line:
         """The better of those that auto chooses from, where that can be told."""
         known = [cpu for cpu in map(self.cpu, ("plain", "compiled")) if cpu is not None]
         best = min(known, default=None)
-        if best is not None and self.cpu("plain") is None and best > self.timeout:
+        if best is not None and self.cpu("plain") is None and best > self.timeout and self.spent["plain"] != SLOWER:
             return None  # plain may be better than compiled
         return best
+
+    @property
+    def plain_is_worse(self) -> bool:
+        """Whether plain is so much slower than compiled that it will be at any larger size."""
+        plain, compiled = self.cpu("plain"), self.cpu("compiled")
+        known = plain is not None and compiled is not None and plain > WORSE * compiled
+        return known or self.spent["plain"] == SLOWER
 
     @property
     def ratio(self) -> float | None:
@@ -172,6 +181,8 @@ def _line(name: str, events: int, before: list[Line], options: Options) -> Line:
 
 def _run(name: str, events: int, path: Path, engine: str, before: list[Line], options: Options) -> Spent | str:
     if engine == "plain":
+        if any(line.plain_is_worse for line in before):
+            return SLOWER
         expected = _expected(events, before)
         if expected > options.timeout:
             return "skipped" if expected == float("inf") else f"skipped, ~{expected:,.0f}"

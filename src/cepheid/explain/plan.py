@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.planning.candidates import Question
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import Decision, decide
+from cepheid.engine.planning.sample import take_sample
 from cepheid.engine.stream.arrivals import Arrivals
 from cepheid.language import print_expression
 from cepheid.plan.join import Join
-from cepheid.plan.spec import AUTO, AUTOMATON, STACKS, PlanSpec, Way, order_of
+from cepheid.plan.spec import AUTO, AUTOMATON, PlanSpec, identity, order_of
 from cepheid.plan.statistics import Statistics
 
 _SHOWN = 6  # plans, the cheapest first
@@ -20,20 +22,17 @@ _SHOWN = 6  # plans, the cheapest first
 
 def decide_for(compiled: CompiledQuery, events: pa.Table | None, forced: PlanSpec) -> Decision:
     """What would be decided for some events; without any, what can be said before there are."""
-    if forced.joins and compiled.why_not_joined:
-        return Decision(AUTOMATON, f"{forced} does not apply: {compiled.why_not_joined}")
     if events is None or not events.num_rows:
-        if compiled.why_not_joined:
-            return Decision(AUTOMATON, f"no other applies: {compiled.why_not_joined}")
-        if forced == AUTO and compiled.why_interpreted:
-            return Decision(STACKS, f"runs would be interpreted: {compiled.why_interpreted}")
-        told = "as was asked for" if forced != AUTO else "chosen when there are events: explain(table) shows how"
-        return Decision(forced, told)
+        decision = decide(Question(compiled, forced))
+        if forced == AUTO and decision.choice == AUTOMATON and not compiled.why_not_joined:
+            return Decision(AUTO, "chosen when there are events: explain(table) shows how")
+        return decision
     arrivals = Arrivals(compiled.query.schema)
     arrivals.add(events)
     ordered = arrivals.release(None)
     assert ordered is not None
-    return decide(compiled, Batch(StreamCodes(compiled.query.schema), *ordered, 0), forced)
+    batch = Batch(StreamCodes(compiled.query.schema), *ordered, 0)
+    return decide(Question(compiled, forced, take_sample(compiled, batch)))
 
 
 def plan_lines(compiled: CompiledQuery, decision: Decision) -> Iterator[str]:
@@ -44,15 +43,13 @@ def plan_lines(compiled: CompiledQuery, decision: Decision) -> Iterator[str]:
     if decision.estimates:
         rows = [("plan", "work", "tests", "kept", "")]
         best = decision.estimates[0].nanoseconds
-        shown = [e for e in decision.estimates if _same(compiled, e.choice, decision.choice)]
+        shown = [e for e in decision.estimates if _same(compiled, e.plan, decision.choice)]
         shown += [e for e in decision.estimates if e not in shown][: _SHOWN - len(shown)]
-        eager = [e for e in decision.estimates if e.choice == AUTOMATON and e not in shown]
+        eager = [e for e in decision.estimates if e.plan == AUTOMATON and e not in shown]
         for estimate in sorted([*shown, *eager], key=lambda e: e.nanoseconds):
-            mark = (
-                "taken" if _same(compiled, estimate.choice, decision.choice) else f"{estimate.nanoseconds / best:.1f}x"
-            )
+            mark = "taken" if _same(compiled, estimate.plan, decision.choice) else f"{estimate.nanoseconds / best:.1f}x"
             work, tests = f"{_number(estimate.nanoseconds)} ns", _number(estimate.tests)
-            rows.append((estimate.choice.told, work, tests, _size(estimate.kept), mark))
+            rows.append((estimate.plan.told, work, tests, _size(estimate.kept), mark))
         yield "expected for each event, and what is kept:"
         yield from _table(rows)
     if decision.choice.joins:
@@ -61,9 +58,9 @@ def plan_lines(compiled: CompiledQuery, decision: Decision) -> Iterator[str]:
 
 def _same(compiled: CompiledQuery, one: PlanSpec, other: PlanSpec) -> bool:
     """Whether two plans are one: the last-first order has a name."""
-    if not one.joins or not other.joins or Way.TREE in (one.way, other.way):
+    if not one.joins or not other.joins:
         return one == other
-    return one.partition == other.partition and order_of(one, compiled.join) == order_of(other, compiled.join)
+    return one.partition == other.partition and identity(one, compiled.join) == identity(other, compiled.join)
 
 
 def _sample(join: Join, statistics: Statistics) -> Iterator[str]:

@@ -2,19 +2,18 @@
 
 The events of each component are taken to come independently of each other. Of components in a row, k of which are in a
 window that holds c of each, there are c^(k-1) / (k-1)! sequences for each event of one of them: whichever it is, the
-others fill a simplex. The constants were measured (bench, row `a`), and only their ratios matter.
+others fill a simplex. The constants were measured (bench, row `choice`), and only their ratios matter.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from itertools import permutations
 from math import exp, factorial, log2, prod
 
-from cepheid.automaton.model import Automaton
 from cepheid.plan.join import Join
-from cepheid.plan.spec import AUTOMATON, STACKS, TREE, PlanSpec, Way, order_of
+from cepheid.plan.spec import PlanSpec, order_of
 from cepheid.plan.statistics import Statistics
 
 # Nanoseconds.
@@ -24,8 +23,8 @@ WITNESS = 30.0  # to ask whether an event is absent
 LANES = 90.0  # to number the lanes of several attributes
 EVENT, VISIT, NODE = 6.0, 5.0, 60.0  # of the automaton: an event, a run that it meets, a run that it extends
 OUT, WALK = 1.5, 8.0  # one position of a match: written, or read from the graph
-MOST_ORDERS = 5  # components of which all orders are compared
-MUCH = 2e7  # matches: beyond that they are better kept in a graph, which can be counted without them
+INTERPRETED = 200  # times what a kernel takes
+TREE_TIMES, TREE_PLUS = 1.1, 0.5  # of a tree: times the best order, and so much more, to choose
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Estimate:
     All are for each event, but for what is kept.
     """
 
-    choice: PlanSpec
+    plan: PlanSpec
     nanoseconds: float
     tests: float
     kept: float
@@ -45,9 +44,8 @@ class Estimate:
 class Costs:
     """The costs of plans for one join and one stream."""
 
-    def __init__(self, join: Join, automaton: Automaton | None, statistics: Statistics) -> None:
+    def __init__(self, join: Join, statistics: Statistics) -> None:
         self.join = join
-        self.automaton = automaton
         self.statistics = statistics
         self.lanes = 1.0
         for column in join.lanes.columns + join.lanes.agreed:
@@ -116,9 +114,9 @@ class Costs:
                 share *= 1 - exp(-self.near[y])
         return share
 
-    def chain(self, choice: PlanSpec) -> Estimate:
+    def chain(self, plan: PlanSpec) -> Estimate:
         """A join in an order."""
-        order = order_of(choice, self.join)
+        order = order_of(plan, self.join)
         work, tests = SCAN, 0.0
         stored = sum(self.stored)
         work += stored * STORE
@@ -153,18 +151,18 @@ class Costs:
             tests += candidates if asked else 0.0
         work += self.matches * len(order) * OUT
         kept = stored * self.statistics.window * 24
-        return Estimate(choice, work, tests, kept, self.matches)
+        return Estimate(plan, work, tests, kept, self.matches)
 
     def parts(self, leads: float, y: int) -> float:
         """How many entries of a stack are sorted: those that go with a lead, but none much more often than twice."""
         return min(leads * self.near[y], 2 * self.statistics.shares[y])
 
-    def tree(self, chains: list[Estimate]) -> Estimate:
-        """As the best order, with what it takes to choose."""
+    def tree(self, plan: PlanSpec, chains: Sequence[Estimate]) -> Estimate:
+        """A join that chooses its order: as the best of some, with what it takes to choose."""
         best = min(chains, key=lambda estimate: estimate.nanoseconds)
-        return Estimate(TREE, 1.1 * best.nanoseconds + 0.5, best.tests, best.kept, best.matches)
+        return replace(best, plan=plan, nanoseconds=TREE_TIMES * best.nanoseconds + TREE_PLUS)
 
-    def eager(self) -> Estimate:
+    def runs(self, plan: PlanSpec, *, interpreted: bool) -> Estimate:
         """The automaton: every prefix is a run; runs that will behave alike are one."""
         order = tuple(sorted(self.join.positive, key=lambda x: self.join.stacks[x].group))
         work, tests, kept = SCAN, 0.0, 0.0
@@ -185,8 +183,8 @@ class Costs:
             if alike == "slot":
                 work += min(made, self.stored[last]) * EVENT * ways
                 continue
-            runs = self.stored[last] if alike == "event" else made
-            alive = runs * self.near[last] / max(self.statistics.shares[last], 1e-12)
+            begun = self.stored[last] if alike == "event" else made
+            alive = begun * self.near[last] / max(self.statistics.shares[last], 1e-12)
             met = self.statistics.shares[following] * alive
             # Each run that goes on is joined to others, or is a run of its own.
             on = self.statistics.shares[order[0]] * self.tuples(order[: k + 1])
@@ -197,9 +195,9 @@ class Costs:
             tests += met * ways
             kept += alive * self.lanes * 48 * ways
         work += self.matches * len(order) * WALK
-        if self.automaton is None:
-            work *= 200  # interpreted
-        return Estimate(AUTOMATON, work, tests, kept, self.matches)
+        if interpreted:
+            work *= INTERPRETED
+        return Estimate(plan, work, tests, kept, self.matches)
 
     def alike(self, known: tuple[int, ...]) -> str:
         """Which runs that have bound some components behave alike: all, those of one last event, or none."""
@@ -209,55 +207,3 @@ class Costs:
         if self.join.waits:
             return "run"
         return "slot" if not read else "event" if read <= {known[-1]} else "run"
-
-    def orders(self) -> list[PlanSpec]:
-        """The orders that are compared: all of them, or those that begin with the rarest."""
-        names = [self.join.stacks[x].variable for x in self.join.positive]
-        if len(names) <= MOST_ORDERS:
-            return [PlanSpec(Way.LAZY, order) for order in permutations(names)]
-        rare = sorted(self.join.positive, key=lambda x: self.statistics.shares[x])
-        found = [tuple(reversed(names)), tuple(names), tuple(names[x] for x in rare)]
-        for first in rare[:3]:
-            found.append(tuple(names[x] for x in self.greedy(first)))
-        return [PlanSpec(Way.LAZY, order) for order in dict.fromkeys(found)]
-
-    def greedy(self, first: int) -> tuple[int, ...]:
-        """From one component on, always to the one that leaves least."""
-        order = [first]
-        while len(order) < len(self.join.positive):
-            rest = [x for x in self.join.positive if x not in order]
-            order.append(
-                min(rest, key=lambda x: self.near[x] * self.selectivity(frozenset([*order, x])) + self.near[x] * 1e-6)
-            )
-        return tuple(order)
-
-
-def compare(join: Join, automaton: Automaton | None, statistics: Statistics) -> list[Estimate]:
-    """All plans that are worth a look, the cheapest first; the last-first order goes by its name."""
-    costs = Costs(join, automaton, statistics)
-    last_first = order_of(STACKS, join)
-    orders = [choice for choice in costs.orders() if order_of(choice, join) != last_first]
-    chains = [costs.chain(choice) for choice in (STACKS, *orders)]
-    found = [costs.eager(), costs.tree(chains), *chains]
-    return sorted(found, key=preference)
-
-
-def preference(estimate: Estimate) -> float:
-    """Of what is alike, the plan that is compiled soonest, or that a reader knows."""
-    return estimate.nanoseconds * {Way.AUTOMATON: 0.95, Way.STACKS: 0.98}.get(estimate.choice.way, 1.0)
-
-
-def choose(estimates: list[Estimate], statistics: Statistics, *, counts: bool) -> tuple[PlanSpec, str]:
-    """The plan that is taken, and why. `counts`: whether runs can be kept together and counted without being made."""
-    best = estimates[0]
-    by_way = {estimate.choice.way: estimate for estimate in reversed(estimates)}
-    total = best.matches * statistics.events
-    if total > MUCH and best.choice.joins and counts:
-        return AUTOMATON, f"about {total:,.0f} matches are expected: runs keep them together, and count them unmade"
-    if statistics.varies and best.choice.joins:
-        return TREE, "different components are the rare one at different times"
-    if best.choice.way is Way.TREE:
-        best = next(e for e in estimates if e.choice.way is not Way.TREE)
-    second = by_way[Way.AUTOMATON] if best.choice.joins else next(e for e in estimates if e.choice.joins)
-    times = second.nanoseconds / max(best.nanoseconds, 1e-9)
-    return best.choice, f"{times:,.1f} times less work expected than by {second.choice}"

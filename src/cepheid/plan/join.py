@@ -196,7 +196,7 @@ def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[
         lanes = Lanes(lanes.columns, tuple(a for a in lanes.agreed if a in partition), lanes.one_key)
     if query.within is None or query.within.events is None:  # and by [attr] alone
         shared = _shared(joints, len(names), sum(not negated for _, _, negated in parts))
-        joints = [joint for joint in joints if _equated(joint) not in shared]
+        joints = [joint for joint in joints if equated(joint) not in shared]
         lanes = Lanes(lanes.columns, (*lanes.agreed, *(a for a in shared if a not in lanes.agreed)), lanes.one_key)
     positive = [name for name, (_, _, negated) in zip(names, parts, strict=True) if not negated]
     for same in query.same:
@@ -250,7 +250,7 @@ def _resolved(query: Bound, condition: ex.Expression, alone: str | None = None) 
     return Test(replace_references(condition, reference), condition, alone or "", unary=alone is not None)
 
 
-def _equated(joint: Joint) -> str | None:
+def equated(joint: Joint) -> str | None:
     """The attribute that a joint says is the same in two events: `a.id = b.id`."""
     match joint.test.condition:
         case ex.Compare(operator="=", left=Of(column=one), right=Of(column=other)) if one == other:
@@ -264,8 +264,8 @@ def _shared(joints: list[Joint], stacks: int, positive: int) -> tuple[str, ...]:
     What an absent event is equal to says nothing of the others; but it must be equal to one of them.
     """
     found = []
-    for attribute in dict.fromkeys(map(_equated, joints)):
-        pairs = [joint.stacks for joint in joints if _equated(joint) == attribute]
+    for attribute in dict.fromkeys(map(equated, joints)):
+        pairs = [joint.stacks for joint in joints if equated(joint) == attribute]
         reached = {0}
         for _ in range(positive):
             reached |= {x for pair in pairs if max(pair) < positive and pair & reached for x in pair}

@@ -71,6 +71,13 @@ def read_plan(plan: object) -> PlanSpec:
     return PlanSpec(Way(text))
 
 
+def identity(choice: PlanSpec, join: Join | None) -> tuple[object, ...]:
+    """What two plans have in common that are one, but for how the stream is split: the last-first order has a name."""
+    if join is None or not choice.joins or choice.way is Way.TREE:
+        return (choice.way,)
+    return (Way.LAZY, *order_of(choice, join))
+
+
 def order_of(choice: PlanSpec, join: Join) -> tuple[int, ...]:
     """The order of a plan, as numbers of stacks; a tree has none, and takes what is given as the tie-break."""
     names = [join.stacks[x].variable for x in join.positive]

@@ -18,12 +18,14 @@ from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.protocol import KeptRows, Machine
 from cepheid.engine.machines.stack_machine import StackMachine
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable
+from cepheid.engine.planning.candidates import Question
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.engine.planning.decision import ENOUGH, Decision, Remembered, decide
-from cepheid.engine.planning.sample import type_shares
+from cepheid.engine.planning.decision import Decision, decide
+from cepheid.engine.planning.remembered import Remembered
+from cepheid.engine.planning.sample import ENOUGH, take_sample, type_shares
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.tree import Output
-from cepheid.plan.spec import AUTO, AUTOMATON, STACKS, TREE, PlanSpec, Way
+from cepheid.plan.spec import AUTO, AUTOMATON, TREE, PlanSpec, Way
 from cepheid.plan.statistics import Statistics, moved
 
 LOOK, EVERY, AGAIN = 2_048, 8_192, 131_072
@@ -60,8 +62,7 @@ class AdaptiveMachine:
     def machine(self) -> Machine:
         """What runs the query now."""
         if self.inner is None:
-            choice = AUTOMATON if not self.compiled.why_interpreted or self.compiled.why_not_joined else STACKS
-            self.inner = self.make(choice if self.forced == AUTO else self.forced)
+            self.inner = self.make(decide(Question(self.compiled, self.forced)).choice)
         return self.inner
 
     # Before there are events there is no plan, and to ask does not make one.
@@ -117,14 +118,18 @@ class AdaptiveMachine:
     def first_decision(self, batch: Batch) -> Decision:
         """What to begin with: what was decided for an earlier run on events like these, or what a sample tells."""
         if not self.once or self.compiled.why_not_joined or len(batch) < ENOUGH:
-            return decide(self.compiled, batch, self.forced)
+            return self.decide_by(batch)
         shares = type_shares(self.compiled.join, batch)
         known: Remembered | None = self.compiled.decisions.get(self.forced)
         if known is not None and known.suits(len(batch), shares):
             return known.decision
-        found = decide(self.compiled, batch, self.forced)
+        found = self.decide_by(batch)
         self.compiled.decisions[self.forced] = Remembered(found, len(batch), shares)
         return found
+
+    def decide_by(self, batch: Batch) -> Decision:
+        """What a sample of some events tells, if there are enough."""
+        return decide(Question(self.compiled, self.forced, take_sample(self.compiled, batch)))
 
     @property
     def considers(self) -> bool:
@@ -169,16 +174,14 @@ class AdaptiveMachine:
                 return
         self.sampled = self.events
         try:
-            decision = decide(self.compiled, batch)
+            decision = self.decide_by(batch)
         except Unfit:  # a column that this plan does not read has values that no kernel computes with
             return
         if decision.choice.way is Way.TREE and decision.estimates:  # rates that change are looked at again
-            decision = replace(
-                decision, choice=next(e.choice for e in decision.estimates if e.choice.way is not Way.TREE)
-            )
+            decision = replace(decision, choice=next(e.plan for e in decision.estimates if e.plan.way is not Way.TREE))
         self.types_then = type_shares(self.compiled.join, batch)
-        current = next((e for e in decision.estimates if e.choice.told == self.plan), None)
-        best = next((e for e in decision.estimates if e.choice == decision.choice), None)
+        current = next((e for e in decision.estimates if e.plan.told == self.plan), None)
+        best = next((e for e in decision.estimates if e.plan == decision.choice), None)
         self.decision = decision
         if decision.choice.told == self.plan or current is None or best is None:
             return

@@ -11,7 +11,9 @@ from cepheid.engine.machines.policy import Policy, read_policy
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.machines.stack_machine import StackMachine
+from cepheid.engine.planning.candidates import Question
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.engine.planning.decision import consider
 from cepheid.errors import UsageError
 from cepheid.plan.spec import AUTO, PlanSpec
 
@@ -29,8 +31,8 @@ class MachineFactory:
         choice = self.choice
         if choice.joins and compiled.hollow:
             choice = AUTO  # a column without any value: nothing is known of it, and nothing can match
-        if choice.joins and compiled.why_not_joined:
-            message = f"plan '{choice}' does not apply: {compiled.why_not_joined}"
+        if choice.joins and (why := consider(Question(compiled, choice)).why_not(choice.way)):
+            message = f"plan '{choice}' does not apply: {why}"
             raise UsageError(
                 "CEP610", message, "use plan='auto', which takes one that applies; explain() says which do"
             )

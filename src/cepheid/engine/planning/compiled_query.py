@@ -39,7 +39,7 @@ class CompiledQuery:
         self._scans: dict[frozenset[str], ScanKernel] = {}
         self._joins: dict[Any, JoinKernel] = {}
         self._trials: dict[Any, Trial] = {}
-        self._splits: dict[tuple[str, ...], Join | None] = {}
+        self._splits: dict[tuple[str, ...], Join | str] = {}
 
     # The automaton.
 
@@ -132,18 +132,18 @@ class CompiledQuery:
         if choice.late:
             return make_join(self.query, choice.partition, late=True)
         found = self.split(choice.partition)
-        assert found is not None  # else the plan would not have been made
+        assert isinstance(found, Join), found  # else it would not have been a candidate
         return found
 
-    def split(self, partition: tuple[str, ...]) -> Join | None:
-        """The join whose stream some attributes split; None where no kernel can compare the others."""
+    def split(self, partition: tuple[str, ...]) -> Join | str:
+        """The join whose stream some attributes split, or why no kernel can compare the others."""
         if partition not in self._splits:
             try:
                 join = make_join(self.query, partition)
                 check_join(join)
                 self._splits[partition] = join
-            except (NotJoined, NotNative):
-                self._splits[partition] = None
+            except (NotJoined, NotNative) as reason:
+                self._splits[partition] = str(reason)
         return self._splits[partition]
 
     def join_kernel(self, join: Join, nullable: frozenset[str], order: tuple[int, ...] | None) -> JoinKernel:

@@ -1,24 +1,26 @@
-"""Which plan a query is run by: what a sample tells, what each plan would cost, and which is taken."""
+"""Which plan a query is run by. One driver runs the makers of candidates, checks, estimates, and takes one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cepheid.engine.encoding.batch import Batch
-from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.engine.planning.sample import sample
-from cepheid.plan.cost import Estimate, choose, compare, preference
-from cepheid.plan.join import Join
-from cepheid.plan.spec import AUTO, AUTOMATON, STACKS, PlanSpec, Way, order_of
-from cepheid.plan.statistics import Statistics, moved
+from cepheid.engine.planning.candidates import CANDIDATES, Candidate, Maker, Question, Refusal
+from cepheid.engine.planning.invariants import InvalidCandidate, check_candidates, check_estimate
+from cepheid.engine.planning.sample import ENOUGH, Sample
+from cepheid.plan.cost import Costs, Estimate
+from cepheid.plan.spec import AUTO, AUTOMATON, TREE, PlanSpec, Way, identity
+from cepheid.plan.statistics import Statistics
 
-ENOUGH = 256
-"""Events from which on a sample tells something."""
+MUCH = 2e7
+"""Matches beyond which they are better kept in a graph, which can be counted without them."""
+PREFERENCE = {Way.AUTOMATON: 0.95, Way.STACKS: 0.98}
+"""Of plans that cost about the same: the one that is compiled soonest, then the one that a reader knows."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A plan, and what it was chosen by."""
+    """A plan, and what it was chosen by. `estimates`: the best first."""
 
     choice: PlanSpec
     reason: str
@@ -26,72 +28,108 @@ class Decision:
     statistics: Statistics | None = None
 
 
-ALIKE = 1.25
-"""How much the shares of types may differ between runs that take the same plan."""
+@dataclass(frozen=True)
+class Considered:
+    """What the makers gave for a question, checked."""
+
+    candidates: tuple[Candidate, ...]
+    refusals: tuple[Refusal, ...]
+
+    def named(self, asked: PlanSpec) -> tuple[Candidate, ...]:
+        """Those that a plan by its name can be: one for each way to split the stream; all for `auto`."""
+        if asked == AUTO:
+            return self.candidates
+        return tuple(
+            candidate
+            for candidate in self.candidates
+            if candidate.plan.joins == asked.joins
+            and identity(candidate.plan, candidate.join) == identity(asked, candidate.join)
+        )
+
+    def why_not(self, way: Way) -> str:
+        """Why there is no plan of a kind; empty if there is one."""
+        if any(candidate.plan.way is way for candidate in self.candidates):
+            return ""
+        return next((refusal.why for refusal in self.refusals if refusal.way is way), "")
 
 
-@dataclass
-class Remembered:
-    """A decision of an earlier run, the number of its events and the share of each component's types."""
-
-    decision: Decision
-    events: int
-    shares: tuple[float, ...]
-    uses: int = 0
-
-    def suits(self, events: int, shares: tuple[float, ...]) -> bool:
-        """Whether another run is on events like these; after some uses it is sampled anew all the same."""
-        self.uses += 1
-        size = max(events, self.events) <= 2 * min(events, self.events)
-        return size and self.uses < MOST_USES and not moved(self.shares, shares, ALIKE)
+def consider(question: Question, makers: Sequence[Maker] = CANDIDATES) -> Considered:
+    """All candidates for a question, each of them valid, and why others are none."""
+    found = [one for maker in makers for one in maker(question)]
+    candidates = tuple(one for one in found if isinstance(one, Candidate))
+    check_candidates(question, candidates)
+    considered = Considered(candidates, tuple(one for one in found if isinstance(one, Refusal)))
+    if not considered.named(question.asked) and not considered.why_not(question.asked.way):
+        raise InvalidCandidate(question.asked, "is neither a candidate nor refused")
+    return considered
 
 
-MOST_USES = 32
-
-
-def decide(compiled: CompiledQuery, batch: Batch, forced: PlanSpec = AUTO) -> Decision:
-    """The plan for a stream of which a part is known; where it is forced, how its stream is split."""
-    if compiled.why_not_joined:
-        return Decision(AUTOMATON, f"no other applies: {compiled.why_not_joined}")
-    if len(batch) < ENOUGH:
-        if forced != AUTO:
-            return Decision(forced, "as was asked for")
-        choice = AUTOMATON if not compiled.why_interpreted else STACKS
-        return Decision(choice, f"with fewer than {ENOUGH} events there is nothing to gain")
-    joins: list[tuple[tuple[str, ...] | None, Join]] = [(None, compiled.join)]
-    widest = compiled.join  # the one that has most conditions over several events
-    if len(compiled.query.same) > 1 and (compiled.query.within is None or compiled.query.within.events is None):
-        # SASE 4.2.2: all attributes split the stream, or one does and the others are compared when events are joined.
-        widest = compiled.split(()) or widest
-        attributes = [(test.attribute,) for test in compiled.query.same]
-        joins += [(attribute, join) for attribute in attributes if (join := compiled.split(attribute)) is not None]
-    seen = sample(compiled, widest, batch)
-    shares = {(j.test.condition, j.stacks): s for j, s in zip(widest.joints, seen.selectivity, strict=True)}
-    found: list[Estimate] = []
-    known: dict[tuple[str, ...] | None, Statistics] = {}
-    for partition, join in joins:
-        selectivity = tuple(shares.get((j.test.condition, j.stacks), 0.5) for j in join.joints)
-        known[partition] = replace(seen, selectivity=selectivity)
-        estimates = compare(join, None if compiled.why_interpreted else compiled.automaton, known[partition])
-        if partition is not None:
-            estimates = [e for e in estimates if e.choice.joins]
-        found += [replace(e, choice=replace(e.choice, partition=partition)) for e in estimates]
-    if len(joins) > 1:
-        found.sort(key=preference)
+def decide(question: Question, makers: Sequence[Maker] = CANDIDATES) -> Decision:
+    """The plan to take. Where one is asked for, it is that, split in the cheapest way."""
+    asked, sample = question.asked, question.sample
+    considered = consider(question, makers)
+    named = considered.named(asked)
+    if not named:
+        why = considered.why_not(asked.way)
+        return Decision(considered.candidates[0].plan, f"{asked} does not apply: {why}")
+    if not any(candidate.plan.joins for candidate in considered.candidates):
+        return Decision(named[0].plan, f"no other applies: {considered.why_not(Way.STACKS)}")
+    if sample is None:
+        return _decide_unseen(asked, considered)
+    estimates = estimate(considered.candidates, sample)
+    statistics = sample.of(question.compiled.join)
     # How many matches an absent event prevents is not known.
-    counts = not compiled.why_interpreted and not compiled.join.negated
-    choice, reason = choose(found, known[None], counts=counts)
-    if forced != AUTO:
+    counts = not question.compiled.why_interpreted and not question.compiled.join.negated
+    choice, reason = _choose(estimates, statistics, counts=counts)
+    if asked != AUTO:
         reason = f"as was asked for; auto would take {choice.told}"
-    if not forced.joins:
-        choice = choice if forced == AUTO else forced
-    else:
-        wanted = order_of(forced, compiled.join)
-        trees = forced.way is Way.TREE
-        alike = [
-            replace(forced, partition=e.choice.partition)
-            for e in found
-            if e.choice.joins and (e.choice.way is Way.TREE) == trees and order_of(e.choice, compiled.join) == wanted
-        ]
-        choice = alike[0] if alike else forced
-    return Decision(choice, reason, tuple(found), known[choice.partition])
+        wanted = {candidate.plan for candidate in named}
+        best = next(one.plan for one in estimates if one.plan in wanted)
+        choice = replace(asked, partition=best.partition)
+    joined = next(one.join for one in considered.candidates if one.join and one.plan.partition == choice.partition)
+    return Decision(choice, reason, tuple(estimates), sample.of(joined))
+
+
+def estimate(candidates: Sequence[Candidate], sample: Sample) -> list[Estimate]:
+    """What each candidate is expected to cost, the one to be preferred first."""
+    joins = {one.plan.partition: one.join for one in candidates if one.join is not None}
+    costs = {partition: Costs(join, sample.of(join)) for partition, join in joins.items()}
+    found: list[Estimate] = []
+    for partition, cost in costs.items():
+        plans = [one.plan for one in candidates if one.join is not None and one.plan.partition == partition]
+        chains = [cost.chain(plan) for plan in plans if plan.way is not Way.TREE]
+        found += chains
+        found += [cost.tree(plan, chains) for plan in plans if plan.way is Way.TREE]
+    runs = [one for one in candidates if one.join is None]
+    found += [costs[None].runs(one.plan, interpreted=one.interpreted) for one in runs]
+    for one in found:
+        check_estimate(one)
+    return sorted(found, key=lambda one: one.nanoseconds * PREFERENCE.get(one.plan.way, 1.0))
+
+
+def _decide_unseen(asked: PlanSpec, considered: Considered) -> Decision:
+    """Without a sample: what is asked for, or the first of the list."""
+    if asked != AUTO:
+        return Decision(asked, "as was asked for")
+    first = considered.candidates[0].plan
+    if first != AUTOMATON:
+        return Decision(first, f"runs would be interpreted: {_why_interpreted(considered)}")
+    return Decision(first, f"with fewer than {ENOUGH} events there is nothing to gain")
+
+
+def _why_interpreted(considered: Considered) -> str:
+    return next(one.why for one in considered.candidates if one.interpreted)
+
+
+def _choose(estimates: Sequence[Estimate], statistics: Statistics, *, counts: bool) -> tuple[PlanSpec, str]:
+    """What `auto` takes, and why. `counts`: whether runs can be kept together and counted without being made."""
+    best = estimates[0]
+    total = best.matches * statistics.events
+    if total > MUCH and best.plan.joins and counts:
+        return AUTOMATON, f"about {total:,.0f} matches are expected: runs keep them together, and count them unmade"
+    if statistics.varies and best.plan.joins:
+        return TREE, "different components are the rare one at different times"
+    best = next(one for one in estimates if one.plan.way is not Way.TREE)
+    second = next(one for one in estimates if one.plan.joins != best.plan.joins)
+    times = second.nanoseconds / max(best.nanoseconds, 1e-9)
+    return best.plan, f"{times:,.1f} times less work expected than by {second.plan}"

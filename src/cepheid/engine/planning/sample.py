@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,38 @@ from cepheid.pattern.bind import Bound
 from cepheid.plan.join import Join, Stack
 from cepheid.plan.statistics import Statistics
 
+ENOUGH = 256
+"""Events from which on a sample tells something."""
 LOOKED_AT = 8_192
 """Events whose types are counted."""
 TRIED, PAIRED, PARTS = 40, 16, 8
 """Events of a component on which its conditions are tried, those that are compared with others, parts of a stream."""
 
 
-def sample(compiled: CompiledQuery, join: Join, batch: Batch) -> Statistics:
-    """What a batch tells of the stream that it is of."""
+@dataclass(frozen=True)
+class Sample:
+    """The statistics of a stream, by the join of a query that has most conditions over several events."""
+
+    join: Join
+    statistics: Statistics
+
+    def of(self, join: Join) -> Statistics:
+        """The same for another join of the query: of some conditions its lanes see to."""
+        pairs = zip(self.join.joints, self.statistics.selectivity, strict=True)
+        known = {(joint.test.condition, joint.stacks): share for joint, share in pairs}
+        return replace(
+            self.statistics,
+            selectivity=tuple(known.get((joint.test.condition, joint.stacks), 0.5) for joint in join.joints),
+        )
+
+
+def take_sample(compiled: CompiledQuery, batch: Batch) -> Sample | None:
+    """What a batch tells of its stream; nothing if it is small, or if there are no plans to choose from."""
+    if compiled.why_not_joined or len(batch) < ENOUGH:
+        return None
+    several = len(compiled.query.same) > 1 and not compiled.query.counted
+    widest = compiled.split(()) if several else compiled.join
+    join = compiled.join if isinstance(widest, str) else widest
     n = len(batch)
     rows = np.arange(0, n, max(1, n // LOOKED_AT))
     types = _types(join, batch, rows)
@@ -36,7 +60,7 @@ def sample(compiled: CompiledQuery, join: Join, batch: Batch) -> Statistics:
     found = _tried(compiled, join, batch, chosen)
     for x, (tried, passed) in enumerate(found.passed):
         shares[x] *= (passed + 0.1) / (tried + 0.1) if tried else 1.0
-    return Statistics(
+    statistics = Statistics(
         events=n,
         window=_window(compiled.query, batch.times),
         shares=tuple(shares),
@@ -44,6 +68,7 @@ def sample(compiled: CompiledQuery, join: Join, batch: Batch) -> Statistics:
         keys={name: _keys(batch.table, name, rows) for name in _key_columns(join)},
         varies=_varies(join, types),
     )
+    return Sample(join, statistics)
 
 
 def type_shares(join: Join, batch: Batch, most: int = 2048) -> tuple[float, ...]:
