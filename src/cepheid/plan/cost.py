@@ -9,29 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from math import exp, factorial, log2, prod
+from typing import NamedTuple
 
+from cepheid.plan.bounds import FEW, bounds_of, most_bounded
 from cepheid.plan.join import Join
 from cepheid.plan.spec import PlanSpec, order_of
 from cepheid.plan.statistics import Statistics
 
 # Nanoseconds.
-SCAN, STORE, GROUP = 1.5, 6.0, 4.0  # of a join: an event that is passed, stored, grouped by its lane
-LEAD, STEP, LEAF, CALL, PROBE, SORT = 12.0, 5.0, 1.3, 12.0, 4.0, 2.0
-WITNESS = 30.0  # to ask whether an event is absent
+SCAN, STORE, GROUP = 1.8, 10.0, 5.0  # of a join: an event that is passed, stored, grouped by its lane
+LEAD, STEP, CALL, PROBE, SORT = 12.0, 3.0, 7.0, 5.0, 2.4  # a first event, a candidate, a step, a search in a range
+LEAF, FILL = 1.7, 0.2  # a candidate of the last step, which is tested, or of which nothing is asked
+WITNESS = 11.0  # to ask whether an event is absent
 LANES = 90.0  # to number the lanes of several attributes
-EVENT, VISIT, NODE = 6.0, 5.0, 60.0  # of the automaton: an event, a run that it meets, a run that it extends
-OUT, WALK = 1.5, 8.0  # one position of a match: written, or read from the graph
+EVENT, VISIT, NODE = 6.0, 4.0, 37.0  # of the automaton: an event, a run that it meets, a run that it extends
+OUT, WALK = 1.6, 10.0  # one position of a match: written, or read from the graph
 INTERPRETED = 200  # times what a kernel takes
 TREE_TIMES, TREE_PLUS = 1.1, 0.5  # of a tree: times the best order, and so much more, to choose
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A plan and what it is expected to do: `tests` of conditions over several events, `kept` bytes, `nanoseconds`.
+    """A plan and what it is expected to do, for each event of the stream.
 
-    All are for each event, but for what is kept.
+    tests: of conditions over several events. kept: bytes, in all. making: nanoseconds to make the matches.
     """
 
     plan: PlanSpec
@@ -39,6 +42,16 @@ class Estimate:
     tests: float
     kept: float
     matches: float
+    making: float = 0.0
+
+
+class Step(NamedTuple):
+    """What it takes, for each event of the stream, to bind one more component: `calls` is how often it is begun."""
+
+    calls: float
+    work: float
+    tests: float
+    is_sorted: bool
 
 
 class Costs:
@@ -50,9 +63,14 @@ class Costs:
         self.lanes = 1.0
         for column in join.lanes.columns + join.lanes.agreed:
             self.lanes *= max(1.0, statistics.keys.get(column, 1.0))
-        counted = join.query.within is not None and join.query.within.events is not None
-        window = statistics.window if counted else statistics.window / self.lanes
+        window = statistics.window if join.query.counted else statistics.window / self.lanes
+        self.rate = 1 / max(window, 1e-9)  # of what there is once in a window: how often it is met at an event
         self.near = [max(share * window, 1e-9) for share in statistics.shares]  # entries in a window, of one lane
+        shares = dict(zip(join.joints, statistics.selectivity, strict=True))
+        self.bounds = [
+            [(bound.joint.stacks, shares[bound.joint]) for bound in most_bounded(bounds_of(join, x))]
+            for x in join.positive
+        ]
         self.conditions = list(zip((j.stacks for j in join.joints), statistics.selectivity, strict=True))
         self.absences = [(self.around(n), self.spared(n)) for n in join.negated]
         self.stored = [self._stored(x) for x in range(len(join.stacks))]
@@ -60,6 +78,7 @@ class Costs:
         self.selectivity = cache(self._selectivity)
         self.ways = cache(self._ways)
         self.asked = cache(self._asked)
+        self.step = cache(self._step)
 
     def _selectivity(self, bound: frozenset[int]) -> float:
         """Of all conditions between some components."""
@@ -99,7 +118,7 @@ class Costs:
             found *= self.near[x]
         return found
 
-    @property
+    @cached_property
     def matches(self) -> float:
         """Matches for each event."""
         every = tuple(self.join.positive)
@@ -117,41 +136,47 @@ class Costs:
     def chain(self, plan: PlanSpec) -> Estimate:
         """A join in an order."""
         order = order_of(plan, self.join)
-        work, tests = SCAN, 0.0
-        stored = sum(self.stored)
-        work += stored * STORE
-        columns = self.join.lanes.columns + self.join.lanes.agreed
-        if columns:
-            work += stored * GROUP + (LANES if len(columns) > 1 else 0.0)
         lead = order[0]
-        leads = self.statistics.shares[lead]
-        work += self.stored[lead] * LEAD
-        alive = leads  # those for which there is something of every component
+        work, tests, stored = self.storing + self.stored[lead] * LEAD, 0.0, sum(self.stored)
+        alive = self.statistics.shares[lead]  # those for which there is something of every component
         for y in self.join.positive:
             alive *= 1.0 if y == lead else 1 - exp(-self.near[y])
         for k in range(1, len(order)):
-            known, y = order[:k], order[k]
-            before = leads * self.tuples(known) * self.selectivity(frozenset(known))
-            candidates = leads * self.tuples(order[: k + 1]) * self.selectivity(frozenset(known))
-            asked, closed = self.asked(frozenset(order[: k + 1]), y)
-            step = LEAF if k == len(order) - 1 else STEP
-            work += candidates * prod(asked) * WITNESS * closed
-            work += (alive if k == 1 else before) * CALL
-            if asked and self.near[y] >= 32:
-                # Sorted: what is out of bounds is passed, what is out of place is not; each lead's part is sorted once.
-                entries = self.near[y]
-                probes = before * log2(entries)
-                within = before * entries * min(asked)
-                sorted_ = within * step + probes * PROBE + self.parts(alive, y) * log2(entries) * SORT
-                if sorted_ < candidates * step:
-                    work += sorted_
-                    tests += probes
-                    continue
-            work += candidates * step
-            tests += candidates if asked else 0.0
-        work += self.matches * len(order) * OUT
+            step = self.step(frozenset(order[:k]), order[k])
+            work += step.work + (alive if k == 1 else step.calls) * CALL
+            tests += step.tests
+            if step.is_sorted:
+                work += self.parts(alive, order[k]) * log2(self.near[order[k]]) * SORT
         kept = stored * self.statistics.window * 24
         return Estimate(plan, work, tests, kept, self.matches)
+
+    @cached_property
+    def storing(self) -> float:
+        """What all orders do: events are stored, matches are written."""
+        stored = sum(self.stored)
+        work = SCAN + stored * STORE + self.matches * len(self.join.positive) * OUT
+        columns = self.join.lanes.columns + self.join.lanes.agreed
+        if columns:
+            work += stored * GROUP + (LANES if len(columns) > 1 else 0.0)
+        return work
+
+    def _step(self, known: frozenset[int], y: int) -> Step:
+        """From some components to one more."""
+        every = known | {y}
+        calls = self.rate * self.ways(known) * self.selectivity(known)
+        candidates = self.rate * self.ways(every) * self.selectivity(known)
+        asked, closed = self.asked(every, y)
+        leaf = len(every) == len(self.join.positive)
+        price = STEP if not leaf else LEAF if asked or closed else FILL
+        work = candidates * prod(asked) * WITNESS * closed
+        bounds = [share for stacks, share in self.bounds[y] if stacks <= every]
+        between = candidates / calls  # the neighbours
+        if bounds and between >= FEW:
+            left = self.near[y] * prod(bounds)
+            probes = calls * log2(self.near[y])
+            visited = calls * (left if left < 4 * between + FEW else between)
+            return Step(calls, work + visited * price + probes * PROBE, probes, is_sorted=True)
+        return Step(calls, work + candidates * price, candidates if asked else 0.0, is_sorted=False)
 
     def parts(self, leads: float, y: int) -> float:
         """How many entries of a stack are sorted: those that go with a lead, but none much more often than twice."""
@@ -194,10 +219,9 @@ class Costs:
             work += (met * VISIT + extended * NODE) * ways
             tests += met * ways
             kept += alive * self.lanes * 48 * ways
-        work += self.matches * len(order) * WALK
-        if interpreted:
-            work *= INTERPRETED
-        return Estimate(plan, work, tests, kept, self.matches)
+        making = self.matches * len(order) * WALK
+        times = INTERPRETED if interpreted else 1
+        return Estimate(plan, times * (work + making), tests, kept, self.matches, times * making)
 
     def alike(self, known: tuple[int, ...]) -> str:
         """Which runs that have bound some components behave alike: all, those of one last event, or none."""

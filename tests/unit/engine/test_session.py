@@ -264,7 +264,7 @@ def test_that_queries_of_a_program_share_lanes_when_one_changes_its_plan() -> No
     """A query goes over the kept events again, and meets keys whose lanes were given up: the other must make room."""
     query = Query("""
         PATTERN SEQ(X a, Y+ x[], C c) WHERE [id] WITHIN 100 seconds RETURN a.ts AS t INTO P;
-        PATTERN SEQ(A a, B b, C c) WHERE [id] WITHIN 60 RETURN a.ts AS t, c.ts AS v
+        PATTERN SEQ(A a, B b, C c) WHERE [id] AND a.ts + 1 < c.ts WITHIN 60 RETURN a.ts AS t, c.ts AS v
     """)
     chance = Random(0)
     kinds = [("X", 0), *(("C", 3000 + k) for k in range(50)), *(("B", 1000 + k) for k in range(60))]

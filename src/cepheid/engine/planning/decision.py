@@ -12,8 +12,9 @@ from cepheid.plan.cost import Costs, Estimate
 from cepheid.plan.spec import AUTO, AUTOMATON, TREE, PlanSpec, Way, identity
 from cepheid.plan.statistics import Statistics
 
-MUCH = 2e7
-"""Matches beyond which they are better kept in a graph, which can be counted without them."""
+MUCH, DEARER = 2e7, 4.0
+"""Matches beyond which they are better kept in a graph, which can be counted without them, if finding them does not
+take so many times longer than to make them by a join."""
 PREFERENCE = {Way.AUTOMATON: 0.95, Way.STACKS: 0.98}
 """Of plans that cost about the same: the one that is compiled soonest, then the one that a reader knows."""
 
@@ -125,7 +126,9 @@ def _choose(estimates: Sequence[Estimate], statistics: Statistics, *, counts: bo
     """What `auto` takes, and why. `counts`: whether runs can be kept together and counted without being made."""
     best = estimates[0]
     total = best.matches * statistics.events
-    if total > MUCH and best.plan.joins and counts:
+    runs = next(one for one in estimates if not one.plan.joins)
+    cheap = runs.nanoseconds - runs.making <= DEARER * best.nanoseconds
+    if total > MUCH and best.plan.joins and counts and cheap:
         return AUTOMATON, f"about {total:,.0f} matches are expected: runs keep them together, and count them unmade"
     if statistics.varies and best.plan.joins:
         return TREE, "different components are the rare one at different times"

@@ -7,10 +7,8 @@ tested one by one.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 from cepheid.kernel.arguments import CELLS
 from cepheid.kernel.code import nodes as n
@@ -20,34 +18,11 @@ from cepheid.kernel.code.types import FLOAT64, INT64
 from cepheid.kernel.expressions import Sort, Translator, sort_of
 from cepheid.kernel.join.kernel import ORIGIN, Size, WorkArray
 from cepheid.kernel.join.layout import Field, StackLayout
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.walk import walk
-from cepheid.plan.join import Join, Joint, Of
+from cepheid.plan.bounds import FEW, Bound, bounds_of, most_bounded
+from cepheid.plan.join import Join
 
-FEW = 32
-"""Candidates that are tested one by one rather than sorted."""
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 _NONE = n.Constant(0, INT64)
 _SORTABLE = (Sort.INTEGER, Sort.REAL, Sort.TIME)
-
-
-@dataclass(frozen=True)
-class Bound:
-    """`column operator value`: the column of one stack, the value of others."""
-
-    joint: Joint
-    operator: str
-    value: ex.Expression
-
-    @property
-    def below(self) -> bool:
-        """Whether it says where the fitting ones begin."""
-        return self.operator in (">", ">=", "=")
-
-    @property
-    def above(self) -> bool:
-        """Whether it says where they end."""
-        return self.operator in ("<", "<=", "=")
 
 
 class Lookup:
@@ -164,26 +139,11 @@ class Lookup:
 
 def find_lookup(join: Join, stack: StackLayout, translator: Translator) -> Lookup | None:
     """The column of a stack that most conditions bound, by values of its sort: an integer is a double beside one."""
-    found: list[tuple[str, Bound]] = []
-    name = stack.stack.variable
-    for joint in join.joints:
-        node = joint.test.condition
-        if stack.number not in joint.stacks or joint.late or not isinstance(node, ex.Compare):
-            continue
-        if node.operator not in _TURNED or any(join.stacks[x].negated for x in joint.stacks):
-            continue
-        for side, other, operator in (
-            (node.left, node.right, node.operator),
-            (node.right, node.left, _TURNED[node.operator]),
-        ):
-            read = {one.variable for one in walk(other) if isinstance(one, Of)}
-            if isinstance(side, Of) and side.variable == name and name not in read:
-                sort, value = sort_of(side.type), translator.value(other).sort
-                alike = sort is value or (sort is Sort.REAL and value is Sort.INTEGER)
-                if alike and (sort in _SORTABLE or (sort is Sort.STRING and operator == "=")):
-                    found.append((side.column, Bound(joint, operator, other)))
-    if not found:
-        return None
-    column = Counter(one for one, _ in found).most_common(1)[0][0]
-    bounds = tuple(bound for one, bound in found if one == column)
-    return Lookup(stack, stack.field(column), bounds, translator)
+
+    def is_sortable(bound: Bound) -> bool:
+        sort, value = sort_of(bound.column.type), translator.value(bound.value).sort
+        alike = sort is value or (sort is Sort.REAL and value is Sort.INTEGER)
+        return alike and (sort in _SORTABLE or (sort is Sort.STRING and bound.operator == "="))
+
+    bounds = most_bounded(filter(is_sortable, bounds_of(join, stack.number)))
+    return Lookup(stack, stack.field(bounds[0].column.column), bounds, translator) if bounds else None

@@ -1,0 +1,62 @@
+"""Which conditions bound a search in a stack: with `a.price < b.price`, the fitting ones by price are a range."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.walk import walk
+from cepheid.plan.join import Join, Joint, Of
+
+FEW = 32
+"""Candidates that are tested one by one rather than sorted."""
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """`column operator value`: the column of one stack, the value of others."""
+
+    joint: Joint
+    column: Of
+    operator: str
+    value: ex.Expression
+
+    @property
+    def below(self) -> bool:
+        """Whether it says where the fitting ones begin."""
+        return self.operator in (">", ">=", "=")
+
+    @property
+    def above(self) -> bool:
+        """Whether it says where they end."""
+        return self.operator in ("<", "<=", "=")
+
+
+def bounds_of(join: Join, number: int) -> Iterator[Bound]:
+    """Every condition that bounds a column of a stack by values of others; whether these can be sorted is not asked."""
+    name = join.stacks[number].variable
+    for joint in join.joints:
+        node = joint.test.condition
+        if number not in joint.stacks or joint.late or not isinstance(node, ex.Compare):
+            continue
+        if node.operator not in _TURNED or any(join.stacks[x].negated for x in joint.stacks):
+            continue
+        for side, other, operator in (
+            (node.left, node.right, node.operator),
+            (node.right, node.left, _TURNED[node.operator]),
+        ):
+            read = {one.variable for one in walk(other) if isinstance(one, Of)}
+            if isinstance(side, Of) and side.variable == name and name not in read:
+                yield Bound(joint, side, operator, other)
+
+
+def most_bounded(bounds: Iterable[Bound]) -> tuple[Bound, ...]:
+    """Those of the column that most of them bound: a stack is sorted by one column."""
+    found = tuple(bounds)
+    if not found:
+        return ()
+    column = Counter(bound.column.column for bound in found).most_common(1)[0][0]
+    return tuple(bound for bound in found if bound.column.column == column)
