@@ -21,7 +21,7 @@ ENGINES = ("compiled", "plain", "auto")
 TIMES, PLUS = 1.3, 0.3  # what auto may take: so many times the best, and so many seconds more
 PATIENCE = {"plain": 2, "compiled": 10, "auto": 10}  # times the timeout until a process is ended
 NEAR, AGAIN = 1.5, 60  # what misses by less, and takes fewer seconds, is run once more, lest a noisy moment decides
-WORSE = 3.0  # times compiled at a size: plain is not the better one at a larger one, and not run there
+WORSE = 1.5  # times compiled at a size: plain is then the worse one at larger sizes too, and is not run there
 SLOWER = "slower"
 LATER = 1.0  # seconds after the matches: more than it takes to leave Python
 

@@ -11,7 +11,7 @@ Array = Any
 
 
 def new_array(dtype: str, size: int, initial: int | None, *, native: bool) -> Array:
-    """A new array; without an initial value, what it has is of no meaning."""
+    """Return a new array. Without an initial value its content is undefined."""
     if not native:
         return [initial or 0] * size
     made: Any = np.empty(size, np.dtype(dtype))
@@ -21,7 +21,7 @@ def new_array(dtype: str, size: int, initial: int | None, *, native: bool) -> Ar
 
 
 def longer(old: Array | None, dtype: str, size: int, initial: int | None, *, native: bool) -> Array:
-    """An array with more room; what it has stays."""
+    """Return a longer array with the same content."""
     have = 0 if old is None else len(old)
     if not native:
         return (old or []) + [initial or 0] * (size - have)
@@ -34,12 +34,12 @@ def longer(old: Array | None, dtype: str, size: int, initial: int | None, *, nat
 
 
 def as_kind(values: Any, dtype: str, *, native: bool) -> Array:
-    """Values as one or the other, in an array of its own."""
+    """Copy values into a numpy array or a list."""
     return np.array(values, np.dtype(dtype)) if native else np.asarray(values).tolist()
 
 
 def as_read(values: Any, *, native: bool) -> Array:
-    """Values that were read from bytes, which can't be written to: to be made longer, or owned."""
+    """Return values that were read from bytes; they are read-only until `longer` or `owned` copies them."""
     return values if native else values.tolist()
 
 
@@ -54,5 +54,5 @@ def nbytes(array: Array) -> int:
 
 
 def rounded(size: int) -> int:
-    """A power of two, at least 16, that is not smaller."""
+    """Return the next power of two, at least 16."""
     return 1 << max(4, (max(size, 1) - 1).bit_length())

@@ -49,7 +49,7 @@ _LLVM = Lock()  # LLVM is used by one thread at a time, and by none while the pr
 
 
 def _forget_threads() -> None:
-    """In a process that was forked: threads that compiled, and the locks that they held, are not there."""
+    """Reset the compile threads and their locks in a forked process, which has neither."""
     global _LOCK, _LLVM
     _LOCK, _LLVM = Lock(), Lock()
     _LOCKS.clear()
@@ -93,7 +93,7 @@ class Compilable:
         return _as_python(self.text, self.function.name)
 
     def is_at_hand(self) -> bool:
-        """Whether it takes next to no time to get the machine code: it was compiled before."""
+        """Whether the machine code was compiled before, so that getting it takes next to no time."""
         return self.key in _LOADED or (cache_directory() / f"{self.key}.o").exists()
 
     def compiled(self) -> Run:
@@ -107,7 +107,7 @@ class Compilable:
         return _LOADED[self.key]
 
     def compile_beside(self) -> bool:
-        """Compile in a thread while the caller goes on; whether that is done."""
+        """Compile in a thread while the caller goes on. Returns whether the machine code is ready."""
         if self.key in _LOADED:
             return True
         if self.key in _BESIDE and not _BESIDE[self.key].is_alive():
@@ -121,7 +121,7 @@ class Compilable:
 
 @cache
 def _as_python(text: str, name: str) -> Run:
-    """It keeps no state: every run of a query can have the same."""
+    """Return the text as a Python function. It keeps no state, so that all runs share it."""
     namespace: dict[str, Any] = {**FUNCTIONS, **CONSTANTS}
     exec(compile(text, f"<cepheid {name}>", "exec"), namespace)
     made: Run = namespace[name]
@@ -167,7 +167,7 @@ def warm() -> None:
 
 @cache
 def _own_source() -> str:
-    """All of this room: a kernel that an older release has compiled is not found."""
+    """Hash the compiler and the functions written by hand, so that kernels of another release are not found."""
     found = []
     for folder in (files("cepheid.kernel"), files("cepheid.kernel").joinpath("code")):
         for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
@@ -241,7 +241,7 @@ def _link(function: n.Function, code: bytes) -> Run:
 
 
 def _read(path: Path) -> bytes | None:
-    """An object file whose bytes are those that were written."""
+    """Read an object file; None if its checksum is wrong."""
     try:
         found = path.read_bytes()
     except OSError:

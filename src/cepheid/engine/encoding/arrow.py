@@ -45,5 +45,5 @@ def from_numpy(array: Any) -> pa.Array:
 
 
 def empty_table(schema: pa.Schema) -> pa.Table:
-    """No rows."""
+    """Return a table of a schema without rows."""
     return pa.Table.from_batches([], schema)

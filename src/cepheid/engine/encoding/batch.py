@@ -19,7 +19,7 @@ from cepheid.pattern.types import Kind
 
 
 class StreamCodes:
-    """The numbers that the strings and the keys of a stream have, the same for every query that reads it."""
+    """Maps the strings and keys of a stream to numbers, which are the same for every query that reads it."""
 
     def __init__(self, schema: Schema, *, once: bool = False) -> None:
         self.schema = schema
@@ -87,18 +87,18 @@ class Batch:
         return self._made[lanes]
 
     def once_for(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """Something that one query asks of the events, made once."""
+        """Return what `make` gives for a key; it is called once per batch."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
 
     def part(self, begin: int, end: int) -> Batch:
-        """Some of the events."""
+        """Return some of the events as a batch of their own."""
         return Batch(self.codes, self.table.slice(begin, end - begin), self.times[begin:end], self.first + begin)
 
 
 def check_times(times: Any, window: int | None) -> None:
-    """A window is added to a time, or taken off: in 64 bits, and one time is needed that never was."""
+    """Raise Unfit if a time plus or minus the window does not fit into 64 bits, or is NEVER."""
     if window is None or not len(times):
         return
     if int(times[0]) - window <= NEVER or int(times[-1]) + window >= -NEVER:

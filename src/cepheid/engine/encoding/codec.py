@@ -1,4 +1,4 @@
-"""Values of a column as JSON: what a partition is named by in a snapshot."""
+"""Column values as JSON. Snapshots store the keys of partitions in this form."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class LaneNumbers:
         return True
 
     def _leave_table(self) -> None:
-        """A NULL has come among the keys."""
+        """Move the keys from the hash table into a dict: it can hold NULL and keys of several columns."""
         if len(self.table):
             self.numbers = {(key,): lane for lane, key in enumerate(self.table.keys.tolist())}
             self.table = KeyTable()
@@ -176,7 +176,7 @@ class KeyTable:
         return self.known[: self.size]
 
     def load(self, keys: Any) -> None:
-        """Begin with some keys; the table is made when the next keys come."""
+        """Start from some keys; the hash table is built when the next keys arrive."""
         self.known, self.size, self.table = keys, len(keys), np.zeros(0, np.uint32)
 
     def number(self, keys: Any) -> Any:

@@ -69,7 +69,7 @@ class AdaptiveMachine:
 
     @property
     def kind(self) -> str:
-        """Which kind can read the state."""
+        """The kind of machine that can read the state."""
         return "adaptive" if self.inner is None else self.inner.kind
 
     @property
@@ -98,7 +98,7 @@ class AdaptiveMachine:
         return 0 if self.inner is None else self.inner.runs
 
     def reserve(self, events: int) -> None:
-        """So many events are to be expected."""
+        """Prepare for so many events."""
         if self.inner is not None:
             self.inner.reserve(events)
 
@@ -116,7 +116,7 @@ class AdaptiveMachine:
             self.remember(batch.table)
 
     def first_decision(self, batch: Batch) -> Decision:
-        """What to begin with: what was decided for an earlier run on events like these, or what a sample tells."""
+        """Choose the first plan: that of an earlier run on events like these, or the one that a sample suggests."""
         if not self.once or self.compiled.why_not_joined or len(batch) < ENOUGH:
             return self.decide_by(batch)
         shares = type_shares(self.compiled.join, batch)
@@ -128,7 +128,7 @@ class AdaptiveMachine:
         return found
 
     def decide_by(self, batch: Batch) -> Decision:
-        """What a sample of some events tells, if there are enough."""
+        """Choose a plan by a sample of some events, if there are enough of them."""
         return decide(Question(self.compiled, self.forced, take_sample(self.compiled, batch)))
 
     @property
@@ -137,7 +137,7 @@ class AdaptiveMachine:
         return not self.once and self.forced == AUTO and not self.compiled.why_not_joined
 
     def rests(self, before: int = 0) -> bool:
-        """Whether nothing is asked for some time: a tree adapts by itself."""
+        """Whether no check is due: a tree adapts by itself."""
         return self.plan == str(TREE) and self.events - self.sampled < AGAIN - before
 
     def remember(self, table: pa.Table) -> None:
@@ -159,7 +159,7 @@ class AdaptiveMachine:
         return found
 
     def reconsider(self, now: int, rows: KeptRows) -> None:
-        """Whether the stream is still the one that the plan was chosen for."""
+        """Change the plan if the stream is no longer like the one that it was chosen for."""
         planned = self.decision.statistics is not None
         if self.rests():
             return
@@ -191,9 +191,9 @@ class AdaptiveMachine:
             self.switch(TREE if restless else decision.choice, now, rows)
 
     def switch(self, choice: PlanSpec, now: int, rows: KeptRows) -> None:
-        """Go on by another plan. Orders share their stacks; else the events that are kept are gone through again.
+        """Switch to another plan. Orders share their stacks; otherwise the kept events are processed again.
 
-        All that these give was given already: what is still to come is what the other plan has afterwards.
+        The matches that they give were emitted before and are dropped; the state that is left continues the stream.
         """
         machine = self.machine
         if isinstance(machine, StackMachine) and choice.joins and machine.choice.partition == choice.partition:
@@ -212,11 +212,11 @@ class AdaptiveMachine:
         self.replans += 1
 
     def batch_of(self, table: pa.Table, first: int) -> Batch:
-        """Events of the stream, to be looked at again."""
+        """Return events of the stream as a batch, to sample or process them again."""
         return Batch(self.codes, table, ticks(self.codes.schema, table), first)
 
     def can_switch(self) -> bool:
-        """Whether the rows that are kept say all: not what was absent before the first, or where a match has ended."""
+        """Whether the kept rows are enough to switch: they lack what was absent before, and where NON_OVERLAP ended."""
         return self.compiled.query.output is Output.ALL and not self.compiled.query.looks_back
 
     def unsettled(self) -> int | None:
@@ -224,7 +224,7 @@ class AdaptiveMachine:
         return self.machine.unsettled()
 
     def compact(self, now: int) -> int | None:
-        """Let go of what no match to come can need."""
+        """Release what no later match can need."""
         return self.machine.compact(now)
 
     def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
@@ -232,7 +232,7 @@ class AdaptiveMachine:
         return () if self.inner is None else self.inner.held_lanes()
 
     def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
-        """Lanes are numbered anew."""
+        """Renumber the lanes, of which only some are kept."""
         if self.inner is not None:
             self.inner.keep_lanes(lanes, alive)
 
@@ -241,7 +241,7 @@ class AdaptiveMachine:
         return () if self.inner is None else self.inner.held_strings()
 
     def renumber_strings(self, number: Any) -> None:
-        """Strings have other codes."""
+        """Replace the codes of strings by new ones."""
         if self.inner is not None:
             self.inner.renumber_strings(number)
 
@@ -263,7 +263,7 @@ class AdaptiveMachine:
         return {**facts, "planned": planned}, arrays
 
     def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
-        """Take up a state that was dumped."""
+        """Restore a state that was dumped."""
         if not facts:
             return
         choice = AUTOMATON

@@ -1,4 +1,4 @@
-"""Which machine runs a query: a kernel where one can be generated, by the plan that was asked for, or the best one."""
+"""Creates the machine that runs a query: on a kernel if there is one, by the forced plan or one that is chosen."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MachineFactory:
     events: int | None
 
     def __call__(self, compiled: CompiledQuery, codes: StreamCodes, kind: str | None = None) -> Machine:
-        """A machine for a query of a stream; `kind` is what wrote a state, if one is to be restored."""
+        """Create a machine for a query of a stream. `kind`: the kind of machine whose state is restored, if any."""
         choice = self.choice
         if choice.joins and compiled.hollow:
             choice = AUTO  # a column without any value: nothing is known of it, and nothing can match

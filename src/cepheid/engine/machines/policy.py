@@ -12,7 +12,7 @@ from cepheid.kernel.compile import has_compiler
 ENOUGH_TO_LOOK = 8_000
 """Work from which on it is asked whether the kernel was compiled before: that loads the compiler's library."""
 ENOUGH_TO_COMPILE = 40_000
-"""Work from which on compiling is faster than to go on without. Work is events, and tests over several of them."""
+"""Work from which on compiling is faster than going on without: events, runs that they meet, tests over several."""
 
 
 class When(Enum):
@@ -32,7 +32,7 @@ class Policy:
 
 
 def read_policy(engine: str, *, once: bool) -> Policy:
-    """The policy of an engine: `once`, all events are there, and it is quickest to wait; a stream does not wait."""
+    """Return the policy of an engine. With all events at hand (`once`) waiting is quickest; a stream never waits."""
     given = os.environ.get("CEPHEID_COMPILE", "")
     if given and given not in {when.value for when in When}:
         remedy = did_you_mean(given, [when.value for when in When], "values")

@@ -18,7 +18,7 @@ MOST_PARTS, MOST_BYTES = 32, 2**19
 
 @dataclass
 class JoinMatches:
-    """Matches in parts. JoinMatches count from `base`. `spare`: where arrays go that are no longer needed."""
+    """Matches in parts. Rows count from `base`. `spare`: where arrays go that are no longer needed."""
 
     parts: Sequence[Part]
     length: int

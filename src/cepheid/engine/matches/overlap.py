@@ -17,7 +17,7 @@ from cepheid.values.value import Value
 
 
 class NonOverlapping:
-    """Until where each partition is taken, and matches that wait. JoinMatches are positions in here."""
+    """Until where each partition is taken, and matches that wait. Rows are positions in here."""
 
     def __init__(self, query: Bound) -> None:
         self.query = query
@@ -26,7 +26,7 @@ class NonOverlapping:
         self.held: MatchTable = NONE
 
     def choose(self, found: MatchTable, kept: pa.Table, base: int, limit: int | None) -> MatchTable:
-        """Those that are given now. From `limit` on, an earlier match may still come true."""
+        """Return the matches that can be emitted now. From `limit` on, an earlier match may still become certain."""
         found = found.moved(base)
         if len(self.held):
             found = arranged(concatenate([self.held, found]))
@@ -54,7 +54,7 @@ class NonOverlapping:
         return int(self.held.rows.min()) if len(self.held) else None
 
     def forget(self, first: int | None) -> None:
-        """No match to come starts before a position, or before the next event."""
+        """Forget partitions that no later match overlaps: none starts before a position, or before the next event."""
         self.busy = {key: end for key, end in self.busy.items() if first is not None and end >= first}
 
     def dump(self) -> dict[str, Any]:

@@ -24,9 +24,9 @@ LEADS = 3
 
 @dataclass(frozen=True)
 class Question:
-    """For what a plan is wanted: a query, the plan that the user names, and what a sample of the stream tells, if any.
+    """What a plan is chosen for: a query, the plan that the user asks for, and a sample of the stream, if there is one.
 
-    join: in place of the query's own; its lanes are those of fewer attributes.
+    join: replaces that of the query; fewer attributes split its stream.
     """
 
     compiled: CompiledQuery

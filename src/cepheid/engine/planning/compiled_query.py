@@ -79,7 +79,7 @@ class CompiledQuery:
         return make_program(automaton, typed=typed, resets=resets, merge=self.merge)
 
     def scan(self, nullable: frozenset[str]) -> ScanKernel:
-        """The scan where some columns have NULLs."""
+        """Return the scan for events where some columns have NULLs."""
         if nullable not in self._scans:
             query, lanes = self.query, self.query.lanes
             setting = Setting(
@@ -101,7 +101,7 @@ class CompiledQuery:
 
     @cached_property
     def _join(self) -> Join | str:
-        """The join, or the reason why there is none."""
+        """The join, or the reason why the query is not one."""
         try:
             found = make_join(self.query)
             check_join(found)
@@ -117,7 +117,7 @@ class CompiledQuery:
 
     @property
     def why_not_joined(self) -> str:
-        """Why the query is no join; empty if it is."""
+        """Why the query is not a join; empty if it is one."""
         return self._join if isinstance(self._join, str) else ""
 
     @property
@@ -167,7 +167,7 @@ class CompiledQuery:
             self.spare_stacks.append(state)
 
     def trial(self, join: Join, nullable: frozenset[str]) -> Trial:
-        """What a join asks of its events, to try on a sample."""
+        """Return the conditions of a join as functions that can be tried on a sample."""
         key = nullable, join.lanes
         if key not in self._trials:
             self._trials[key] = make_trial(join, nullable, self.query.window)

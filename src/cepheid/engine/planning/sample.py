@@ -33,7 +33,7 @@ class Sample:
     statistics: Statistics
 
     def of(self, join: Join) -> Statistics:
-        """The same for another join of the query: of some conditions its lanes see to."""
+        """Return the statistics for another join of the query, whose lanes may make some conditions unnecessary."""
         pairs = zip(self.join.joints, self.statistics.selectivity, strict=True)
         known = {(joint.test.condition, joint.stacks): share for joint, share in pairs}
         return replace(
@@ -72,7 +72,7 @@ def take_sample(compiled: CompiledQuery, batch: Batch) -> Sample | None:
 
 
 def type_shares(join: Join, batch: Batch, most: int = 2048) -> tuple[float, ...]:
-    """Which part of the last events is of the types of each stack: quick to tell."""
+    """Return which share of the last events has a type of each stack. This is cheaper than a sample."""
     types = _types(join, batch, np.arange(max(0, len(batch) - most), len(batch)))
     if types is None or not len(types):
         return (1.0,) * len(join.stacks)
@@ -89,7 +89,7 @@ def _number(join: Join, name: str) -> int:
 
 
 def _flags(join: Join, stack: Stack) -> Any:
-    """By the number of a type: whether a stack has it."""
+    """For each type number: whether a stack has that type."""
     flags: Any = np.zeros(1 + len(_all_types(join)), bool)
     flags[[_number(join, name) for name in stack.types]] = True
     return flags
@@ -120,7 +120,7 @@ def _key_columns(join: Join) -> tuple[str, ...]:
 
 
 def _keys(table: pa.Table, name: str, rows: Any, most: int = 2048) -> float:
-    """How many values a column has: where nearly all of a sample differ, from how many are still the same."""
+    """Estimate how many values a column has; if nearly all of the sample differ, from the few that are equal."""
     some = rows[:: max(1, len(rows) // most)][:most]
     distinct = max(1, len(table.column(name).take(from_numpy(some)).unique()))
     if distinct < 0.8 * len(some):

@@ -43,16 +43,16 @@ class Code:
         return tuple(statements)
 
     def add(self, *statements: Statement) -> None:
-        """Statements that exist already."""
+        """Append statements that exist already."""
         self._open[-1] += statements
 
     def set(self, target: Variable, value: Expression | Number) -> Variable:
-        """A variable gets a value, converted to its type."""
+        """Assign a value, converted to the variable's type."""
         self.add(Assign(target, expression(value, target.type).to(target.type)))
         return target
 
     def let(self, name: str, value: Expression | Number, type_: Scalar | None = None) -> Variable:
-        """A new variable with a value."""
+        """Declare a variable with a value."""
         kind = type_ or (value.type if isinstance(value, Expression) else INT64)
         return self.set(Variable(name, kind), value)
 
@@ -61,16 +61,16 @@ class Code:
         self.set(target, target + expression(by, target.type).to(target.type))
 
     def put(self, array: Array, index: Expression | int, value: Expression | Number) -> None:
-        """An element of an array gets a value, converted to its type."""
+        """Store a value into an element of an array, converted to its type."""
         stored = expression(value, array.element).to(array.element)
         self.add(Store(array, expression(index, INT64), stored))
 
     def note(self, text: str) -> None:
-        """A comment."""
+        """Append a comment."""
         self.add(Comment(text))
 
     def call(self, call: Call) -> None:
-        """Call a function for what it does."""
+        """Call a function for its effect."""
         self.add(Evaluate(call))
 
     def give(self, value: Expression | Number) -> None:
@@ -78,23 +78,23 @@ class Code:
         self.add(Return(expression(value, INT64)))
 
     def leave(self) -> None:
-        """Break."""
+        """Break out of the innermost loop."""
         self.add(Break())
 
     def again(self) -> None:
-        """Continue."""
+        """Continue the innermost loop."""
         self.add(Continue())
 
     @contextmanager
     def loop(self, condition: Expression) -> Iterator[None]:
-        """A loop."""
+        """Open a loop that runs while a condition holds."""
         with self._nested() as body:
             yield
         self.add(While(condition, tuple(body)))
 
     @contextmanager
     def when(self, condition: Expression) -> Iterator[None]:
-        """A block under a condition. Where that is constant, the block is part of this one, or is left out."""
+        """Open a block under a condition. If that is constant, the block is inlined or left out."""
         if condition == TRUE:
             yield
         else:
@@ -106,7 +106,7 @@ class Code:
 
     @contextmanager
     def otherwise(self) -> Iterator[None]:
-        """A block for when the condition of the `when` before it does not hold."""
+        """Open the else-block of the `when` before it."""
         condition = self._chosen
         if condition == FALSE:
             yield

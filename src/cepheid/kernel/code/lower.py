@@ -79,7 +79,7 @@ class _Body:
         return "\n".join([*head, *self.lines, "}", ""])
 
     def inlining(self) -> str:
-        """What has a loop of its own is called: to copy it into each kernel would be most of what compiling takes."""
+        """Return the inlining attribute. A function with a loop is called: inlining would dominate compiling."""
         loops = any(isinstance(statement, n.While) for statement in self.function.body)
         return " noinline" if loops and not self.apart else ""
 
@@ -103,7 +103,7 @@ class _Body:
         return f"%t{self.count}"
 
     def make(self, line: str) -> str:
-        """A line that has a value."""
+        """Append an instruction and return the name of its value."""
         name = self.fresh()
         self.put(f"{name} = {line}")
         return name
@@ -113,7 +113,7 @@ class _Body:
         return (f"{word}{self.count}" for word in words)
 
     def begin(self, label: str) -> None:
-        """The block of a label; the one before goes on into it."""
+        """Begin the block of a label; the block before falls through into it."""
         self.jump(label)
         self.lines.append(f"{label}:")
         self.label, self.open = label, True
@@ -326,7 +326,7 @@ class _Body:
         raise TypeError(f"no function {node.function}")
 
     def mix(self, seed: str, value: str, type_: Scalar) -> str:
-        """One more value into a hash. Zeros of both signs are equal, and so are all NaN."""
+        """Mix a value into a hash. Both zeros have one hash, and so have all NaNs."""
         if type_.real:
             plain = self.make(f"fadd double {value}, {_constant(0.0, FLOAT64)}")
             bits = self.make(f"bitcast double {plain} to i64")

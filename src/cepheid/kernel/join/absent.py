@@ -26,7 +26,7 @@ class Absence:
         self.absent = layout.stacks[len(layout.positive) :]
 
     def needs(self, absent: StackLayout) -> frozenset[int]:
-        """What must be bound before it can be asked."""
+        """Return the components that must be bound before an absent event can be searched for."""
         before, after = self.join.around(absent.number)
         positive = self.join.positive
         found = {x for j in self.join.joints if absent.number in j.stacks for x in j.stacks if x in positive}
@@ -38,7 +38,7 @@ class Absence:
         return frozenset(found)
 
     def look_for(self, code: Code, absent: StackLayout) -> n.Expression:
-        """Code that looks for an event; what is given says whether it is there."""
+        """Write the search for an event, and return the condition that it was found."""
         before, after = ([self.layout.stacks[x] for x in side] for side in self.join.around(absent.number))
         high, entry = absent.local("high"), absent.entry
         code.note(f"No {absent.stack.variable} {_where(before, after)}.")

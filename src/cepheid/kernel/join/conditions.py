@@ -38,11 +38,11 @@ class Conditions:
         return own + [j for j in self.join.joints if late and j.late]
 
     def differs(self, stack: StackLayout, bound: Iterable[StackLayout]) -> list[n.Expression]:
-        """One event is not bound twice."""
+        """Return the condition that no event is bound twice."""
         return [stack.at[stack.entry].differs(one.at[one.entry]) for one in bound if self.meets(one, stack)]
 
     def meets(self, one: StackLayout, other: StackLayout) -> bool:
-        """Whether one event could be bound to both: in AND, to two variables of a type."""
+        """Whether one event could be bound to both stacks, as in AND with two variables of one type."""
         typed = self.join.query.schema.roles.type is not None
         alike = not typed or not set(one.stack.types).isdisjoint(other.stack.types)
         return one is not other and one.stack.group == other.stack.group and alike

@@ -101,7 +101,7 @@ class Construction(ABC):
     # Lanes.
 
     def body(self) -> None:
-        """Lane by lane."""
+        """Write the loop over the lanes."""
         code = self.code
         code.set(MATCHES, CELLS[FOUND])
         code.set(LIMIT, CELLS[ROOM])
@@ -125,13 +125,13 @@ class Construction(ABC):
         code.give(1 if self.layout.alone else LANE)
 
     def finish(self, found: n.Expression) -> None:
-        """Tell what was found, and how much was asked."""
+        """Write the number of matches and of tests into the cells."""
         self.code.put(CELLS, FOUND, found)
         if self.join.joints:
             self.code.put(CELLS, TESTS, CELLS[TESTS] + TESTED)
 
     def stop(self, lead: n.Expression) -> None:
-        """No room for the matches of a lead: what it has given is taken back, and the caller makes room."""
+        """Return because there is no room for the matches of a lead: they are taken back, and the caller makes room."""
         self.finish(BEFORE)
         self.code.put(CELLS, LEAD, lead + 1)
         if self.layout.pivots:
@@ -159,7 +159,7 @@ class Construction(ABC):
             code.set(WHICH, 0)
 
     def settle_pivot(self, k: int) -> None:
-        """A branch for each pivot from one on."""
+        """Write a branch for each pivot, beginning with one of them."""
         code, pivots, last = self.code, self.layout.pivots, k == len(self.layout.pivots) - 1
         with code.when(n.TRUE if last else WHICH.equals(k)):
             code.set(pivots[k].local("low"), pivots[k].local("new"))
@@ -170,7 +170,7 @@ class Construction(ABC):
                 self.settle_pivot(k + 1)
 
     def ranges(self) -> None:
-        """All that a lane has."""
+        """Set the range of each stack to all entries of a lane."""
         code = self.code
         for stack in self.layout.stacks:
             begin = begins(stack).array
@@ -242,7 +242,7 @@ def output(stack: StackLayout) -> n.Array:
 
 
 def of_group(stacks: Sequence[StackLayout], pick: Callable[[Iterable[int]], int]) -> list[StackLayout]:
-    """Those of the first group of some stacks (`min`), or of the last one (`max`)."""
+    """Return the stacks of the first group among some (`min`), or of the last (`max`)."""
     group = pick([one.stack.group for one in stacks])
     return [one for one in stacks if one.stack.group == group]
 

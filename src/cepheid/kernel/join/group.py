@@ -1,4 +1,4 @@
-"""The grouping by lane: the lanes in which a new match could end are copied out of the stacks, each in one piece."""
+"""Groups entries by lane: lanes in which a new match could end are copied from the stacks, each into one block."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _touch(code: Code, stack: StackLayout) -> None:
 
 
 def _copy(code: Code, stack: StackLayout) -> None:
-    """A stack, lane by lane: entries are counted two places ahead, so that copying makes the counts beginnings."""
+    """Copy a stack lane by lane. Entries are counted two places ahead, so that copying turns counts into beginnings."""
     assert stack.lane is not None
     begin, count = begins(stack).array, stack.local("count")
     code.note(f"{stack.name}, lane by lane.")

@@ -63,7 +63,7 @@ class Levels(Construction):
         by_time: Callable[[], object],
         by_nothing: Callable[[], object] = lambda: None,
     ) -> None:
-        """A side of a range: another event is the end of it, or the window is, or nothing."""
+        """Write one end of a range: it is another event, the window, or open."""
         with self.code.when(placed):
             by_place()
         with self.code.otherwise():
@@ -118,13 +118,13 @@ class Levels(Construction):
         return self.reach is not None and self.deepest > 2
 
     def go_back(self) -> None:
-        """To the level before, whose component takes its next candidate."""
+        """Go back one level, where the component takes its next candidate."""
         self.code.set(LEVEL, LEVEL - 1)
         self.code.set(BOUND, BOUND ^ _bit(LEVELS[LEVEL]))
         self.code.again()
 
     def choose_next(self) -> None:
-        """What has the fewest candidates, and where these are."""
+        """Choose the component that has the fewest candidates, and set their range."""
         code = self.code
         code.note("Of those that are left, what has the fewest candidates is next.")
         code.set(FEWEST, _FOREVER)
@@ -143,7 +143,7 @@ class Levels(Construction):
         code.put(LEVELS, LEVEL, WHICH)
 
     def narrow_last(self, stack: StackLayout) -> None:
-        """Between its neighbours, all of which are bound; what the lead has settled is not looked for again."""
+        """Set the range of the last component between its neighbours, all of which are bound."""
         code = self.code
         low, high = stack.local("from"), stack.local("to")
         code.set(low, stack.local("first"))
@@ -201,7 +201,7 @@ class Levels(Construction):
                 self.code.set(into, at)
 
     def look_up(self, stack: StackLayout) -> None:
-        """Where the candidates are, which may be among the sorted ones."""
+        """Set where the candidates are, possibly in the sorted part."""
         low, high = stack.local("from"), stack.local("to")
         lookup = self.lookups.get(stack.number)
         if lookup is None:

@@ -1,8 +1,8 @@
-"""Conditions that bound a search: with `a.price < b.price`, the fitting ones of a stack sorted by price are a range.
+"""Search in a sorted stack: with `a.price < b.price`, the candidates of a stack sorted by price are a range.
 
-What goes with a lead is sorted when it is first asked for, and serves all leads that it covers. Within the bounds there
-is nothing to test; but a sorted part knows no positions, so where few entries are left between the neighbours these are
-tested one by one.
+The entries that can go with a lead are sorted when they are first needed, and serve all leads that they cover. Within
+the range no condition has to be tested, but positions have to be. So if few entries lie between the neighbours, these
+are tested one by one instead.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Lookup:
     def _restrict(
         self, code: Code, bounds: Sequence[Bound], applies: Callable[[Bound], n.Expression]
     ) -> tuple[n.Expression, n.Expression]:
-        """From where to where the bounds leave the sorted part."""
+        """Return the range of the sorted part that the bounds leave."""
         lows, highs = [one for one in bounds if one.below], [one for one in bounds if one.above]
         least: n.Expression = _NONE
         most: n.Expression = self.count

@@ -73,7 +73,7 @@ class _Nest(Construction):
         return self.reach is not None or is_before(other, self.lead)
 
     def follow(self, other: StackLayout) -> None:
-        """What goes with the lead: in the order of the sequence, and in the window."""
+        """Set the ranges of the entries that can go with the lead: in sequence and in the window."""
         code, lead = self.code, self.lead
         first, end, high = (other.local(word) for word in ("first", "end", "high"))
         if is_before(lead, other):
@@ -92,7 +92,7 @@ class _Nest(Construction):
     # The others.
 
     def bind(self, level: int) -> None:
-        """The next component; the last one gives matches."""
+        """Write the loop of the next component; that of the last one writes matches."""
         stack, bound = self.order[level], self.order[:level]
         self.code.note(self.told(stack, bound))
         low, high = self.narrow(stack, bound)
@@ -109,7 +109,7 @@ class _Nest(Construction):
             self.lookup_loop(level, lookup, low, high)
 
     def told(self, stack: StackLayout, bound: Sequence[StackLayout]) -> str:
-        """A component, and between which of the others it is."""
+        """Return the comment for a component: its name, and the components around it."""
         before = [one.stack.variable for one in bound if is_before(one, stack)]
         after = [one.stack.variable for one in bound if is_before(stack, one)]
         words = [f"after {' and '.join(before)}"] * bool(before) + [f"before {' and '.join(after)}"] * bool(after)

@@ -60,7 +60,7 @@ class _Select:
         self.heard = [stack for stack in layout.stacks if stack.number in heard]
 
     def before(self, stack: StackLayout) -> tuple[StackLayout, ...]:
-        """What must be there before an event of a stack is of use: the group before."""
+        """Return the stacks of the group before: they must have an event before one of this stack is of use."""
         return () if self.free else self.layout.members(stack.stack.group - 1)
 
     def function(self) -> JoinFunction:
@@ -132,7 +132,7 @@ class _Select:
                     self.store(stack)
 
     def one_of(self, stacks: list[StackLayout]) -> None:
-        """An event is of one stack at most."""
+        """Write the tests for stacks of which an event can belong to only one."""
         stack, *others = stacks
         with self.code.when(self.is_of(stack)), self.code.when(self.condition(stack)):
             self.store(stack)
