@@ -9,7 +9,7 @@ Key = TypeVar("Key")
 
 
 def identifier(text: str) -> str:
-    """A text as part of an identifier: what is no letter or digit becomes an underscore."""
+    """Return a text as part of an identifier: other characters than letters and digits become underscores."""
     return "".join(c if c.isascii() and c.isalnum() else "_" for c in text)
 
 

@@ -72,9 +72,9 @@ class EventReader:
     def fence(
         self, types: Sequence[str], tests: Sequence[Test], translator: Translator | None = None
     ) -> tuple[n.Expression, n.Expression]:
-        """What some tests ask of the event alone, and what of the run, whose registers the translator reads.
+        """Return what some tests ask of the event alone, and what of the run, whose registers the translator reads.
 
-        What has no code is computed beforehand, if it reads one event only. That it could not be computed is told where
+        A condition on one event that has no code is computed beforehand. If that fails, the error is raised where
         the run asks, since another condition may have kept the event from it.
         """
         of_event: list[n.Expression] = [self.is_of(types)]

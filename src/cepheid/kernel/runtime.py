@@ -20,7 +20,7 @@ _WIDTH = 2**64
 
 
 def wrap(number: int) -> int:
-    """Integers wrap at 64 bits (S3a)."""
+    """Wrap an integer at 64 bits (S3a)."""
     return number if -(2**63) <= number < 2**63 else (number + 2**63) % _WIDTH - 2**63
 
 
@@ -38,12 +38,12 @@ def fremainder(left: float, right: float) -> float:
 
 
 def less(left: float, right: float) -> bool:
-    """NaN is the greatest number."""
+    """Whether one number is less than another; NaN is the greatest."""
     return left < right or (right != right and left == left)
 
 
 def same(left: float, right: float) -> bool:
-    """NaN equals NaN."""
+    """Whether two numbers are equal; NaN equals NaN."""
     return left == right or (left != left and right != right)
 
 
@@ -53,7 +53,7 @@ def sqrt(number: float) -> float:
 
 
 def mix(seed: int, value: float) -> int:
-    """One more value into a hash; Python's hash of NaN is of the object."""
+    """Mix a value into a hash; Python's own hash of a NaN depends on the object."""
     return ((seed ^ (hash(value) if value == value else 0)) * 0x9E3779B97F4A7C15) % _WIDTH >> 7
 
 

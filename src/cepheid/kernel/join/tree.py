@@ -66,7 +66,7 @@ class _Tree(Levels):
     # The lead.
 
     def leads(self) -> None:
-        """Every event of the component that has the fewest."""
+        """Write the loop over the events of the component that has the fewest."""
         code = self.code
         with self.where_all_have_entries():
             code.note("What has the fewest entries leads.")
@@ -107,7 +107,7 @@ class _Tree(Levels):
         return any_of([LEADER.equals(stack.number), stack.local("first") < stack.local("end")])
 
     def follow(self, stack: StackLayout) -> None:
-        """What goes with the lead: both ends only move on from lead to lead."""
+        """Set the ranges of the entries that can go with the lead; both ends only move forward from lead to lead."""
         code = self.code
         first, end, high = (stack.local(word) for word in ("first", "end", "high"))
         before = [one for one in self.components if is_before(one, stack)]

@@ -77,7 +77,7 @@ class Trial:
 
 
 def make_trial(join: Join, nullable: frozenset[str], window: int | None) -> Trial:
-    """What a join asks of its events where some columns have NULLs."""
+    """Return the trial of a join on events where some columns have NULLs."""
     layout = lay_out(join, nullable)
     judges = tuple(_judge(layout, joint) for joint in join.joints)
     return Trial(layout, generate_select(layout, window, free=True), judges, types_of(layout))
