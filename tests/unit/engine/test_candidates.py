@@ -176,6 +176,23 @@ def test_that_a_name_is_one_candidate_for_each_way_to_split_the_stream(plan: str
     assert decision.reason == f"as was asked for; auto would take {decide(replace(asked, asked=AUTO)).choice.told}"
 
 
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        ("SEQ(A a, B b, C c)", Way.AUTOMATON),  # runs are alike: very many matches are a small graph
+        ("AND(A a, B b, C c) WHERE a.x < b.x AND b.x < c.x AND c.x < a.x", Way.STACKS),  # each run is one of its own
+    ],
+)
+def test_that_very_many_matches_are_left_to_runs_only_where_these_are_few(text: str, taken: Way) -> None:
+    asked = sampled(question(text))
+    assert asked.sample is not None
+    statistics = replace(asked.sample.statistics, events=10**6, window=10**5)
+    decision = decide(replace(asked, sample=replace(asked.sample, statistics=statistics)))
+    assert decision.estimates[0].matches * 10**6 > 2e7
+    assert decision.choice.way is taken
+    assert ("count them unmade" in decision.reason) == (taken is Way.AUTOMATON)
+
+
 def test_that_an_order_must_name_each_variable() -> None:
     for text in (KEYED, SIX):
         with pytest.raises(UsageError, match="CEP611"):
