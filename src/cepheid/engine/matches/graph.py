@@ -68,6 +68,9 @@ def take_parts(words: Ints, offsets: Ints, wanted: Ints) -> Part:
 
 def whole_ends(parts: Sequence[Part], shift: int) -> Iterator[Part]:
     """The same matches, divided so that those of one end are together; only what is around a division is copied."""
+    if len(parts) < 2:
+        yield from parts
+        return
     rest = NOTHING
     for number, (words, offsets) in enumerate(parts, start=1):
         ends = words[offsets[1:] - 1] >> shift

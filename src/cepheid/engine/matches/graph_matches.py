@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cepheid.automaton.model import Automaton
+from cepheid.engine.encoding.arrow import room_for
 from cepheid.engine.matches.counts import count_graph
 from cepheid.engine.matches.graph import NOTHING, Graph, Part, take_parts, together, whole_ends
 from cepheid.engine.matches.match_columns import Ints, MatchColumns
@@ -58,7 +59,7 @@ class Decoder:
     def split(self, parts: list[Part], base: int) -> MatchColumns:
         """Matches in the order of S9 by variable; no end is in two parts."""
         matches, room = sum(len(offsets) - 1 for _, offsets in parts), sum(len(words) for words, _ in parts)
-        rows, counts = np.empty(self.count * room, np.uint32), np.zeros(self.count * matches, np.uint32)
+        rows, counts = room_for(self.count * room, np.uint32), np.zeros(self.count * matches, np.uint32)
         used = np.zeros(self.count, np.int64)
         first, last, reached = np.empty(matches, np.uint32), np.empty(matches, np.uint32), np.empty(matches, np.int64)
         at = 0

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cepheid.engine.encoding.arrow import room_for
 from cepheid.kernel.compile import has_compiler, library_function
 from cepheid.kernel.join.output import Part
 from cepheid.kernel.packing import PLACES
@@ -34,7 +35,7 @@ def sort_sequences(parts: Sequence[Part], base: int) -> list[Any] | None:
     bits = (most - least).bit_length() + shift
     if bits > MOST_BITS:
         return None
-    packed: Any = np.empty(count, np.int64)
+    packed = room_for(count, np.int64)
     pack_last, pack_distance = (library_function(name, native=True) for name in ("pack_last", "pack_distance"))
     at = 0
     for part in parts:
@@ -44,7 +45,7 @@ def sort_sequences(parts: Sequence[Part], base: int) -> list[Any] | None:
             pack_distance(some, last, part.positions[x], widths[x], at, packed)
         at += some
     packed = _sort_packed(packed, bits)
-    rows = [np.empty(count, np.uint32) for _ in range(len(others) + 1)]
+    rows = [room_for(count, np.uint32) for _ in range(len(others) + 1)]
     library_function("unpack_last", native=True)(count, packed, shift, base - least, rows[-1])
     unpack_distance = library_function("unpack_distance", native=True)
     for x in others:
@@ -70,7 +71,7 @@ def find_order(keys: Sequence[Any]) -> Any:
 
 def _sort_packed(packed: Any, bits: int) -> Any:
     """Numbers that are not negative and have so many bits, sorted; they may be moved."""
-    spare, heads, ends = np.empty_like(packed), np.empty(PLACES, np.uint32), np.empty(PLACES, np.uint32)
+    spare, heads, ends = room_for(len(packed), np.int64), np.empty(PLACES, np.uint32), np.empty(PLACES, np.uint32)
     turned = library_function("sort_packed", native=True)(len(packed), bits, packed, spare, heads, ends)
     return spare if turned else packed
 
