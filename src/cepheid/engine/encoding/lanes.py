@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.encoding.arrow import from_numpy, to_numpy
+from cepheid.engine.encoding.arrow import from_numpy, room_for, to_numpy
 from cepheid.engine.encoding.codec import decode, encode
 from cepheid.engine.encoding.columns import FEW, as_dictionary, nulls
 from cepheid.kernel.compile import has_compiler, library_function
@@ -216,7 +216,7 @@ def _narrowed(numbers: Any) -> tuple[Any, int, int]:
     """Numbers by their last 32 bits, and the least and the greatest of them."""
     if len(numbers) < VERY_MANY or not has_compiler():
         return numbers.astype(np.uint32), int(numbers.min()), int(numbers.max())
-    narrow, bounds = np.empty(len(numbers), np.uint32), np.empty(2, np.int64)
+    narrow, bounds = room_for(len(numbers), np.uint32), np.empty(2, np.int64)
     library_function("narrow_keys", native=True)(numbers, len(numbers), narrow, bounds)
     least, most = bounds.tolist()
     return narrow, least, most
