@@ -30,3 +30,18 @@ def number_keys(
         numbers[k] = number
         k += 1
     return size
+
+
+def narrow_keys(keys: Int64s, count: Int64, lanes: UInt32s, bounds: Int64s) -> Int64:
+    """Write keys in 32 bits, and the least and the greatest of them to `bounds`: in one go over memory."""
+    least, most = keys[0], keys[0]
+    k = 0
+    while k < count:
+        key = keys[k]
+        lanes[k] = key
+        least = key if key < least else least
+        most = key if key > most else most
+        k += 1
+    bounds[0] = least
+    bounds[1] = most
+    return count

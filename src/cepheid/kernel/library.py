@@ -1,7 +1,7 @@
 """Functions that are written by hand: as they are for plain Python, as trees for the compiler.
 
-What no query shapes is here once: the match store, its counting, sorting and looking up. A generated kernel calls such
-a function by its name; the types of the arguments settle which form of it is compiled.
+What no query shapes is here once: the match store, counting, the order of matches, sorting and looking up. A generated
+kernel calls such a function by its name; the types of the arguments settle which form of it is compiled.
 """
 
 from __future__ import annotations
@@ -10,15 +10,28 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from cepheid.kernel import counting, entries, keys, runtime, sorting, store
+from cepheid.kernel import (
+    counting_blocks,
+    counting_nodes,
+    decoding,
+    entries,
+    keys,
+    order,
+    packing,
+    runtime,
+    sorting,
+    store,
+)
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.reader import INTRINSICS, read_function
 from cepheid.kernel.code.types import Scalar
 from cepheid.kernel.code.walk import calls
 
+MODULES = (runtime, store, counting_nodes, counting_blocks, order, packing, decoding, keys, entries, sorting)
+
 
 def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    for module in (runtime, store, counting, keys, entries, sorting):
+    for module in MODULES:
         for name, value in vars(module).items():
             if callable(value) and getattr(value, "__module__", "") == module.__name__ and not name.startswith("__"):
                 yield name, value

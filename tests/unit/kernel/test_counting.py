@@ -10,7 +10,7 @@ import pytest
 import cepheid as cep
 from cepheid.engine.matches import counts
 from cepheid.engine.matches.graph import Graph
-from cepheid.kernel import counting
+from cepheid.kernel import counting_blocks
 
 PATTERNS = ["SEQ(A a, B+ b[], C c)", "SEQ(A+ a[], B b)", "SEQ(A? a, B+ b[], C c)"]
 Outcomes = list[bool]
@@ -75,7 +75,7 @@ def test_windows_that_do_not_begin_in_order_are_counted_by_nodes(by_blocks: Outc
 
 
 def test_a_frontier_that_is_too_large_is_counted_by_nodes(by_blocks: Outcomes) -> None:
-    starts = counting.BLOCK + 10  # each is referred to by a node of its own, long after
+    starts = counting_blocks.BLOCK + 10  # each is referred to by a node of its own, long after
     none = np.full(starts, counts.NIL, np.uint32)
     later = np.arange(starts, dtype=np.uint32)
     tops = np.arange(2 * starts, dtype=np.uint32)[starts - 1 : -1]

@@ -44,6 +44,11 @@ def from_numpy(array: Any) -> pa.Array:
     return pa.Array.from_buffers(_TYPES[data.dtype], len(data), [None, pa.py_buffer(data)])
 
 
+def room_for(count: int, dtype: Any) -> Any:
+    """An array to be filled, in Arrow's memory: that is kept for the next one, where fresh memory is slow to touch."""
+    return np.frombuffer(pa.allocate_buffer(count * np.dtype(dtype).itemsize), dtype, count)
+
+
 def empty_table(schema: pa.Schema) -> pa.Table:
     """Return a table of a schema without rows."""
     return pa.Table.from_batches([], schema)

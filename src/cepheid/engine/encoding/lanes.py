@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.encoding.arrow import from_numpy, to_numpy
+from cepheid.engine.encoding.arrow import from_numpy, room_for, to_numpy
 from cepheid.engine.encoding.codec import decode, encode
 from cepheid.engine.encoding.columns import FEW, as_dictionary, nulls
 from cepheid.kernel.compile import has_compiler, library_function
@@ -23,6 +23,8 @@ NOWHERE = NIL
 Key = tuple[Value, ...]
 MANY = 4_096
 """Whole numbers from which on a hash table is faster than a dict."""
+VERY_MANY = 100_000
+"""Those from which on a compiled loop is worth loading the compiler's library."""
 
 
 class LaneNumbers:
@@ -44,12 +46,10 @@ class LaneNumbers:
         """The lane of each event; NOWHERE for one that is in no match."""
         if not self.columns:
             return np.zeros(table.num_rows, np.uint32)
-        if self.once and len(self.columns) == 1:  # keys are lanes as they are, if there are not many more of them
-            numbers = self._narrow(self.columns[0], table.column(self.columns[0]))
-            if numbers is not None and numbers[2] - numbers[1] < max(table.num_rows // 4, 256):
-                offsets, least, most = numbers
-                self.span = most - least + 1
-                return offsets.astype(np.uint32)
+        if self.once and len(self.columns) == 1:
+            lanes = self._keys_as_lanes(table.column(self.columns[0]))
+            if lanes is not None:
+                return lanes
         if table.num_rows < FEW and not len(self.table):
             return self._few(table)
         if self._takes_table(table):
@@ -70,6 +70,20 @@ class LaneNumbers:
             column = table.column(name)
             if column.null_count:
                 lanes[nulls(column).view(bool)] = NOWHERE
+        return lanes
+
+    def _keys_as_lanes(self, column: pa.ChunkedArray) -> Any:
+        """Whole numbers are lanes as they are, if there are not many more of them than events; else None."""
+        if self.kinds[self.columns[0]] is not Kind.INT or column.null_count or not len(column):
+            return None
+        lanes, least, most = _narrowed(whole_numbers(column))
+        many = max(len(lanes) // 4, 256)
+        if most - least >= many:
+            return None
+        if least < 0 or most >= many:
+            lanes -= np.uint32(least % 2**32)
+            most -= least
+        self.span = most + 1
         return lanes
 
     def _few(self, table: pa.Table) -> Any:
@@ -196,6 +210,16 @@ class KeyTable:
         mask = len(self.table) - 1
         self.size = int(function(np.ascontiguousarray(keys), len(keys), self.table, mask, self.known, self.size, lanes))
         return lanes
+
+
+def _narrowed(numbers: Any) -> tuple[Any, int, int]:
+    """Numbers by their last 32 bits, and the least and the greatest of them."""
+    if len(numbers) < VERY_MANY or not has_compiler():
+        return numbers.astype(np.uint32), int(numbers.min()), int(numbers.max())
+    narrow, bounds = room_for(len(numbers), np.uint32), np.empty(2, np.int64)
+    library_function("narrow_keys", native=True)(numbers, len(numbers), narrow, bounds)
+    least, most = bounds.tolist()
+    return narrow, least, most
 
 
 def _range(numbers: Any) -> tuple[int, int]:

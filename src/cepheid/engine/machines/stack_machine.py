@@ -129,8 +129,9 @@ class StackMachine(KernelMachine):
             self.clock = int(batch.times[last - 1])
             if not self.join.waits:
                 self.construct(first=batch.first + first, until=0)
-                self.state.drop_used()
-                self.state.compact(self.clock)
+                if not (self.codes.once and last == len(batch)):  # else nothing is to come that could need less
+                    self.state.drop_used()
+                    self.state.compact(self.clock)
 
     def construct(self, *, first: int, until: int) -> None:
         """Make the matches that are new."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cepheid.engine.matches.graph import Graph
-from cepheid.kernel import counting
+from cepheid.kernel import counting_blocks
 from cepheid.kernel.compile import library_function
 from cepheid.kernel.runtime import NIL
 
@@ -66,25 +66,28 @@ def _count_by_blocks(graph: Graph) -> int | None:
     slots[roots[owners]] = owners  # matches that share a root share a slot: which of theirs does not matter
     if not library_function("last_uses", native=True)(nodes, n_next, n_alt, n_max, last):
         return None
-    most = nodes // counting.SHORTEST + 2
+    most = nodes // counting_blocks.SHORTEST + 2
     bounds, sizes = np.empty(most, np.int64), np.empty(most, np.int64)
-    fronts = np.empty(most * counting.FRONT, np.uint32)
-    maps = np.empty(most * counting.FRONT * counting.TERMS, np.int64)
-    finals, terms = (np.empty(k * counting.TERMS, np.int64) for k in (graph.count, counting.NODES + counting.BLOCK))
+    fronts = np.empty(most * counting_blocks.FRONT, np.uint32)
+    maps = np.empty(most * counting_blocks.FRONT * counting_blocks.TERMS, np.int64)
+    finals, terms = (
+        np.empty(k * counting_blocks.TERMS, np.int64)
+        for k in (graph.count, counting_blocks.NODES + counting_blocks.BLOCK)
+    )
     blocks = (bounds, sizes, fronts, maps, finals)
     if not library_function("make_blocks", native=True)(nodes, n_next, n_alt, last, slots, *blocks, terms):
         return None
-    lengths, values = np.zeros(2 * counting.FRONT + 1, np.int64), np.empty(counting.BLOCK, np.int64)
+    lengths, values = np.zeros(2 * counting_blocks.FRONT + 1, np.int64), np.empty(counting_blocks.BLOCK, np.int64)
     matches = (n_next, n_alt, n_max, m_root, m_low, slots)
     width, done, total = 64, 0, np.zeros(0, np.int64)
     while done < graph.count:
-        total = np.concatenate([total, np.zeros(width + counting.SPARE - len(total), np.int64)])
-        numbers = np.empty(2 * counting.FRONT * width, np.int64)
+        total = np.concatenate([total, np.zeros(width + counting_blocks.SPARE - len(total), np.int64)])
+        numbers = np.empty(2 * counting_blocks.FRONT * width, np.int64)
         done = library_function("count_by_blocks", native=True)(
             done, graph.count, *matches, *blocks, values, numbers, lengths, total, width
         )
         width *= 4
-    return _number(total, counting.BITS)
+    return _number(total, counting_blocks.BITS)
 
 
 def _number(limbs: Any, bits: int = 62) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from cepheid.engine.matches.match_columns import Ints
 from cepheid.kernel.compile import library_function
 
-Ints = Any
 Part = tuple[Ints, Ints]
 """Words, and where each match begins and ends in them."""
 NOTHING: Part = (np.zeros(0, np.int64), np.zeros(1, np.int64))
@@ -67,6 +67,30 @@ def take_parts(words: Ints, offsets: Ints, wanted: Ints) -> Part:
     lengths = offsets[wanted + 1] - offsets[wanted]
     moved = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     return words[np.repeat(offsets[wanted] - moved[:-1], lengths) + np.arange(moved[-1])], moved
+
+
+def whole_ends(parts: Sequence[Part], shift: int) -> Iterator[Part]:
+    """The same matches, divided so that those of one end are together; only what is around a division is copied."""
+    if len(parts) < 2:
+        yield from parts
+        return
+    rest = NOTHING
+    for number, (words, offsets) in enumerate(parts, start=1):
+        ends = words[offsets[1:] - 1] >> shift
+        begin, last = 0, len(ends)
+        if len(rest[0]):
+            begin = int(np.searchsorted(ends, rest[0][-1] >> shift, side="right"))
+            rest = together([rest, (words[: offsets[begin]], offsets[: begin + 1])])
+            if begin == last:
+                continue
+            yield rest
+        if number < len(parts):
+            last = int(np.searchsorted(ends, ends[-1]))
+        if begin < last:
+            yield words[offsets[begin] : offsets[last]], offsets[begin : last + 1] - offsets[begin]
+        rest = words[offsets[last] :], offsets[last:] - offsets[last]
+    if len(rest[0]):
+        yield rest
 
 
 def _longer(array: Any) -> Any:

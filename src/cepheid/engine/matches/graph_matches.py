@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from cepheid.automaton.model import Automaton
+from cepheid.engine.encoding.arrow import room_for
 from cepheid.engine.matches.counts import count_graph
-from cepheid.engine.matches.graph import NOTHING, Graph, Ints, Part, take_parts, together
-from cepheid.engine.matches.match_table import NONE, MatchTable
+from cepheid.engine.matches.graph import NOTHING, Graph, Part, take_parts, together, whole_ends
+from cepheid.engine.matches.match_columns import Ints, MatchColumns
+from cepheid.engine.matches.match_table import NONE, MatchTable, some_or_one
 from cepheid.errors import EvaluationError
 from cepheid.kernel.compile import library_function
 from cepheid.pattern.bind import Bound
@@ -19,6 +21,8 @@ from cepheid.pattern.bind import Bound
 MOST = 50_000_000
 """Matches that are enumerated at once; more are counted, or given in parts."""
 _GROUP = 4096  # matches of one end that are put in order before any is given
+LAST_ROW = 2**32 - 1
+"""The last row that fits into the narrow numbers of columns."""
 SOME_WORDS, MOST_WORDS = 2**25, 2**28
 """Positions in all matches: how many are written before the matches are counted, and at most (2 GB)."""
 
@@ -52,10 +56,32 @@ class Decoder:
         found = MatchTable(rows, owners, bounds, reached[order], self.reaches)
         return found.take(self.unique(found)) if self.ambiguous else found
 
+    def split(self, parts: list[Part], base: int) -> MatchColumns:
+        """Matches in the order of S9 by variable; no end is in two parts."""
+        matches, room = sum(len(offsets) - 1 for _, offsets in parts), sum(len(words) for words, _ in parts)
+        rows, counts = room_for(self.count * room, np.uint32), np.zeros(self.count * matches, np.uint32)
+        used = np.zeros(self.count, np.int64)
+        first, last, reached = np.empty(matches, np.uint32), np.empty(matches, np.uint32), np.empty(matches, np.int64)
+        at = 0
+        for words, offsets in parts:
+            some = len(offsets) - 1
+            order = self.order(words, offsets)
+            source = words, offsets, self.variables, order
+            own = rows, used, room, counts, matches, at, first, last
+            self.run("split_variables", some, self.shift, base, *source, *own)
+            if len(self.reaches) > 1:
+                reached[at : at + some] = self.reached[words[offsets[1:] - 1] & ((1 << self.shift) - 1)][order]
+            at += some
+        if len(self.reaches) == 1:
+            reached[:] = 0
+        by_variable = [rows[x * room : x * room + used[x]] for x in range(self.count)]
+        numbers = [some_or_one(counts[x * matches : (x + 1) * matches]) for x in range(self.count)]
+        return MatchColumns(by_variable, numbers, first, last, reached, self.reaches)
+
     def order(self, words: Ints, offsets: Ints) -> Ints:
         """The order of S9, as a permutation; the ends are in order already."""
         matches = len(offsets) - 1
-        order, spare = np.arange(matches), np.empty(matches, np.int64)
+        order, spare = np.empty(matches, np.int64), np.empty(matches, np.int64)
         self.run("order_matches", matches, self.shift, self.count, words, offsets, self.variables, order, spare)
         return order
 
@@ -179,3 +205,11 @@ class GraphMatches:
     def all(self) -> MatchTable:
         """All of them, or an error that says how many there are."""
         return self.decoder.decode(*together(self.enumerated()), self.base)
+
+    def columns(self, variables: int) -> MatchColumns:
+        """The same by variable."""
+        parts = self.enumerated()
+        far = bool(parts) and (int(parts[-1][0][-1]) >> self.decoder.shift) - self.base > LAST_ROW
+        if self.decoder.ambiguous or self.decoder.waits or far:
+            return self.all().columns(variables)
+        return self.decoder.split(list(whole_ends(parts, self.decoder.shift)), self.base)

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.engine.matches.match_table import MANY, MatchTable
-from cepheid.kernel.compile import has_compiler, library_function
+from cepheid.engine.matches.match_columns import MatchColumns
+from cepheid.engine.matches.match_table import MatchTable
+from cepheid.engine.matches.sorted_matches import find_order, sort_sequences
 from cepheid.kernel.join.output import Part
 
 MOST_PARTS, MOST_BYTES = 32, 2**19
@@ -26,7 +27,7 @@ class JoinMatches:
     base: int
     ordered: bool  # each component comes after the one before: a sequence without AND
     spare: list[Any] | None = None
-    found: MatchTable | None = None
+    found: MatchColumns | None = None
 
     def __del__(self) -> None:
         """To touch fresh memory takes longer than to fill it: a later run has these arrays. Nobody else has."""
@@ -57,80 +58,43 @@ class JoinMatches:
 
     def all(self) -> MatchTable:
         """All of them, in the order of S9."""
+        columns = self.columns(self.length).rows
+        matches, length = len(columns[0]), self.length
+        table = np.stack(columns, axis=1).astype(np.int64)
+        owners: Any = np.arange(length)
+        if not self.ordered:
+            owners = np.argsort(table, axis=1, kind="stable")
+            table = np.take_along_axis(table, owners, axis=1)
+        variables: Any = np.empty((matches, length), np.int16)
+        variables[:] = owners
+        offsets = np.arange(matches + 1, dtype=np.int64) * length
+        reached = np.zeros(matches, np.int64)
+        return MatchTable(table.ravel(), variables.ravel(), offsets, reached, (self.reached,))
+
+    def columns(self, variables: int) -> MatchColumns:
+        """The same by variable."""
         if self.found is None:
             self.found = self._arranged()
         return self.found
 
-    def _arranged(self) -> MatchTable:
-        matches, length = self.count(), self.length
-        columns = self.positions
-        owners: Any = np.arange(length)
+    def _arranged(self) -> MatchColumns:
+        """Rows in the order of S9: end, start, then positions, then by variable."""
+        rows = sort_sequences(self.parts, self.base) if self.ordered else None
+        if rows is None:
+            positions = self.positions
+            order = find_order(self._keys(positions))
+            rows = [column[order] - self.base for column in positions]
+        first, last = rows[0], rows[-1]
         if not self.ordered:
-            table = np.stack(columns, axis=1) if matches else np.zeros((0, length), np.int64)
-            owners = np.argsort(table, axis=1, kind="stable")
-            columns = list(np.take_along_axis(table, owners, axis=1).T)
-        order = self._order(columns, owners)
-        columns = [column[order] for column in columns] if order is not None else columns
-        columns = [column - self.base for column in columns] if self.base else columns
-        rows = np.empty((matches, length), np.int64)
-        for x, column in enumerate(columns):
-            rows[:, x] = column
-        variables: Any = np.empty((matches, length), np.int16)
-        variables[:] = owners if self.ordered or order is None else owners[order]
-        offsets = np.arange(matches + 1, dtype=np.int64) * length
-        reached = np.zeros(matches, np.int64)
-        own = tuple(columns) if self.ordered else None
-        return MatchTable(rows.ravel(), variables.ravel(), offsets, reached, (self.reached,), columns=own)
+            first, last = np.minimum.reduce(rows), np.maximum.reduce(rows)
+        one_each = [None] * self.length
+        return MatchColumns(rows, one_each, first, last, np.zeros(len(first), np.int64), (self.reached,))
 
-    def _order(self, columns: Sequence[Any], owners: Any) -> Any:
-        """The order of S9: end, start, then positions, then by variable. None where it is so already."""
-        if not self.count():
-            return None
-        keys = [columns[-1], *columns[:-1]]
-        if not self.ordered:
-            keys += [np.argsort(owners, axis=1)[:, x] for x in range(len(columns))]
-        if _is_sorted(keys):
-            return None
-        packed = _packed(keys)
-        if packed is None:
-            return np.lexsort(keys[::-1])
-        return _sorted(packed) if len(packed) >= MANY and has_compiler() else np.argsort(packed, kind="stable")
-
-
-def _sorted(keys: Any) -> Any:
-    """The order of whole numbers that are not negative."""
-    order, heads = np.arange(len(keys)), np.empty(2048, np.int64)
-    keys, spare_keys, spare_order = keys.copy(), np.empty_like(keys), np.empty_like(order)
-    bits = int(keys.max()).bit_length()
-    function = library_function("sort_by_digits", native=True)
-    turned = function(len(keys), bits, keys, order, spare_keys, spare_order, heads)
-    return spare_order if turned else order
-
-
-def _is_sorted(keys: Sequence[Any]) -> bool:
-    """Whether rows are in the order of some keys, the first of them first."""
-    undecided: Any = np.ones(len(keys[0]) - 1, bool)
-    for key in keys:
-        step = np.diff(key)
-        if (undecided & (step < 0)).any():
-            return False
-        undecided &= step == 0
-        if not undecided.any():
-            return True
-    return True
-
-
-def _packed(keys: Sequence[Any]) -> Any:
-    """All keys in one number, if they fit: each but the first by its distance from the first, which is small."""
-    first = keys[0]
-    packed = first - int(first.min())
-    bits = int(packed.max()).bit_length()
-    for key in keys[1:]:
-        part = key - first
-        part -= int(part.min())
-        width = int(part.max()).bit_length()
-        bits += width
-        if bits > 62:
-            return None
-        packed = (packed << width) | part
-    return packed
+    def _keys(self, positions: list[Any]) -> list[Any]:
+        """What matches are sorted by."""
+        if self.ordered:
+            return [positions[-1], *positions[:-1]]
+        table = np.stack(positions, axis=1)
+        owners = np.argsort(table, axis=1, kind="stable")
+        *others, last = np.take_along_axis(table, owners, axis=1).T
+        return [last, *others, *np.argsort(owners, axis=1).T]

@@ -10,19 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
-from cepheid.kernel.compile import has_compiler, library_function
+from cepheid.engine.matches.match_columns import Ints, MatchColumns
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound, Result
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.match import Match
 from cepheid.values.rows import Event, read_rows
-
-Ints = Any  # an array of integers: numpy's types say more than they help here
-
-
-MANY = 100_000
-"""Rows from which on a compiled loop is worth loading the compiler's library."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +33,6 @@ class MatchTable:
     reached: Ints
     reaches: tuple[frozenset[str], ...]
     values: tuple[Sequence[Any], ...] | None = field(default=None)  # of RETURN, where they are known already
-    columns: tuple[Ints, ...] | None = field(default=None)  # the rows of each variable, where a match has one of each
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -47,15 +40,11 @@ class MatchTable:
     @property
     def first(self) -> Ints:
         """The row of the first event of each match."""
-        if self.columns is not None:
-            return self.columns[0]
         return self.rows[self.offsets[:-1]]
 
     @property
     def last(self) -> Ints:
         """The row of the last event of each match."""
-        if self.columns is not None:
-            return self.columns[-1]
         return self.rows[self.offsets[1:] - 1]
 
     def count(self) -> int:
@@ -81,23 +70,26 @@ class MatchTable:
 
     def moved(self, by: int) -> MatchTable:
         """The same matches in a table whose rows are numbered otherwise."""
-        if not by:
-            return self
-        columns = None if self.columns is None else tuple(column + by for column in self.columns)
-        return replace(self, rows=self.rows + by, columns=columns)
+        return replace(self, rows=self.rows + by) if by else self
 
-    def of(self, variable: int) -> tuple[Ints, Ints]:
-        """The rows of a variable and how many each match has."""
-        if self.columns is not None:
-            return self.columns[variable], np.ones(len(self), np.int64)
-        if len(self.rows) >= MANY and has_compiler():
-            picked, numbers = np.empty(len(self.rows), np.int64), np.empty(len(self), np.int64)
-            arrays = map(np.ascontiguousarray, (self.rows, self.variables.astype(np.int16, copy=False), self.offsets))
-            found = library_function("pick_variable", native=True)(len(self), variable, *arrays, picked, numbers)
-            return picked[:found], numbers
-        mine = self.variables == variable
-        counts = np.concatenate([np.zeros(1, np.int64), np.cumsum(mine)])[self.offsets]
-        return self.rows[mine], np.diff(counts)
+    def all(self) -> MatchTable:
+        """All of them."""
+        return self
+
+    def columns(self, variables: int) -> MatchColumns:
+        """The same by variable, of which there are so many."""
+        rows, counts = [], []
+        for variable in range(variables):
+            mine = self.variables == variable
+            rows.append(self.rows[mine])
+            before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mine)])
+            counts.append(some_or_one(np.diff(before[self.offsets])))
+        return MatchColumns(rows, counts, self.first, self.last, self.reached, self.reaches)
+
+
+def some_or_one(counts: Ints) -> Ints | None:
+    """How many events matches have of a variable; None where it is one for each."""
+    return None if (counts == 1).all() else counts
 
 
 class LazyMatches(Protocol):
@@ -114,6 +106,9 @@ class LazyMatches(Protocol):
 
     def all(self) -> MatchTable:
         """All of them, or an error that says how many there are."""
+
+    def columns(self, variables: int) -> MatchColumns:
+        """The same by variable, of which there are so many."""
 
 
 _EMPTY = np.zeros(0, np.int64)
@@ -181,36 +176,42 @@ def from_matches(query: Bound, matches: Sequence[Match], base: int = 0) -> Match
     )
 
 
-def returned(query: Bound, table: pa.Table, found: MatchTable) -> Mapping[str, pa.Array | pa.ChunkedArray | list[Any]]:
+def returned(
+    query: Bound, table: pa.Table, source: MatchTable | LazyMatches, columns: MatchColumns
+) -> Mapping[str, pa.Array | pa.ChunkedArray | list[Any]]:
     """The RETURN columns: Arrow where a column is copied, else a list of values that were computed."""
-    if found.values is not None:
-        return {r.name: column for r, column in zip(query.returns, found.values, strict=True)}
-    columns: dict[str, Any] = {}
+    if isinstance(source, MatchTable) and source.values is not None:
+        return {r.name: column for r, column in zip(query.returns, source.values, strict=True)}
+    made: dict[str, Any] = {}
     computed: list[Result] = []
     for result in query.returns:
-        copied = _copied(query, table, found, result.expression)
+        copied = _copied(query, table, columns, result.expression)
         if copied is None:
             computed.append(result)
-        columns[result.name] = copied
+        made[result.name] = copied
     if computed:
         compiler = Compiler(query)
         evaluators = [compiler.result(result.expression) for result in computed]
-        bound = list(bindings(query, table, found))
+        bound = list(bindings(query, table, source.all()))
         for result, evaluate in zip(computed, evaluators, strict=True):
-            columns[result.name] = [evaluate(b) for b in bound]
-    return columns
+            made[result.name] = [evaluate(b) for b in bound]
+    return made
 
 
-def _copied(query: Bound, table: pa.Table, found: MatchTable, node: ex.Expression) -> pa.ChunkedArray | None:
+def _copied(query: Bound, table: pa.Table, columns: MatchColumns, node: ex.Expression) -> pa.ChunkedArray | None:
     """A plain attribute is taken from its column, without a detour through Python."""
     if not isinstance(node, ex.Attribute) or query.schema.roles.types is not None:
         return None
     number = [component.variable for component in query.positive].index(node.variable)
-    rows, counts = found.of(number)
-    if node.index not in (ex.Index.ONE, ex.Index.FIRST, ex.Index.LAST) or not counts.all():
+    if node.index not in (ex.Index.ONE, ex.Index.FIRST, ex.Index.LAST):
         return None
-    ends = np.cumsum(counts)
-    return table.column(node.name).take(from_numpy(rows[ends - counts if node.index is ex.Index.FIRST else ends - 1]))
+    rows, counts = columns.rows[number], columns.counts[number]
+    if counts is not None:
+        if not counts.all():
+            return None
+        ends = np.cumsum(counts)
+        rows = rows[ends - counts if node.index is ex.Index.FIRST else ends - 1]
+    return table.column(node.name).take(from_numpy(rows))
 
 
 def bindings(query: Bound, table: pa.Table, found: MatchTable) -> list[Bindings]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.matches.event_output import write_matches, write_times
+from cepheid.engine.matches.match_columns import MatchColumns
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, concatenate, returned
 from cepheid.errors import EvaluationError, UsageError
 from cepheid.pattern.bind import Bound, Result
@@ -40,13 +41,19 @@ class Matches:
         self._query = query
         self._table = table
         self._source = found
+        self._made: MatchColumns | None = None
         self.outputs: Mapping[str, Matches] = outputs or {}
 
     @property
     def _found(self) -> MatchTable:
-        if not isinstance(self._source, MatchTable):
-            self._source = self._source.all()
-        return self._source
+        found = self._source = self._source.all()
+        return found
+
+    @property
+    def _columns(self) -> MatchColumns:
+        if self._made is None:
+            self._made = self._source.columns(len(self._query.positive))
+        return self._made
 
     def with_outputs(self, outputs: Mapping[str, Matches]) -> Matches:
         """These matches, with those of all queries of the program."""
@@ -111,48 +118,15 @@ class Matches:
 
     def to_arrow(self) -> pa.Table:
         """One row a match."""
-        schema = self._query.match_schema()
-        start = self._query.schema.start or self._query.schema.roles.time
-        columns = {
-            START: self._table.column(start).take(from_numpy(self._found.first)),
-            END: self._table.column(self._query.schema.roles.time).take(from_numpy(self._found.last)),
-        }
-        if self._query.returns:
-            made = returned(self._query, self._table, self._found)
-            for result in self._query.returns:
-                column = made[result.name]
-                columns[result.name] = _returned(result, column) if isinstance(column, list) else column
-            return pa.table(columns)
-        for number, component in enumerate(self._query.positive):
-            rows, counts = self._found.of(number)
-            columns[component.variable] = (
-                self._lists(component.variable, rows, counts) if component.array else self._one(rows, counts)
-            )
-        return pa.table(columns, schema=schema)
-
-    def _structs(self, rows: Any, mask: Any = None) -> pa.StructArray:
-        taken = self._table.select(list(self._query.schema.columns)).take(
-            rows if isinstance(rows, pa.Array) else from_numpy(rows)
-        )
-        arrays = [_combine(column) for column in taken.columns]
-        absent = None if mask is None else from_numpy(mask)
-        return pa.StructArray.from_arrays(arrays, fields=list(self._query.schema.arrow), mask=absent)
-
-    def _one(self, rows: Any, counts: Any) -> pa.Array:
-        absent = counts == 0
-        if not absent.any():
-            return self._structs(rows)
-        index = np.cumsum(counts) - 1
-        return self._structs(pa.array(np.append(rows, 0)[index], mask=absent), absent)
-
-    def _lists(self, variable: str, rows: Any, counts: Any) -> pa.Array:
-        """An array that bound nothing is empty where its repetition was passed, NULL where it was not reached."""
-        offsets = np.concatenate([np.zeros(1, np.int32), np.cumsum(counts)]).astype(np.int32)
-        was_reached = np.array([variable in names for names in self._found.reaches])
-        absent = np.append((counts == 0) & ~was_reached[self._found.reached], False)
-        return pa.ListArray.from_arrays(
-            pa.array(offsets, mask=absent) if absent.any() else from_numpy(offsets), self._structs(rows)
-        )
+        query, table, found = self._query, self._table, self._columns
+        if not query.returns:
+            return write_matches(query, table, found)
+        made = returned(query, table, self._source, found)
+        columns = dict(zip((START, END), write_times(query.schema, table, found), strict=True))
+        for result in query.returns:
+            column = made[result.name]
+            columns[result.name] = _returned(result, column) if isinstance(column, list) else column
+        return pa.table(columns)
 
     def to_batches(self, size: int = 65_536) -> Iterator[pa.Table]:
         """The matches as tables of at most so many, made as they are asked for."""
@@ -190,13 +164,6 @@ def _require(package: str) -> None:
 
     if find_spec(package) is None:
         raise UsageError("CEP602", f"{package} is not installed", f"pip install 'cepheid[{package}]'")
-
-
-def _combine(column: pa.ChunkedArray) -> pa.Array:
-    if column.num_chunks == 1:
-        return column.chunk(0)  # to combine would copy it
-    combined = column.combine_chunks()
-    return combined if isinstance(combined, pa.Array) else combined.chunk(0)
 
 
 def _returned(result: Result, values: list[Any]) -> pa.Array:

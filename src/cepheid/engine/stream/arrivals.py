@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,19 @@ from cepheid.values.keys import sort_key
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Events that came together, their times, and the first and the last of these."""
+    """Events that came together, their times, and the least and the greatest of these."""
 
     table: pa.Table
     times: Any
     low: int
     high: int
+    ascending: bool  # each time is after the one before: then the events are in order
+
+    def part(self, wanted: Any) -> Arrival:
+        """Some of the events, at least one."""
+        times = self.times[wanted]
+        table = self.table.filter(from_numpy(wanted))
+        return _arrival(table, times) if not self.ascending else Arrival(table, times, *_ends(times), ascending=True)
 
 
 class Arrivals:
@@ -43,31 +51,42 @@ class Arrivals:
         """Take in events of the schema."""
         if table.num_rows:
             found = ticks(self.schema, table) if times is None else times
-            self._keep(_without_hidden_nulls(table), found)
-
-    def _keep(self, table: pa.Table, times: Any) -> None:
-        self.waiting.append(Arrival(table, times, int(times.min()), int(times.max())))
+            self.waiting.append(_arrival(_without_hidden_nulls(table), found))
 
     def release(self, before: int | None) -> tuple[pa.Table, Any] | None:
         """The events before a time (None: all), in order, and their times; None if there are none."""
-        ready: list[tuple[pa.Table, Any]] = []
+        ready: list[Arrival] = []
         arrivals, self.waiting = self.waiting, []
         for arrival in arrivals:
             if before is None or arrival.high < before:
-                ready.append((arrival.table, arrival.times))
+                ready.append(arrival)
             elif arrival.low >= before:
                 self.waiting.append(arrival)
             else:
                 now = arrival.times < before
-                ready.append((arrival.table.filter(from_numpy(now)), arrival.times[now]))
-                self._keep(arrival.table.filter(from_numpy(~now)), arrival.times[~now])
+                ready.append(arrival.part(now))
+                self.waiting.append(arrival.part(~now))
         if not ready:
             return None
-        table, times = ready[0]
+        table, times = ready[0].table, ready[0].times
         if len(ready) > 1:
-            table, times = pa.concat_tables([t for t, _ in ready]), np.concatenate([t for _, t in ready])
+            table = pa.concat_tables([arrival.table for arrival in ready])
+            times = np.concatenate([arrival.times for arrival in ready])
+        if all(arrival.ascending for arrival in ready) and all(a.high < b.low for a, b in pairwise(ready)):
+            return table, times
         order = arrange(self.schema, table, times)
-        return (table, times) if order is None else (table.take(from_numpy(order)), times[order])
+        return table.take(from_numpy(order)), times[order]
+
+
+def _arrival(table: pa.Table, times: Any) -> Arrival:
+    """Events as they come: mostly in the order of their times, which then need not be searched for their bounds."""
+    ascending = len(times) == 1 or bool((times[1:] > times[:-1]).all())
+    low, high = _ends(times) if ascending else (int(times.min()), int(times.max()))
+    return Arrival(table, times, low, high, ascending)
+
+
+def _ends(times: Any) -> tuple[int, int]:
+    return int(times[0]), int(times[-1])
 
 
 def _without_hidden_nulls(table: pa.Table) -> pa.Table:
@@ -84,9 +103,7 @@ def _without_hidden_nulls(table: pa.Table) -> pa.Table:
 
 
 def arrange(schema: Schema, table: pa.Table, times: Any) -> Any:
-    """The order of S1 as a permutation, or None where the rows are in it already."""
-    if len(times) == 1 or (times[1:] > times[:-1]).all():
-        return None
+    """The order of S1 as a permutation."""
     order = np.argsort(times, kind="stable")
     tied = np.zeros(len(times) + 1, bool)
     tied[1:-1] = times[order][1:] == times[order][:-1]

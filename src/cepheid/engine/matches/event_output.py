@@ -1,0 +1,91 @@
+"""Matches as Arrow: a struct for each variable, or a list of structs, and the times of the first and last events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.matches.match_columns import MatchColumns
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.schema import Schema
+
+Ints = Any
+
+
+def write_matches(query: Bound, table: pa.Table, found: MatchColumns) -> pa.Table:
+    """One row a match: its times and the events of its variables."""
+    events = EventOutput(query.schema, table)
+    columns = [
+        events.lists(found, number, component.variable) if component.array else events.structs(found, number)
+        for number, component in enumerate(query.positive)
+    ]
+    return pa.Table.from_arrays([*events.times(found), *columns], schema=query.match_schema())
+
+
+def write_times(schema: Schema, table: pa.Table, found: MatchColumns) -> list[pa.Array]:
+    """The times at which matches start and end."""
+    return EventOutput(schema, table).times(found)
+
+
+class EventOutput:
+    """Events of one table, by their rows."""
+
+    def __init__(self, schema: Schema, table: pa.Table) -> None:
+        self.fields = list(schema.arrow)
+        self.names = list(schema.columns)
+        self.bounds = schema.start or schema.roles.time, schema.roles.time  # where the times of starts and ends are
+        self.table = table
+        self.taken: list[tuple[Ints, Sequence[pa.Array]]] = []  # the events of some rows, a column each
+
+    def structs(self, found: MatchColumns, number: int) -> pa.StructArray:
+        """The event of a variable in each match, NULL where there is none."""
+        rows, counts = found.rows[number], found.counts[number]
+        if counts is None:
+            columns = self.take(from_numpy(rows))
+            self.taken.append((rows, columns))
+            return pa.StructArray.from_arrays(columns, fields=self.fields)
+        absent = counts == 0
+        index = np.append(rows, rows.dtype.type(0))[np.cumsum(counts, dtype=np.int64) - 1]
+        columns = self.take(pa.array(index, mask=absent))
+        return pa.StructArray.from_arrays(columns, fields=self.fields, mask=from_numpy(absent))
+
+    def lists(self, found: MatchColumns, number: int, variable: str) -> pa.ListArray:
+        """The events of an array in each match: none where its repetition was passed, NULL where it was not reached."""
+        rows, counts = found.rows[number], found.counts[number]
+        events = pa.StructArray.from_arrays(self.take(from_numpy(rows)), fields=self.fields)
+        if counts is None:
+            return pa.ListArray.from_arrays(from_numpy(np.arange(len(rows) + 1, dtype=np.int32)), events)
+        offsets: Any = np.zeros(len(counts) + 1, np.int32)
+        np.cumsum(counts, out=offsets[1:])
+        was_reached: Any = np.array([variable in names for names in found.reaches])
+        absent = np.append((counts == 0) & ~was_reached[found.reached], False)
+        ends = pa.array(offsets, mask=absent) if absent.any() else from_numpy(offsets)
+        return pa.ListArray.from_arrays(ends, events)
+
+    def times(self, found: MatchColumns) -> list[pa.Array]:
+        """The times of the first and the last events: most often a variable has them already."""
+        made = []
+        for name, rows in zip(self.bounds, (found.first, found.last), strict=True):
+            same = (columns for other, columns in self.taken if other is rows or np.array_equal(other, rows))
+            columns = next(same, None)
+            made.append(columns[self.names.index(name)] if columns is not None else self.column(name, from_numpy(rows)))
+        return made
+
+    def take(self, rows: pa.Array) -> list[pa.Array]:
+        """Events by their rows, a column each."""
+        return [self.column(name, rows) for name in self.names]
+
+    def column(self, name: str, rows: pa.Array) -> pa.Array:
+        """A column of some rows."""
+        column = self.table.column(name)
+        if column.num_chunks == 1:
+            return column.chunk(0).take(rows)
+        taken = column.take(rows)
+        if taken.num_chunks == 1:
+            return taken.chunk(0)  # to combine would copy it
+        combined = taken.combine_chunks()
+        return combined if isinstance(combined, pa.Array) else combined.chunk(0)

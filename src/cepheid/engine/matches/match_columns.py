@@ -1,0 +1,24 @@
+"""Matches by variable: which rows each one has bound, as output is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Ints = Any  # an array of integers: numpy's types say more than they help here
+
+
+@dataclass(frozen=True)
+class MatchColumns:
+    """Matches in the order of S9, a column for each positive component."""
+
+    rows: Sequence[Ints]  # of a component: the rows of the events that it has bound, match by match
+    counts: Sequence[Ints | None]  # how many there are in each match; None where there is one in every match
+    first: Ints  # the row of the first event of each match
+    last: Ints
+    reached: Ints  # the components that were reached, by match: a number into `reaches`
+    reaches: tuple[frozenset[str], ...]
+
+    def __len__(self) -> int:
+        return len(self.first)
