@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 Array = Any
 """A numpy array or a list, as a kernel reads it."""
+
+
+class Pinned:
+    """A numpy array and where it is: to ask for the address takes longer than to go over an event."""
+
+    __slots__ = ("address", "array", "type")
+
+    def __init__(self, array: Any) -> None:
+        facts = array.__array_interface__
+        strides = facts["strides"]
+        self.array = array  # which must not be freed
+        self.type: str = facts["typestr"] if strides is None else f"{facts['typestr']} with strides {strides}"
+        self.address: int = facts["data"][0]
+
+
+class Pins:
+    """The arrays that a kernel is called with again and again: each is pinned once, until another takes its place."""
+
+    def __init__(self) -> None:
+        self._last: list[Pinned] = []
+
+    def pin(self, arrays: Sequence[Any]) -> list[Pinned]:
+        """The arrays, pinned."""
+        last = self._last
+        if len(last) != len(arrays):
+            last = list(map(Pinned, arrays))
+        else:
+            last = [old if old.array is array else Pinned(array) for old, array in zip(last, arrays, strict=True)]
+        self._last = last
+        return last
 
 
 def new_array(dtype: str, size: int, initial: int | None, *, native: bool) -> Array:

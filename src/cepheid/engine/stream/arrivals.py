@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import empty_table, from_numpy
-from cepheid.engine.encoding.times import ticks
+from cepheid.engine.encoding.few_events import Events, FewEvents, as_table, joined
+from cepheid.engine.encoding.times import span, ticks
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind
 from cepheid.values.columns import column_values
@@ -18,12 +20,16 @@ from cepheid.values.keys import sort_key
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Events that came together, their times, and the first and the last of these."""
+    """Events that came together and their times. `number`: that of those that came later is larger."""
 
-    table: pa.Table
+    low: int  # the first of the times, by which arrivals are sorted
+    high: int  # the last
+    number: int
+    events: Events
     times: Any
-    low: int
-    high: int
+
+    def __lt__(self, other: Arrival) -> bool:
+        return self.low < other.low
 
 
 class Arrivals:
@@ -31,62 +37,79 @@ class Arrivals:
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self.waiting: list[Arrival] = []
+        self.waiting: list[Arrival] = []  # a heap: the one with the first event is its first
+        self._number = 0
+        self._coded = [
+            k for k, column in enumerate(schema.columns.values()) if isinstance(column.arrow, pa.DictionaryType)
+        ]
 
     @property
     def table(self) -> pa.Table:
         """All events that wait."""
-        tables = [arrival.table for arrival in self.waiting]
-        return pa.concat_tables(tables) if tables else empty_table(self.schema.arrow)
+        events = [arrival.events for arrival in _in_order(self.waiting)]
+        return as_table(joined(events)) if events else empty_table(self.schema.arrow)
 
-    def add(self, table: pa.Table, times: Any = None) -> None:
-        """Take in events of the schema."""
-        if table.num_rows:
-            found = ticks(self.schema, table) if times is None else times
-            self._keep(_without_hidden_nulls(table), found)
+    def add(self, events: Events, times: Any = None) -> None:
+        """Take in events of the schema, whose times may be known."""
+        if not events.num_rows:
+            return
+        if not isinstance(events, FewEvents):
+            times = ticks(self.schema, events) if times is None else times
+            events = self._without_hidden_nulls(events)
+        self._keep(events, times)
 
-    def _keep(self, table: pa.Table, times: Any) -> None:
-        self.waiting.append(Arrival(table, times, int(times.min()), int(times.max())))
+    def _keep(self, events: Events, times: Any) -> None:
+        low, high = span(times)
+        self._number += 1
+        heappush(self.waiting, Arrival(low, high, self._number, events, times))
 
-    def release(self, before: int | None) -> tuple[pa.Table, Any] | None:
+    def release(self, before: int | None) -> tuple[Events, Any] | None:
         """The events before a time (None: all), in order, and their times; None if there are none."""
-        ready: list[tuple[pa.Table, Any]] = []
-        arrivals, self.waiting = self.waiting, []
-        for arrival in arrivals:
-            if before is None or arrival.high < before:
-                ready.append((arrival.table, arrival.times))
-            elif arrival.low >= before:
-                self.waiting.append(arrival)
-            else:
-                now = arrival.times < before
-                ready.append((arrival.table.filter(from_numpy(now)), arrival.times[now]))
-                self._keep(arrival.table.filter(from_numpy(~now)), arrival.times[~now])
-        if not ready:
+        found = []
+        while self.waiting and (before is None or self.waiting[0].low < before):
+            found.append(heappop(self.waiting))
+        if not found:
             return None
-        table, times = ready[0]
+        ready = []
+        for arrival in _in_order(found):
+            events, times = arrival.events, arrival.times
+            if before is not None and arrival.high >= before:
+                table, now = as_table(events), times < before
+                self._keep(table.filter(from_numpy(~now)), times[~now])
+                events, times = table.filter(from_numpy(now)), times[now]
+            ready.append((events, times))
+        events, times = ready[0]
         if len(ready) > 1:
-            table, times = pa.concat_tables([t for t, _ in ready]), np.concatenate([t for _, t in ready])
+            events, times = joined(events for events, _ in ready), np.concatenate([times for _, times in ready])
+        if is_arranged(times):
+            return events, times
+        table = as_table(events)
         order = arrange(self.schema, table, times)
-        return (table, times) if order is None else (table.take(from_numpy(order)), times[order])
+        return table.take(from_numpy(order)), times[order]
+
+    def _without_hidden_nulls(self, table: pa.Table) -> pa.Table:
+        """A dictionary may have NULL among its words: such a column does not tell where it is NULL."""
+        for k in self._coded:
+            column = table.column(k)
+            if any(chunk.dictionary.null_count for chunk in column.chunks):
+                field = table.schema.field(k)
+                words = column.cast(field.type.value_type).dictionary_encode()
+                table = table.set_column(k, field, words.cast(field.type))
+        return table
 
 
-def _without_hidden_nulls(table: pa.Table) -> pa.Table:
-    """A dictionary may have NULL among its words: such a column does not tell where it is NULL."""
-    for k, field in enumerate(table.schema):
-        arrow = field.type
-        if not isinstance(arrow, pa.DictionaryType):
-            continue
-        column = table.column(k)
-        if any(chunk.dictionary.null_count for chunk in column.chunks):
-            words = column.cast(arrow.value_type).dictionary_encode()
-            table = table.set_column(k, table.schema.field(k), words.cast(arrow))
-    return table
+def _in_order(arrivals: list[Arrival]) -> list[Arrival]:
+    """As they came."""
+    return sorted(arrivals, key=lambda arrival: arrival.number) if len(arrivals) > 1 else arrivals
+
+
+def is_arranged(times: Any) -> bool:
+    """Whether rows are in the order of S1 by their times alone."""
+    return len(times) == 1 or bool((times[1:] > times[:-1]).all())
 
 
 def arrange(schema: Schema, table: pa.Table, times: Any) -> Any:
-    """The order of S1 as a permutation, or None where the rows are in it already."""
-    if len(times) == 1 or (times[1:] > times[:-1]).all():
-        return None
+    """The order of S1 as a permutation."""
     order = np.argsort(times, kind="stable")
     tied = np.zeros(len(times) + 1, bool)
     tied[1:-1] = times[order][1:] == times[order][:-1]
