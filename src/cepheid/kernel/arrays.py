@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,14 +15,16 @@ Array = Any
 class Pinned:
     """A numpy array and where it is: to ask for the address takes longer than to go over an event."""
 
-    __slots__ = ("address", "array", "type")
+    __slots__ = ("address", "array", "dtype", "whole")
 
     def __init__(self, array: Any) -> None:
-        facts = array.__array_interface__
-        strides = facts["strides"]
         self.array = array  # which must not be freed
-        self.type: str = facts["typestr"] if strides is None else f"{facts['typestr']} with strides {strides}"
-        self.address: int = facts["data"][0]
+        self.dtype = array.dtype
+        flags = array.flags
+        self.whole: bool = flags.c_contiguous  # one value after the other
+        # This is the fastest way to ask, but not for all arrays.
+        quick = self.whole and flags.writeable and len(array)
+        self.address: int = ctypes.addressof(ctypes.c_char.from_buffer(array)) if quick else array.ctypes.data
 
 
 class Pins:

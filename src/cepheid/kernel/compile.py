@@ -139,7 +139,7 @@ class Native:
         forms = ("Q" if isinstance(p, n.Array) else _FORMS[p.type] for p in parameters)
         self._pack = struct.Struct("".join(forms)).pack
         self._arrays = [
-            (k, p.name, np.dtype(p.element.name).str) for k, p in enumerate(parameters) if isinstance(p, n.Array)
+            (k, p.name, np.dtype(p.element.name)) for k, p in enumerate(parameters) if isinstance(p, n.Array)
         ]
         self._engine = engine  # the code is gone when this is
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)(address)
@@ -150,8 +150,8 @@ class Native:
             given = slots[k]
             if type(given) is not Pinned:
                 given = Pinned(given)
-            if given.type != type_:  # it would read past the array
-                raise TypeError(f"{name} is {given.type}, and not {type_}")
+            if given.dtype != type_ or not given.whole:  # it would read past the array
+                raise TypeError(f"{name} is {given.dtype} with strides {given.array.strides}, and not {type_}")
             slots[k] = given.address
         found: int = self._call(self._pack(*slots))
         return found

@@ -69,7 +69,7 @@ def few_values(column: pa.ChunkedArray) -> list[Value] | None:
     arrow = column.type
     if (arrow.value_type if isinstance(arrow, pa.DictionaryType) else arrow) not in _AS_THEY_ARE:
         return None
-    found: list[Value] = column.to_pylist()
+    found: list[Value] = [column[0].as_py()] if len(column) == 1 else column.to_pylist()
     return found
 
 

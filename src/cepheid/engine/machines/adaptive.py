@@ -48,6 +48,8 @@ class AdaptiveMachine:
         self.forced = forced
         self.make = make
         self.once = codes.once
+        # Whether the plan may change while events come.
+        self.considers = not codes.once and forced == AUTO and not compiled.why_not_joined
         self.inner: Machine | None = None
         self.decision = Decision(AUTOMATON, "no events yet")
         self.recent: deque[Events] = deque()
@@ -127,14 +129,11 @@ class AdaptiveMachine:
         self.compiled.decisions[self.forced] = Remembered(found, len(batch), shares)
         return found
 
-    @property
-    def considers(self) -> bool:
-        """Whether the plan may still change."""
-        return not self.once and self.forced == AUTO and not self.compiled.why_not_joined
-
     def rests(self, before: int = 0) -> bool:
         """Whether nothing is asked for some time: a tree adapts by itself."""
-        return self.events - self.sampled < AGAIN - before and self.plan == TREE.told
+        if not isinstance(self.inner, StackMachine) or self.inner.choice.way is not Way.TREE:
+            return False
+        return self.inner.choice.partition is None and self.events - self.sampled < AGAIN - before
 
     def remember(self, events: Events) -> None:
         """Keep the last events for the next sample."""
@@ -157,9 +156,7 @@ class AdaptiveMachine:
     def reconsider(self, now: int, rows: KeptRows) -> None:
         """Whether the stream is still the one that the plan was chosen for."""
         planned = self.decision.statistics is not None
-        if self.rests():
-            return
-        if self.events - self.looked < (EVERY if planned else ENOUGH) or self.rows < ENOUGH:
+        if self.events - self.looked < (EVERY if planned else ENOUGH) or self.rows < ENOUGH or self.rests():
             return
         self.looked = self.events
         batch = self.batch_of(as_table(joined(self.recent)), 0)

@@ -151,13 +151,15 @@ class StackMachine(KernelMachine):
         if self.join.waits:
             self.settle_waiting(now)
         put_aside(self.state, self.output)
+        if not self.output.parts and now is not None and not self.finishes:
+            return NONE
         found = self.matches(rows.base)
         if now is None and self.codes.once and self.native:
             self.compiled.take_back_stack(self.state)  # nothing of the state is read from here on
         if self.finishes:
             limit = None if now is None else self.first_uncertain()
             return self.finish(arranged(found.all()), rows, limit)
-        return found if found.parts or now is None else NONE
+        return found
 
     def settle_waiting(self, now: int | None) -> None:
         """Matches after which something must be absent are made when their windows are over, first event by first."""
