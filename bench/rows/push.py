@@ -69,7 +69,7 @@ def _long(options: Options) -> Iterator[Figure]:
 
 
 def _push(session: Session, events: Sequence[object]) -> tuple[list[float], list[float], int]:
-    """Of each event the milliseconds up to the positions of its matches, CPU and wall, and how many matches there are."""
+    """Of each event the milliseconds up to the positions of its matches, CPU and wall, and how many these are."""
     milliseconds, walls, matches = [], [], 0
     for event in events:
         wall, begin = time.perf_counter(), time.thread_time()
