@@ -98,24 +98,25 @@ class Ours:
             return np.arange(len(flat) + 1) * flat.shape[1], flat.ravel()
         lengths = np.concatenate([np.diff(offsets) for _, offsets in found])
         words = np.concatenate([words for words, _ in found])
-        return np.concatenate([[0], np.cumsum(lengths)]), words >> self._compiled.scan(frozenset()).shift
+        return np.concatenate([[0], np.cumsum(lengths)]), words >> self.compiled.scan(frozenset()).shift
 
     def _found(self) -> Any:
         return self.scan().settle(None, Rows(self.table))
 
     @cached_property
-    def _compiled(self) -> CompiledQuery:
+    def compiled(self) -> CompiledQuery:
+        """What is made of the query for the table."""
         return CompiledQuery(_bound(self.query, self.table), merge=self.merging)
 
     @cached_property
     def _batch(self) -> Batch:
-        return batch_of(self._compiled, self.table)
+        return batch_of(self.compiled, self.table)
 
     def _machine(self, codes: StreamCodes) -> KernelMachine:
         choice = read_plan(self.plan)
         if choice.joins:
-            return StackMachine(self._compiled, codes, COMPILED, choice, self.table.num_rows)
-        return ScanMachine(self._compiled, codes, COMPILED, self.table.num_rows)
+            return StackMachine(self.compiled, codes, COMPILED, choice, self.table.num_rows)
+        return ScanMachine(self.compiled, codes, COMPILED, self.table.num_rows)
 
 
 @dataclass

@@ -9,8 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.api.events import to_table
+from cepheid.api.row_reader import RowReader
 from cepheid.engine.encoding.arrow import empty_table, from_numpy
-from cepheid.engine.encoding.times import ticks, to_ticks
+from cepheid.engine.encoding.few_events import Events, FewEvents, as_table
+from cepheid.engine.encoding.times import span, ticks, to_ticks
 from cepheid.engine.machines.factory import MachineFactory
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import QueryCache
@@ -77,8 +79,11 @@ class Session:
         self._empty = empty
         self._lateness: int | None = lateness
         self._policy = late
+        self._names = cache.program.names
         self._pipeline: Pipeline | None = None
         self._columns = pa.schema([])
+        self._lateness_ticks = 0
+        self._nothing: Matches | None = None
         self._watermark: int | None = None
         self._closed = False
         self._failed = False
@@ -90,22 +95,29 @@ class Session:
     def push(self, events: object) -> Matches:
         """Add events. With `lateness` the watermark follows them; otherwise only `advance` moves it."""
         self._check_open()
-        if self._events and isinstance(events, pa.Table) and events.schema.equals(self._columns):
-            table = events  # as those before it: to look at each column again would take longer than to match one event
-        else:
-            table = to_table(events)
-            if self._pipeline is not None and self._events and not hasattr(events, "columns"):
-                table = self._completed(table)
-            table = self._conform(table)
-        times = ticks(self._opened.schema, table)
-        if self._watermark is not None and len(times) and times.min() < self._watermark:
-            table, times = self._sort_out(table, times)
-        self._opened.push(table, times)
-        self._events += table.num_rows
+        given = self._read(events)
+        times = given.ticks() if isinstance(given, FewEvents) else ticks(self._opened.schema, given)
+        if len(times) and self._watermark is not None and span(times)[0] < self._watermark:
+            given, times = self._sort_out(as_table(given), times)
+        self._opened.push(given, times)
+        self._events += len(times)
         if self._lateness is None or not len(times):
-            return self._none()
-        latest = int(times.max()) - self._lateness_ticks()
+            return self._give_nothing()
+        latest = span(times)[1] - self._lateness_ticks
         return self._move(latest if self._watermark is None else max(latest, self._watermark))
+
+    def _read(self, events: object) -> Events:
+        """Events of the columns of those before: where a look shows that they are, no column is converted."""
+        if self._events:
+            if isinstance(events, pa.Table) and events.schema.equals(self._columns):
+                return events
+            rows = self._rows.read(events)
+            if rows is not None:
+                return rows
+        table = to_table(events)
+        if self._pipeline is not None and self._events and not hasattr(events, "columns"):
+            table = self._completed(table)
+        return self._conform(table)
 
     def advance(self, watermark: object) -> Matches:
         """Move the watermark: all events before it have arrived. Returns the matches that became certain."""
@@ -225,6 +237,10 @@ class Session:
     def _open(self, columns: pa.Schema) -> Pipeline:
         schema = make_schema(columns, self._roles)
         self._columns = schema.arrow
+        self._rows = RowReader(schema)
+        if self._lateness is not None:  # in the query's unit, like a bare number in WITHIN
+            self._lateness_ticks = -(-self._lateness * NANOSECONDS[self._roles.unit] // schema.tick)
+        self._nothing = None
         return Pipeline(self._cache, self._factory, schema, once=False)
 
     def _check_open(self) -> None:
@@ -290,17 +306,18 @@ class Session:
         self._failed = False
         return given
 
-    def _lateness_ticks(self) -> int:
-        """The lateness, given in the query's unit like a bare number in WITHIN, in ticks of the time column."""
-        assert self._lateness is not None
-        return -(-self._lateness * NANOSECONDS[self._roles.unit] // self._opened.schema.tick)
-
-    def _none(self) -> Matches:
-        return self._given([query.nothing() for query in self._opened.queries])
+    def _give_nothing(self) -> Matches:
+        """No matches, of any query; nearly every push of one event gives these."""
+        if self._nothing is None:
+            nothing = [query.nothing() for query in self._opened.queries]
+            self._nothing = nothing[-1].with_outputs(dict(zip(self._names, nothing, strict=True)))
+        return self._nothing
 
     def _given(self, matches: list[Matches]) -> Matches:
+        if all(given is query.nothing() for given, query in zip(matches, self._opened.queries, strict=True)):
+            return self._give_nothing()
         self._matches += matches[-1].count()
-        return matches[-1].with_outputs(dict(zip(self._program.names, matches, strict=True)))
+        return matches[-1].with_outputs(dict(zip(self._names, matches, strict=True)))
 
 
 _WIDER = {(Kind.INT, Kind.FLOAT), (Kind.INT, Kind.DECIMAL)}

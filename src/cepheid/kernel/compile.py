@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from cepheid.cache import alone, cache_directory
+from cepheid.kernel.arrays import Pinned
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.lower import entry_name, lower
 from cepheid.kernel.code.printer import print_function
@@ -35,7 +36,10 @@ from cepheid.kernel.library import FUNCTIONS, instance, with_library
 from cepheid.kernel.runtime import CONSTANTS
 
 Run = Callable[..., int]
-"""A kernel that can be called with its arguments, in order: numbers and arrays, which for plain Python are lists."""
+"""A kernel that can be called with its arguments, in order: numbers and arrays, which for plain Python are lists.
+
+Machine code also takes arrays that are pinned.
+"""
 
 compilations = 0
 """How many kernels this process has compiled: those that came from the cache do not count."""
@@ -135,7 +139,7 @@ class Native:
         forms = ("Q" if isinstance(p, n.Array) else _FORMS[p.type] for p in parameters)
         self._pack = struct.Struct("".join(forms)).pack
         self._arrays = [
-            (k, p.name, np.dtype(p.element.name).str) for k, p in enumerate(parameters) if isinstance(p, n.Array)
+            (k, p.name, np.dtype(p.element.name)) for k, p in enumerate(parameters) if isinstance(p, n.Array)
         ]
         self._engine = engine  # the code is gone when this is
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)(address)
@@ -143,10 +147,12 @@ class Native:
     def __call__(self, *arguments: Any) -> int:
         slots = list(arguments)
         for k, name, type_ in self._arrays:
-            facts = slots[k].__array_interface__
-            if facts["typestr"] != type_ or facts["strides"] is not None:  # it would read past the array
-                raise TypeError(f"{name} is {facts['typestr']} with strides {facts['strides']}, and not {type_}")
-            slots[k] = facts["data"][0]
+            given = slots[k]
+            if type(given) is not Pinned:
+                given = Pinned(given)
+            if given.dtype != type_ or not given.whole:  # it would read past the array
+                raise TypeError(f"{name} is {given.dtype} with strides {given.array.strides}, and not {type_}")
+            slots[k] = given.address
         found: int = self._call(self._pack(*slots))
         return found
 

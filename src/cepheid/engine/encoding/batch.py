@@ -9,13 +9,25 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.encoding.columns import Unfit, nulls, numbers_of, type_codes, type_numbers
+from cepheid.engine.encoding.columns import (
+    Unfit,
+    few_numbers,
+    few_type_codes,
+    few_values,
+    nulls,
+    numbers_of,
+    type_codes,
+    type_numbers,
+)
+from cepheid.engine.encoding.few_events import FEW, Events, FewEvents, as_table
 from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.encoding.strings import Strings
 from cepheid.kernel.runtime import NEVER
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind
+from cepheid.values.columns import column_values
+from cepheid.values.value import Value
 
 
 class StreamCodes:
@@ -38,27 +50,47 @@ class StreamCodes:
 class Batch:
     """The next events of a stream in the order of S1. `first`: the id of the first one; ids grow by one."""
 
-    def __init__(self, codes: StreamCodes, table: pa.Table, times: Any, first: int) -> None:
+    def __init__(self, codes: StreamCodes, events: Events, times: Any, first: int) -> None:
         self.codes = codes
         self.schema = codes.schema
-        self.table = table
+        self.events = events
         self.times = times
         self.first = first
+        self.few = len(times) < FEW
+        self._cells: dict[str, list[Value] | None] = {}
         self._made: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
-        count: int = self.table.num_rows
-        return count
+        return len(self.times)
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """The events as an Arrow table."""
+        return as_table(self.events)
+
+    def cells(self, column: str) -> list[Value] | None:
+        """The values of a column where there are few events; None where Arrow is to be asked."""
+        if not self.few:
+            return None
+        if column not in self._cells:
+            events = self.events
+            self._cells[column] = (
+                events.values(column) if isinstance(events, FewEvents) else few_values(events.column(column))
+            )
+        return self._cells[column]
 
     def has_nulls(self, column: str) -> bool:
         """Whether a value of a column is NULL."""
-        return bool(self.table.column(column).null_count)
+        cells = self.cells(column)
+        return bool(self.table.column(column).null_count) if cells is None else None in cells
 
     @cached_property
     def type_codes(self) -> tuple[Any, list[str | None]]:
         """The code of each event's type, and what the codes stand for."""
-        assert self.schema.roles.type is not None
-        return type_codes(self.table.column(self.schema.roles.type))
+        column = self.schema.roles.type
+        assert column is not None
+        cells = self.cells(column)
+        return type_codes(self.table.column(column)) if cells is None else few_type_codes(cells)
 
     def type_numbers(self, types: Sequence[str]) -> Any:
         """For each type code, the number of the type among those that a query names."""
@@ -68,8 +100,12 @@ class Batch:
         """The values of a column as a kernel reads them."""
         key = "values", column
         if key not in self._made:
-            kind, cells = self.schema.columns[column].kind, self.table.column(column)
-            found = self.codes.strings.encode(cells) if kind is Kind.STRING else numbers_of(column, kind, cells)
+            kind, cells, strings = self.schema.columns[column].kind, self.cells(column), self.codes.strings
+            if cells is not None:
+                found = strings.encode_few(cells) if kind is Kind.STRING else few_numbers(column, kind, cells)
+            else:
+                given = self.table.column(column)
+                found = strings.encode(given) if kind is Kind.STRING else numbers_of(column, kind, given)
             self._made[key] = np.ascontiguousarray(found)
         return self._made[key]
 
@@ -77,24 +113,33 @@ class Batch:
         """Which values of a column are NULL."""
         key = "nulls", column
         if key not in self._made:
-            self._made[key] = nulls(self.table.column(column))
+            cells = self.cells(column)
+            self._made[key] = (
+                nulls(self.table.column(column))
+                if cells is None
+                else np.array([value is None for value in cells], np.uint8)
+            )
         return self._made[key]
 
-    def lanes(self, lanes: Lanes) -> Any:
-        """The lane of each event."""
-        if lanes not in self._made:
-            self._made[lanes] = np.ascontiguousarray(self.codes.lanes(lanes).of(self.table))
-        return self._made[lanes]
+    def lanes(self, numbers: LaneNumbers) -> Any:
+        """The lane of each event, by one way to split the stream."""
+        if numbers not in self._made:
+            if self.few:
+                self._made[numbers] = numbers.of_few([self._key(column) for column in numbers.columns], len(self))
+            else:
+                self._made[numbers] = np.ascontiguousarray(numbers.of(self.table))
+        return self._made[numbers]
+
+    def _key(self, column: str) -> list[Value]:
+        """The values of a column that is part of a key, where there are few events."""
+        cells = self.cells(column)
+        return column_values(self.table.column(column)) if cells is None else cells
 
     def once_for(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return what `make` gives for a key; it is called once per batch."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
-
-    def part(self, begin: int, end: int) -> Batch:
-        """Return some of the events as a batch of their own."""
-        return Batch(self.codes, self.table.slice(begin, end - begin), self.times[begin:end], self.first + begin)
 
 
 def check_times(times: Any, window: int | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import flags_to_numpy, to_numpy
 from cepheid.pattern.durations import ARROW_UNITS
 from cepheid.pattern.types import Kind
+from cepheid.values.value import Value
 
 TOO_LATE = 2**62  # nanoseconds: the difference of two such times still fits into 64 bits
 
@@ -35,8 +36,8 @@ def numbers_of(name: str, kind: Kind, column: pa.ChunkedArray) -> Any:
     if kind in (Kind.TIMESTAMP, Kind.DURATION):
         numbers = _filled(array.view(pa.int64()), 0)
         scale = ARROW_UNITS[arrow.unit]
-        if len(numbers) and max(-int(numbers.min()), int(numbers.max())) * scale >= TOO_LATE:
-            raise Unfit(f"the times of '{name}' are too far from 1970 to be computed with in nanoseconds")
+        if len(numbers):
+            _check_near(name, -int(numbers.min()) * scale, int(numbers.max()) * scale)
         return numbers * scale if scale != 1 else numbers
     if arrow == pa.int64():
         return _filled(array, 0)
@@ -44,6 +45,32 @@ def numbers_of(name: str, kind: Kind, column: pa.ChunkedArray) -> Any:
         return _filled(array.cast(pa.int64()), 0)
     except pa.ArrowInvalid:
         raise Unfit(f"'{name}' has integers beyond 64 signed bits") from None
+
+
+def few_numbers(name: str, kind: Kind, values: Sequence[Value]) -> Any:
+    """The same of a few values."""
+    given: list[Any] = [0 if value is None else value for value in values]
+    if kind in (Kind.TIMESTAMP, Kind.DURATION):
+        _check_near(name, *map(abs, given))
+    return np.array(given, {Kind.BOOL: np.uint8, Kind.FLOAT: np.float64}.get(kind, np.int64))
+
+
+def _check_near(name: str, *nanoseconds: int) -> None:
+    if max(nanoseconds) >= TOO_LATE:
+        raise Unfit(f"the times of '{name}' are too far from 1970 to be computed with in nanoseconds")
+
+
+_WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32())
+_AS_THEY_ARE = {*_WHOLE, pa.float32(), pa.float64(), pa.bool_(), pa.string(), pa.large_string(), pa.null()}
+
+
+def few_values(column: pa.ChunkedArray) -> list[Value] | None:
+    """The values of a few events; None where Arrow has others than a kernel is given."""
+    arrow = column.type
+    if (arrow.value_type if isinstance(arrow, pa.DictionaryType) else arrow) not in _AS_THEY_ARE:
+        return None
+    found: list[Value] = [column[0].as_py()] if len(column) == 1 else column.to_pylist()
+    return found
 
 
 def nulls(column: pa.ChunkedArray) -> Any:
@@ -54,8 +81,6 @@ def nulls(column: pa.ChunkedArray) -> Any:
 
 def type_codes(column: pa.ChunkedArray) -> tuple[Any, list[str | None]]:
     """The code of each event's type, and the types that the codes stand for; NULL is one of them."""
-    if len(column) < FEW:
-        return _few_type_codes(column)
     coded = as_dictionary(column)
     names: list[str | None] = [*coded.dictionary.to_pylist(), None]
     codes = coded.indices.cast(pa.int32())
@@ -64,13 +89,10 @@ def type_codes(column: pa.ChunkedArray) -> tuple[Any, list[str | None]]:
     return to_numpy(codes), names
 
 
-FEW = 32
-"""Events whose types are looked at one by one: to call Arrow takes longer."""
-
-
-def _few_type_codes(column: pa.ChunkedArray) -> tuple[Any, list[str | None]]:
+def few_type_codes(values: Iterable[Any]) -> tuple[Any, list[str | None]]:
+    """The same of a few values."""
     known: dict[str | None, int] = {}
-    codes = [known.setdefault(name, len(known)) for name in column.to_pylist()]
+    codes = [known.setdefault(name, len(known)) for name in values]
     return np.array(codes, np.int32), [*known, None]
 
 

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.encoding.masks import evaluate_mask
 from cepheid.errors import CepheidError
 from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray, EventFact, Mask
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.lanes import Lanes
+
+Errors = dict[int, CepheidError]
+"""What could not be computed, by the event."""
+Reader = Callable[[Batch, Errors], Any]
+"""Gives an array of the events of a batch, or of what is known of their types."""
 
 
-def event_array(
-    wanted: EventArray, query: Bound, lanes: Lanes, types: Sequence[str], batch: Batch, errors: dict[int, CepheidError]
-) -> Any:
-    """An array of the events, or of what is known of their types. `errors` gets what a mask could not compute."""
+def reader(wanted: EventArray, query: Bound, lanes: LaneNumbers, types: Sequence[str]) -> Reader:
+    """What reads the array of a parameter."""
     match wanted.holds:
         case EventFact.LANE:
-            return batch.lanes(lanes)
+            return lambda batch, errors: batch.lanes(lanes)
         case EventFact.TIME:
-            return batch.times
+            return lambda batch, errors: batch.times
         case EventFact.TYPE:
-            return batch.type_codes[0]
+            return lambda batch, errors: batch.type_codes[0]
         case EventFact.TYPES:
-            return batch.type_numbers(types)
+            return lambda batch, errors: batch.type_numbers(types)
         case ColumnValues(column=column):
-            return batch.values(column)
+            return lambda batch, errors: batch.values(column)
         case ColumnNulls(column=column):
-            return batch.nulls(column)
+            return lambda batch, errors: batch.nulls(column)
         case Mask() as mask:
-            return evaluate_mask(query, batch, mask, errors)
+            return _mask_reader(mask, query)
     raise TypeError(f"no array for {wanted!r}")
+
+
+def _mask_reader(mask: Mask, query: Bound) -> Reader:
+    def read(batch: Batch, errors: Errors) -> Any:
+        # Once for a batch, even if a machine goes over it in several steps.
+        return batch.once_for(read, lambda: evaluate_mask(query, batch, mask, errors))
+
+    return read

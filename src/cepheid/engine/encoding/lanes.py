@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy, room_for, to_numpy
 from cepheid.engine.encoding.codec import decode, encode
-from cepheid.engine.encoding.columns import FEW, as_dictionary, nulls
+from cepheid.engine.encoding.columns import as_dictionary, nulls
+from cepheid.kernel.arrays import Pins
 from cepheid.kernel.compile import has_compiler, library_function
 from cepheid.kernel.runtime import NIL
 from cepheid.pattern.lanes import Lanes
@@ -50,8 +52,6 @@ class LaneNumbers:
             lanes = self._keys_as_lanes(table.column(self.columns[0]))
             if lanes is not None:
                 return lanes
-        if table.num_rows < FEW and not len(self.table):
-            return self._few(table)
         if self._takes_table(table):
             return self.table.number(whole_numbers(table.column(self.columns[0])))
         self._leave_table()
@@ -86,16 +86,21 @@ class LaneNumbers:
         self.span = most + 1
         return lanes
 
-    def _few(self, table: pa.Table) -> Any:
-        """The lanes of a few events, one by one: to call Arrow takes longer."""
-        columns = [column_values(table.column(name)) for name in self.columns]
+    def of_few(self, columns: Sequence[Sequence[Value]], count: int) -> Any:
+        """The lanes of a few events, one by one, by the values of the columns that make up a key."""
+        if not columns:
+            return np.zeros(count, np.uint32)
+        if len(self.table):
+            if None not in columns[0]:
+                return self.table.number(np.array(columns[0], np.int64))
+            self._leave_table()
         first = len(self.columns) - len(self.agreed)
-        lanes = np.empty(table.num_rows, np.uint32)
-        for k, values in enumerate(zip(*columns, strict=True)):
+        lanes = []
+        for values in zip(*columns, strict=True):
             key = tuple(map(group_key, values))
             nowhere = None in values[first:]
-            lanes[k] = NOWHERE if nowhere else self.numbers.setdefault(key, len(self.numbers))
-        return lanes
+            lanes.append(NOWHERE if nowhere else self.numbers.setdefault(key, len(self.numbers)))
+        return np.array(lanes, np.uint32)
 
     def _takes_table(self, table: pa.Table) -> bool:
         """Whether the keys are many whole numbers, none of them NULL."""
@@ -180,6 +185,7 @@ class KeyTable:
         self.known: Any = np.zeros(0, np.int64)
         self.size = 0
         self.table: Any = np.zeros(0, np.uint32)
+        self._pins = Pins()
 
     def __len__(self) -> int:
         return self.size
@@ -207,8 +213,9 @@ class KeyTable:
     def _number(self, keys: Any) -> Any:
         lanes = np.empty(len(keys), np.uint32)
         function = library_function("number_keys", native=True)
+        table, known = self._pins.pin([self.table, self.known])
         mask = len(self.table) - 1
-        self.size = int(function(np.ascontiguousarray(keys), len(keys), self.table, mask, self.known, self.size, lanes))
+        self.size = int(function(np.ascontiguousarray(keys), len(keys), table, mask, known, self.size, lanes))
         return lanes
 
 
@@ -235,5 +242,5 @@ def whole_numbers(column: pa.ChunkedArray) -> Any:
     """A column of integers as one array."""
     if isinstance(column.type, pa.DictionaryType):
         column = column.cast(column.type.value_type)
-    parts = [to_numpy(chunk.cast(pa.int64())) for chunk in column.chunks]
+    parts = [to_numpy(chunk if chunk.type == pa.int64() else chunk.cast(pa.int64())) for chunk in column.chunks]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

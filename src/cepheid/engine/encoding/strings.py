@@ -30,6 +30,10 @@ class Strings:
         numbers = np.array([-1 if text is None else self.code(text) for text in coded.dictionary.to_pylist()], np.int64)
         return take_codes(numbers, coded.indices, -1)
 
+    def encode_few(self, values: Iterable[Any]) -> Any:
+        """The codes of a few values."""
+        return np.array([-1 if text is None else self.code(text) for text in values], np.int64)
+
     def keep(self, held: Iterable[Any]) -> Any:
         """Give up the strings that are in none of some arrays of codes; the new code of each old one, -1 where gone."""
         texts = list(self.codes)

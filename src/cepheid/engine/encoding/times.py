@@ -22,12 +22,23 @@ def ticks(schema: Schema, table: pa.Table, name: str | None = None) -> Any:
         row = column.is_null().index(True).as_py()
         remedy = "give every event a time, or drop the rows without one"
         raise InputError("CEP402", f"the time '{schema.roles.time}' of row {row} is NULL", remedy)
-    parts = [_numbers(chunk) for chunk in column.chunks]
-    return parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, np.int64)])
+    if column.num_chunks == 1:
+        return _numbers(column.chunk(0))
+    return np.concatenate([*map(_numbers, column.chunks), np.zeros(0, np.int64)])
+
+
+def span(times: Any) -> tuple[int, int]:
+    """The first and the last of some times."""
+    if len(times) == 1:
+        only = int(times[0])
+        return only, only
+    return int(times.min()), int(times.max())
 
 
 def _numbers(chunk: pa.Array) -> Any:
     arrow = chunk.type
+    if arrow == pa.int64():
+        return to_numpy(chunk)
     if isinstance(arrow, pa.DictionaryType):
         return _numbers(chunk.dictionary_decode())
     if pa.types.is_date(arrow):

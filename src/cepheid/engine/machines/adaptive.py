@@ -13,6 +13,7 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.columns import Unfit
+from cepheid.engine.encoding.few_events import Events, as_table, joined
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.protocol import KeptRows, Machine
@@ -49,9 +50,11 @@ class AdaptiveMachine:
         self.forced = forced
         self.make = make
         self.once = codes.once
+        # Whether the plan may change while events come.
+        self.considers = not codes.once and forced == AUTO and not compiled.why_not_joined
         self.inner: Machine | None = None
         self.decision = Decision(AUTOMATON, "no events yet")
-        self.recent: deque[pa.Table] = deque()
+        self.recent: deque[Events] = deque()
         self.rows = 0  # of those
         self.events = self.looked = self.sampled = 0
         self.replans = 0
@@ -113,7 +116,7 @@ class AdaptiveMachine:
         self.machine.feed(batch)
         self.events += len(batch)
         if self.considers and not self.rests(2 * LOOK):
-            self.remember(batch.table)
+            self.remember(batch.events)
 
     def first_decision(self, batch: Batch) -> Decision:
         """Choose the first plan: that of an earlier run on events like these, or the one that a sample suggests."""
@@ -131,23 +134,20 @@ class AdaptiveMachine:
         """Choose a plan by a sample of some events, if there are enough of them."""
         return decide(Question(self.compiled, self.forced, take_sample(self.compiled, batch)))
 
-    @property
-    def considers(self) -> bool:
-        """Whether the plan may still change."""
-        return not self.once and self.forced == AUTO and not self.compiled.why_not_joined
-
     def rests(self, before: int = 0) -> bool:
         """Whether no check is due: a tree adapts by itself."""
-        return self.plan == str(TREE) and self.events - self.sampled < AGAIN - before
+        if not isinstance(self.inner, StackMachine) or self.inner.choice.way is not Way.TREE:
+            return False
+        return self.inner.choice.partition is None and self.events - self.sampled < AGAIN - before
 
-    def remember(self, table: pa.Table) -> None:
+    def remember(self, events: Events) -> None:
         """Keep the last events for the next sample."""
-        if table.num_rows > 64 * LOOK:  # a copy, lest all of a large batch is kept
-            last = np.arange(table.num_rows - LOOK, table.num_rows)
-            self.recent, self.rows = deque([table.take(from_numpy(last))]), LOOK
+        if events.num_rows > 64 * LOOK:  # a copy, lest all of a large batch is kept
+            last = np.arange(events.num_rows - LOOK, events.num_rows)
+            self.recent, self.rows = deque([as_table(events).take(from_numpy(last))]), LOOK
             return
-        self.recent.append(table)
-        self.rows += table.num_rows
+        self.recent.append(events)
+        self.rows += events.num_rows
         while self.rows - self.recent[0].num_rows >= LOOK:
             self.rows -= self.recent.popleft().num_rows
 
@@ -161,12 +161,10 @@ class AdaptiveMachine:
     def reconsider(self, now: int, rows: KeptRows) -> None:
         """Change the plan if the stream is no longer like the one that it was chosen for."""
         planned = self.decision.statistics is not None
-        if self.rests():
-            return
-        if self.events - self.looked < (EVERY if planned else ENOUGH) or self.rows < ENOUGH:
+        if self.events - self.looked < (EVERY if planned else ENOUGH) or self.rows < ENOUGH or self.rests():
             return
         self.looked = self.events
-        batch = self.batch_of(pa.concat_tables(self.recent), 0)
+        batch = self.batch_of(as_table(joined(self.recent)), 0)
         if self.decision.statistics is not None and self.events - self.sampled < AGAIN:
             # The types alone tell whether it is worth while to sample.
             shares = type_shares(self.compiled.join, batch)

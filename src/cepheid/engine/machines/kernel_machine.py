@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes, check_times
-from cepheid.engine.encoding.event_arrays import event_array
+from cepheid.engine.encoding.event_arrays import Errors, Reader, reader
 from cepheid.engine.machines.policy import ENOUGH_TO_COMPILE, ENOUGH_TO_LOOK, Policy, When
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.having import keep_having
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.matches.overlap import NonOverlapping
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.errors import CepheidError
-from cepheid.kernel.arguments import EventArray, EventFact, Mask
+from cepheid.kernel.arguments import EventArray, EventFact
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constant
 from cepheid.kernel.join.state import StackState
@@ -43,6 +41,7 @@ class KernelMachine(ABC):
         self.query = compiled.query
         self.codes = codes
         self.lanes = lanes
+        self.lane_numbers = codes.lanes(lanes)
         self.policy = policy
         self.native = False
         self.window = self.query.window
@@ -50,6 +49,8 @@ class KernelMachine(ABC):
         self.clock = 0  # the time of the last event
         self.work = 0  # events so far, and the runs that they met: with the tests, what plain Python has done
         self.chosen = NonOverlapping(self.query) if self.query.output is Output.NON_OVERLAP else None
+        self._wanted: Sequence[EventArray] = ()
+        self._readers: list[Reader] = []  # of what is wanted
 
     @property
     def mode(self) -> str:
@@ -87,7 +88,7 @@ class KernelMachine(ABC):
         """The state becomes that of compiled code."""
 
     @abstractmethod
-    def run(self, batch: Batch, begin: int, end: int, errors: dict[int, CepheidError]) -> None:
+    def run(self, batch: Batch, begin: int, end: int, errors: Errors) -> None:
         """Go over some events of a batch."""
 
     # Plain or compiled.
@@ -129,7 +130,7 @@ class KernelMachine(ABC):
             # A stream that has NULLs in one column may have them in others, and another kernel takes time.
             self.nullable |= empty if self.codes.once else set(self.read_columns)
             self.change_kernels()
-        errors: dict[int, CepheidError] = {}
+        errors: Errors = {}
         begin = 0
         while begin < len(batch):
             if not self.native:
@@ -141,17 +142,18 @@ class KernelMachine(ABC):
             begin = end
 
     def event_arguments(
-        self, wanted: Sequence[EventArray], types: Sequence[str], batch: Batch, errors: dict[int, CepheidError]
+        self, wanted: Sequence[EventArray], types: Sequence[str], batch: Batch, errors: Errors
     ) -> list[Any]:
-        """The arrays of the events, of all of them; a mask is computed once for a batch."""
-
-        def make(one: EventArray) -> Any:
-            return event_array(one, self.query, self.lanes, types, batch, errors)
-
-        return [
-            batch.once_for((self, one.holds), partial(make, one)) if isinstance(one.holds, Mask) else make(one)
-            for one in wanted
-        ]
+        """The arrays of the events, of all of them."""
+        if wanted is not self._wanted:
+            self._wanted = wanted
+            self._readers = [reader(one, self.query, self.lane_numbers, types) for one in wanted]
+        arrays = [read(batch, errors) for read in self._readers]
+        for one, array in zip(wanted, arrays, strict=True):
+            # Machine code goes over all of them by the number of events.
+            if len(array) != len(batch) and one.holds is not EventFact.TYPES:
+                raise IndexError(f"{one.array.name} has {len(array)} values for {len(batch)} events")
+        return arrays
 
     def as_lists(
         self, wanted: Sequence[EventArray], arrays: Sequence[Any], begin: int, end: int

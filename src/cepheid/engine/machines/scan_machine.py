@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.event_arrays import Errors
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.policy import Policy
 from cepheid.engine.machines.protocol import KeptRows
@@ -14,7 +15,6 @@ from cepheid.engine.matches.graph import Graph
 from cepheid.engine.matches.graph_matches import GraphMatches, make_decoder
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged, concatenate
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.errors import CepheidError
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.scan.kernel import ScanKernel
 from cepheid.kernel.scan.state import ScanState
@@ -39,7 +39,7 @@ class ScanMachine(KernelMachine):
         self.native = self.pays(events)
         spare = compiled.spare_scans.pop() if self.native and codes.once and compiled.spare_scans else None
         self.state = spare or ScanState(self.kernel, self.window, native=self.native, events=events)
-        self.state.fit(len(codes.lanes(self.lanes)))
+        self.state.fit(len(self.lane_numbers))
         self.decoder = make_decoder(self.query, compiled.automaton, self.kernel.shift, compiled=self.native)
 
     @property
@@ -89,14 +89,14 @@ class ScanMachine(KernelMachine):
 
     # Events.
 
-    def run(self, batch: Batch, begin: int, end: int, errors: dict[int, CepheidError]) -> None:
+    def run(self, batch: Batch, begin: int, end: int, errors: Errors) -> None:
         """Go over some events; where the kernel stops for want of room, it goes on after that is made."""
         kernel, state = self.kernel, self.state
         arrays = self.event_arguments(kernel.events, kernel.types, batch, errors)
         offset = 0
         if not self.native:
             arrays, offset = list(self.as_lists(kernel.events, arrays, begin, end)), begin
-        state.fit(len(self.codes.lanes(self.lanes)))
+        state.fit(len(self.lane_numbers))
         constants = self.constant_arguments(kernel.constants)
         function = self.function(kernel.code)
         at = begin
@@ -194,5 +194,5 @@ class ScanMachine(KernelMachine):
         self.load_facts(facts)
         self.kernel = self.compiled.scan(self.nullable)
         self.state = ScanState(self.kernel, self.window, native=self.native)
-        self.state.load(facts, arrays, len(self.codes.lanes(self.lanes)))
+        self.state.load(facts, arrays, len(self.lane_numbers))
         self.decoder = replace(self.decoder, compiled=self.native)

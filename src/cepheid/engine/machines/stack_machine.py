@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.event_arrays import Errors
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.policy import Policy
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.join_matches import JoinMatches
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.errors import CepheidError
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.join.kernel import JoinKernel
 from cepheid.kernel.join.output import Output
@@ -52,7 +52,7 @@ class StackMachine(KernelMachine):
 
     def _new_state(self) -> StackState:
         state = StackState(self.join, self.kernel, self.window, native=self.native, once=self.codes.once)
-        state.fit(len(self.codes.lanes(self.lanes)))
+        state.fit(len(self.lane_numbers))
         return state
 
     def _spare_state(self) -> StackState | None:
@@ -112,7 +112,7 @@ class StackMachine(KernelMachine):
 
     # Events.
 
-    def run(self, batch: Batch, begin: int, end: int, errors: dict[int, CepheidError]) -> None:
+    def run(self, batch: Batch, begin: int, end: int, errors: Errors) -> None:
         """Store some events, and make the matches that they complete."""
         wanted = self.kernel.select.events
         arrays = self.event_arguments(wanted, self.kernel.types, batch, errors)
@@ -121,7 +121,7 @@ class StackMachine(KernelMachine):
             arrays, offset = list(self.as_lists(wanted, arrays, begin, end)), begin
         for first in range(begin, end, PART):
             last = min(first + PART, end)
-            self.state.reserve(last - first, len(self.codes.lanes(self.lanes)))
+            self.state.reserve(last - first, len(self.lane_numbers))
             place = batch.first + offset
             select(self.state, self.function, self.constant_arguments, arrays, first - offset, last - offset, place)
             if self.state.failed is not None:
@@ -152,13 +152,15 @@ class StackMachine(KernelMachine):
         if self.join.waits:
             self.settle_waiting(now)
         put_aside(self.state, self.output)
+        if not self.output.parts and now is not None and not self.finishes:
+            return NONE
         found = self.matches(rows.base)
         if now is None and self.codes.once and self.native:
             self.compiled.take_back_stack(self.state)  # nothing of the state is read from here on
         if self.finishes:
             limit = None if now is None else self.first_uncertain()
             return self.finish(arranged(found.all()), rows, limit)
-        return found if found.parts or now is None else NONE
+        return found
 
     def settle_waiting(self, now: int | None) -> None:
         """Matches after which something must be absent are made when their windows are over, first event by first."""
@@ -199,5 +201,5 @@ class StackMachine(KernelMachine):
         self.load_facts(facts)
         self.kernel = self._kernel()
         self.state = self._new_state()
-        self.state.load(facts, arrays, len(self.codes.lanes(self.lanes)))
+        self.state.load(facts, arrays, len(self.lane_numbers))
         self.output = self._new_output()

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch, StreamCodes
-from cepheid.engine.encoding.event_arrays import event_array
+from cepheid.engine.encoding.event_arrays import reader
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.errors import CepheidError
 from cepheid.pattern.bind import Bound
@@ -157,9 +157,8 @@ def _tried(compiled: CompiledQuery, join: Join, batch: Batch, chosen: list[Any])
     nullable = frozenset(name for name in some.table.column_names if some.has_nulls(name))
     trial = compiled.trial(join, nullable)
     errors: dict[int, CepheidError] = {}
-    events = [
-        event_array(one, compiled.query, join.lanes, trial.types, some, errors).tolist() for one in trial.select.events
-    ]
+    lanes = some.codes.lanes(join.lanes)
+    events = [reader(one, compiled.query, lanes, trial.types)(some, errors).tolist() for one in trial.select.events]
     stored, held = trial.run(
         events, len(index), PAIRED * PAIRED, lambda constants: [c.argument(some.codes.strings.code) for c in constants]
     )

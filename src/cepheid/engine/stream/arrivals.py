@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import empty_table, from_numpy
+from cepheid.engine.encoding.few_events import Events, FewEvents, as_table, joined
 from cepheid.engine.encoding.times import ticks
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind
@@ -19,19 +21,24 @@ from cepheid.values.keys import sort_key
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Events that came together, their times, and the least and the greatest of these."""
+    """Events that came together and their times. `number`: that of those that came later is larger."""
 
-    table: pa.Table
+    low: int  # the first of the times, by which arrivals are sorted
+    high: int  # the last
+    number: int
+    events: Events
     times: Any
-    low: int
-    high: int
     ascending: bool  # each time is after the one before: then the events are in order
 
     def part(self, wanted: Any) -> Arrival:
         """Some of the events, at least one."""
         times = self.times[wanted]
-        table = self.table.filter(from_numpy(wanted))
-        return _arrival(table, times) if not self.ascending else Arrival(table, times, *_ends(times), ascending=True)
+        ascending = self.ascending or is_arranged(times)
+        low, high = _bounds(times, ascending=ascending)
+        return Arrival(low, high, self.number, as_table(self.events).filter(from_numpy(wanted)), times, ascending)
+
+    def __lt__(self, other: Arrival) -> bool:
+        return self.low < other.low
 
 
 class Arrivals:
@@ -39,67 +46,77 @@ class Arrivals:
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self.waiting: list[Arrival] = []
+        self.waiting: list[Arrival] = []  # a heap: the one with the first event is its first
+        self._number = 0
+        self._coded = [
+            k for k, column in enumerate(schema.columns.values()) if isinstance(column.arrow, pa.DictionaryType)
+        ]
 
     @property
     def table(self) -> pa.Table:
         """All events that wait."""
-        tables = [arrival.table for arrival in self.waiting]
-        return pa.concat_tables(tables) if tables else empty_table(self.schema.arrow)
+        events = [arrival.events for arrival in _in_order(self.waiting)]
+        return as_table(joined(events)) if events else empty_table(self.schema.arrow)
 
-    def add(self, table: pa.Table, times: Any = None) -> None:
-        """Take in events of the schema."""
-        if table.num_rows:
-            found = ticks(self.schema, table) if times is None else times
-            self.waiting.append(_arrival(_without_hidden_nulls(table), found))
+    def add(self, events: Events, times: Any = None) -> None:
+        """Take in events of the schema, whose times may be known."""
+        if not events.num_rows:
+            return
+        if not isinstance(events, FewEvents):
+            times = ticks(self.schema, events) if times is None else times
+            events = self._without_hidden_nulls(events)
+        self._number += 1
+        ascending = is_arranged(times)
+        heappush(self.waiting, Arrival(*_bounds(times, ascending=ascending), self._number, events, times, ascending))
 
-    def release(self, before: int | None) -> tuple[pa.Table, Any] | None:
+    def release(self, before: int | None) -> tuple[Events, Any] | None:
         """The events before a time (None: all), in order, and their times; None if there are none."""
-        ready: list[Arrival] = []
-        arrivals, self.waiting = self.waiting, []
-        for arrival in arrivals:
-            if before is None or arrival.high < before:
-                ready.append(arrival)
-            elif arrival.low >= before:
-                self.waiting.append(arrival)
-            else:
-                now = arrival.times < before
-                ready.append(arrival.part(now))
-                self.waiting.append(arrival.part(~now))
-        if not ready:
+        found = []
+        while self.waiting and (before is None or self.waiting[0].low < before):
+            found.append(heappop(self.waiting))
+        if not found:
             return None
-        table, times = ready[0].table, ready[0].times
+        ready = []
+        for arrival in _in_order(found):
+            if before is not None and arrival.high >= before:
+                now = arrival.times < before
+                heappush(self.waiting, arrival.part(~now))
+                arrival = arrival.part(now)
+            ready.append(arrival)
+        events, times = ready[0].events, ready[0].times
         if len(ready) > 1:
-            table = pa.concat_tables([arrival.table for arrival in ready])
+            events = joined(arrival.events for arrival in ready)
             times = np.concatenate([arrival.times for arrival in ready])
         if all(arrival.ascending for arrival in ready) and all(a.high < b.low for a, b in pairwise(ready)):
-            return table, times
+            return events, times
+        table = as_table(events)
         order = arrange(self.schema, table, times)
         return table.take(from_numpy(order)), times[order]
 
+    def _without_hidden_nulls(self, table: pa.Table) -> pa.Table:
+        """A dictionary may have NULL among its words: such a column does not tell where it is NULL."""
+        for k in self._coded:
+            column = table.column(k)
+            if any(chunk.dictionary.null_count for chunk in column.chunks):
+                field = table.schema.field(k)
+                words = column.cast(field.type.value_type).dictionary_encode()
+                table = table.set_column(k, field, words.cast(field.type))
+        return table
 
-def _arrival(table: pa.Table, times: Any) -> Arrival:
-    """Events as they come: mostly in the order of their times, which then need not be searched for their bounds."""
-    ascending = len(times) == 1 or bool((times[1:] > times[:-1]).all())
-    low, high = _ends(times) if ascending else (int(times.min()), int(times.max()))
-    return Arrival(table, times, low, high, ascending)
+
+def _bounds(times: Any, *, ascending: bool) -> tuple[int, int]:
+    """The least and the greatest of some times."""
+    return (int(times[0]), int(times[-1])) if ascending else (int(times.min()), int(times.max()))
 
 
-def _ends(times: Any) -> tuple[int, int]:
-    return int(times[0]), int(times[-1])
+def _in_order(arrivals: list[Arrival]) -> list[Arrival]:
+    """As they came."""
+    return sorted(arrivals, key=lambda arrival: arrival.number) if len(arrivals) > 1 else arrivals
 
 
-def _without_hidden_nulls(table: pa.Table) -> pa.Table:
-    """A dictionary may have NULL among its words: such a column does not tell where it is NULL."""
-    for k, field in enumerate(table.schema):
-        arrow = field.type
-        if not isinstance(arrow, pa.DictionaryType):
-            continue
-        column = table.column(k)
-        if any(chunk.dictionary.null_count for chunk in column.chunks):
-            words = column.cast(arrow.value_type).dictionary_encode()
-            table = table.set_column(k, table.schema.field(k), words.cast(arrow))
-    return table
+def is_arranged(times: Any) -> bool:
+    """Whether rows are in the order of S1 by their times alone."""
+    return len(times) == 1 or bool((times[1:] > times[:-1]).all())
 
 
 def arrange(schema: Schema, table: pa.Table, times: Any) -> Any:

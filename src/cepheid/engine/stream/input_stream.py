@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.stream.arrivals import Arrivals
+from cepheid.engine.stream.row_log import RowLog
 from cepheid.pattern.schema import Schema
 
-MANY_CHUNKS = 64
 FEW_ROWS, FEW_LANES, FEW_STRINGS = 256, 16, 1024
 """How much there must be before it is asked what can go; then twice as much as was left."""
 
@@ -27,8 +26,7 @@ class InputStream:
         self.arrivals = Arrivals(schema)
         self.codes = StreamCodes(schema, once=once)
         self.base = 0  # the id of the first row that is kept
-        self._kept = empty_table(schema.arrow)
-        self._added: list[pa.Table] = []  # rows that are kept too, and were not read yet
+        self._log = RowLog(schema.arrow)
         self.events = 0  # that were released, which is the id of the next one
         self._enough_rows, self._enough_lanes, self._enough_strings = FEW_ROWS, FEW_LANES, FEW_STRINGS
 
@@ -37,22 +35,16 @@ class InputStream:
         found = self.arrivals.release(now)
         if found is None:
             return None
-        table, times = found
-        batch = Batch(self.codes, table, times, self.events)
-        self.events += table.num_rows
-        self._added.append(table)
+        events, times = found
+        batch = Batch(self.codes, events, times, self.events)
+        self.events += len(batch)
+        self._log.add(events)
         return batch
 
     @property
     def kept(self) -> pa.Table:
         """The rows that a match may need, the first of which has the id `base`."""
-        if self._added:
-            some = [self._kept] if self._kept.num_rows else []
-            self._kept = pa.concat_tables([*some, *self._added])
-            self._added = []
-            if self._kept.num_columns and self._kept.column(0).num_chunks > MANY_CHUNKS:
-                self._kept = self._kept.combine_chunks()
-        return self._kept
+        return self._log.table
 
     @property
     def rows(self) -> int:
@@ -61,12 +53,13 @@ class InputStream:
 
     def restore(self, kept: pa.Table, base: int, events: int) -> None:
         """Go on with rows that were kept."""
-        self._kept, self._added, self.base, self.events = kept, [], base, events
+        self._log.restore(kept)
+        self.base, self.events = base, events
 
     def cut(self, first: int) -> None:
         """Let go of the rows before an id."""
         if first > self.base:
-            self._kept = self.kept.slice(first - self.base)
+            self._log.cut(first - self.base)
             self.base = first
 
     def compact(self, now: int, machines: Sequence[Machine], *, eager: bool = False) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.matches.matches import Matches
@@ -54,9 +55,9 @@ class Pipeline:
 
         return QueryStream(compiled.query, stream, make(kind), lambda: make("interpreted"))
 
-    def push(self, table: pa.Table, times: Any = None) -> None:
+    def push(self, events: Events, times: Any = None) -> None:
         """Events for the queries that read the stream itself, with their times if these are known."""
-        self.streams[None].arrivals.add(table, times)
+        self.streams[None].arrivals.add(events, times)
 
     def advance(self, now: int | None) -> list[Matches]:
         """What each query gives when all events before a time (None: all) are in."""

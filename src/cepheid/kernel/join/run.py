@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from cepheid.kernel.arguments import EventFact
 from cepheid.kernel.arrays import Array
-from cepheid.kernel.code import nodes as n
 from cepheid.kernel.compile import Compilable, Run
 from cepheid.kernel.constants import Constant
 from cepheid.kernel.join.kernel import (
@@ -46,8 +45,9 @@ def select(
     There is room for them; afterwards `state.failed` says whether a condition could not be computed.
     """
     function = state.kernel.select
-    given = dict(zip((one.holds for one in function.events), events, strict=True))
-    numbers = {I: begin, END: end, BASE: base, TYPES: len(given.get(EventFact.TYPES, ()))}
+    given = zip(function.events, events, strict=True)
+    types = next((len(array) for one, array in given if one.holds is EventFact.TYPES), 0)
+    numbers = {I.name: begin, END.name: end, BASE.name: base, TYPES.name: types}
     _call(function, state, load, constants, numbers, events)
 
 
@@ -72,7 +72,14 @@ def construct(
     while lane < lanes:
         arrays = output.prepare()
         cells[ROOM] = output.room
-        numbers = {LANE: lane, LANES: lanes, FIRST: first, UNTIL: until, ORIGIN: output.origin, SPAN: stretch}
+        numbers = {
+            LANE.name: lane,
+            LANES.name: lanes,
+            FIRST.name: first,
+            UNTIL.name: until,
+            ORIGIN.name: output.origin,
+            SPAN.name: stretch,
+        }
         lane = _call(function, state, load, constants, numbers, (), arrays)
         if lane < lanes:
             output.make_room(int(cells[FOUND]))
@@ -93,7 +100,7 @@ def group(state: StackState, load: Load, constants: Arguments, first: int) -> in
     if function is None:
         return 1
     state.reserve_work(function)
-    return _call(function, state, load, constants, {FIRST: first})
+    return _call(function, state, load, constants, {FIRST.name: first})
 
 
 def _call(
@@ -101,11 +108,11 @@ def _call(
     state: StackState,
     load: Load,
     constants: Arguments,
-    numbers: Mapping[n.Variable, int],
+    numbers: Mapping[str, int],
     events: Sequence[Array] = (),
     output: Sequence[Array] = (),
 ) -> int:
-    given = [numbers[number] for number in function.numbers]
+    given = [numbers[number.name] for number in function.numbers]
     return int(
         load(function.code)(
             *given, *constants(function.constants), *events, *state.arguments(function), *output, state.cells

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cepheid.kernel.arguments import Extent, StateArray
-from cepheid.kernel.arrays import Array, as_kind, as_read, longer, nbytes, new_array, owned, rounded
+from cepheid.kernel.arrays import Array, Pins, as_kind, as_read, longer, nbytes, new_array, owned, rounded
 from cepheid.kernel.join.kernel import COUNTS, JoinFunction, JoinKernel, Size, WorkArray
 from cepheid.kernel.join.layout import StackLayout, lay_out
 from cepheid.kernel.join.select import SEEN
@@ -38,6 +38,9 @@ class StackState:
         self.cells: Array = new_array("int64", kernel.cells, 0, native=native)
         self.stacks: tuple[StackLayout, ...] = lay_out(join, frozenset()).stacks
         self.enough = FEW
+        self._fitted: int | None = None  # lanes for which there is room; None: it is not known
+        self._spare = 0  # events for which there is room, wherever they go
+        self._pins: dict[str, Pins] = {}
 
     # Arrays.
 
@@ -48,10 +51,23 @@ class StackState:
     def reserve(self, events: int, lanes: int) -> None:
         """Room for so many more events, in so many lanes."""
         self.lanes = lanes
-        for wanted in self.kernel.select.state:
-            self._lengthen(wanted, events)
-        for one in self.kernel.select.work:
-            self._renew(one, events + 1)
+        if rounded(lanes) != self._fitted or events > self._spare:
+            self._fitted = rounded(lanes)
+            for wanted in self.kernel.select.state:
+                self._lengthen(wanted, events)
+            for one in self.kernel.select.work:
+                self._renew(one, events + 1)
+            self._spare = self._least_room()
+        self._spare -= events
+
+    def _least_room(self) -> int:
+        """How many events have room, wherever they go."""
+        rooms = [
+            len(self.arrays[one.array.name]) - self.count_of(one.owner)
+            for one in self.kernel.select.state
+            if one.extent is not Extent.LANES
+        ]
+        return min([*rooms, *(len(self.work[one.name]) - 1 for one in self.kernel.select.work)])
 
     def reserve_work(self, function: JoinFunction) -> None:
         """Room for what a function fills and reads in one go; its output has room of its own."""
@@ -90,14 +106,19 @@ class StackState:
             self.work[wanted.name] = made
 
     def arguments(self, function: JoinFunction) -> list[Array]:
-        """The arrays of a function in the order of its parameters; after them come its output and the cells."""
+        """The arrays of a function in the order of its parameters; after them come its output and the cells.
+
+        For machine code they are pinned.
+        """
         state = (self.arrays[one.array.name] for one in function.state)
         work = (self.work[one.name] for one in function.work if one.size is not Size.MATCHES)
-        return [*state, *work]
+        found = [*state, *work]
+        return self._pins.setdefault(function.code.function.name, Pins()).pin(found) if self.native else found
 
     def change_kernel(self, kernel: JoinKernel) -> None:
         """Go on with a kernel for another order, or for which more columns have NULLs."""
         self.kernel = kernel
+        self._fitted = None
         self.fit(self.lanes)
 
     def to_native(self) -> None:
@@ -108,7 +129,7 @@ class StackState:
             name = wanted.array.name
             if name in self.arrays:
                 self.arrays[name] = as_kind(self.arrays[name], wanted.array.element.name, native=True)
-        self.work = {}
+        self.work, self._fitted = {}, None
 
     def reset(self) -> None:
         """As empty as new: another compiled run can have the arrays, since to touch fresh memory takes long."""
@@ -265,6 +286,7 @@ class StackState:
             if stack.lane is not None:
                 moved = number[self._values(stack.lane, stack.number)]
                 self.arrays[stack.lane.name][: len(moved)] = moved if self.native else moved.tolist()
+        self._fitted = None
         self.fit(len(kept))
 
     def held_strings(self) -> Iterator[Any]:
@@ -300,6 +322,6 @@ class StackState:
         given = dict(zip(facts["names"], arrays, strict=True))
         self.cells = as_kind(given.pop("cells"), "int64", native=self.native)
         self.arrays = {name: as_read(array, native=self.native) for name, array in given.items()}
-        self.work = {}
+        self.work, self._fitted = {}, None
         self.fit(lanes)
         self.arrays = {name: owned(array) for name, array in self.arrays.items()}

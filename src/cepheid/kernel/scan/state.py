@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cepheid.kernel.arguments import Extent, StateArray
-from cepheid.kernel.arrays import Array, as_kind, as_read, longer, nbytes, owned, rounded
+from cepheid.kernel.arrays import Array, Pins, as_kind, as_read, longer, nbytes, owned, rounded
 from cepheid.kernel.compile import library_function
 from cepheid.kernel.runtime import FAILED, NIL, TESTS
 from cepheid.kernel.scan.kernel import MATCH_ROOM, MATCHES, MERGED, NODE_ROOM, NODES, Pool, ScanKernel
@@ -42,6 +42,8 @@ class ScanState:
         self.cells: Array = longer(None, "int64", kernel.cells, 0, native=native)
         self.arrays: dict[str, Array] = {}
         self._fitted: tuple[Any, ...] = ()  # for what the arrays were made
+        self._names = [wanted.array.name for wanted in kernel.state]
+        self._pins = Pins()
 
     # Arrays.
 
@@ -93,6 +95,7 @@ class ScanState:
     def change_kernel(self, kernel: ScanKernel) -> None:
         """Go on with a kernel for which more columns have NULLs: some registers get a flag, which is not set."""
         self.kernel = kernel
+        self._names = [wanted.array.name for wanted in kernel.state]
         self.fit(self.lanes)
 
     def to_native(self) -> None:
@@ -104,8 +107,9 @@ class ScanState:
             self.arrays[name] = as_kind(self.arrays[name], wanted.array.element.name, native=True)
 
     def arguments(self) -> list[Array]:
-        """The arrays in the order of the kernel's parameters, and the cells."""
-        return [*(self.arrays[wanted.array.name] for wanted in self.kernel.state), self.cells]
+        """The arrays in the order of the kernel's parameters, and the cells; for machine code they are pinned."""
+        found = [*map(self.arrays.__getitem__, self._names), self.cells]
+        return self._pins.pin(found) if self.native else found
 
     def reserve(self, *, stuck: bool, keeps: bool) -> bool:
         """The scan has stopped before an event that could make an array overflow: make more room; whether there is.
