@@ -144,6 +144,27 @@ def test_that_compiling_happens_beside_the_work(monkeypatch: pytest.MonkeyPatch)
     assert found + len(session.close()) == len(query.match(EVENTS, engine="reference"))
 
 
+@pytest.mark.usefixtures("empty_cache")
+def test_that_a_tree_is_compiled_for_more_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless all the events are there: how much work they are is not known."""
+    monkeypatch.setattr("cepheid.engine.machines.kernel_machine.ENOUGH_TO_LOOK", 100)
+    monkeypatch.setattr("cepheid.engine.machines.kernel_machine.ENOUGH_TO_COMPILE", 100)
+    monkeypatch.setattr("cepheid.engine.machines.stack_machine.TREE_EFFORT", 4)
+    monkeypatch.setenv("CEPHEID_COMPILE", "now")
+    query = Query("PATTERN SEQ(A a, B b) WITHIN 9")  # nothing to test: work is events
+    first = {}
+    for plan in ("stacks", "tree"):
+        session = query.session(plan=plan, lateness=0)
+        for at in range(0, 600, 50):
+            session.push(EVENTS.slice(at, 50))
+            if session._opened.queries[0].machine.mode == "compiled":
+                first.setdefault(plan, at)
+    assert first == {"stacks": 150, "tree": 450}  # the last event of a push waits for the next one
+    before = compiling.compilations
+    Query("PATTERN SEQ(A a, B b) WHERE a.x > b.x WITHIN 9").match(EVENTS.slice(0, 120), plan="tree")
+    assert compiling.compilations > before
+
+
 def test_that_never_means_never(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CEPHEID_COMPILE", "never")
     monkeypatch.setattr(compiling, "_load", None)  # must not be asked for

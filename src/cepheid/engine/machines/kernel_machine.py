@@ -70,6 +70,11 @@ class KernelMachine(ABC):
         return 0
 
     @property
+    def effort(self) -> int:
+        """How many times longer than usual its kernels take to compile."""
+        return 1
+
+    @property
     @abstractmethod
     def kernels(self) -> Sequence[Compilable]:
         """The functions that it calls for each batch."""
@@ -96,11 +101,11 @@ class KernelMachine(ABC):
     def reserve(self, events: int) -> None:
         """So many events are to be expected: where that is worth it, be compiled from the first one on."""
         if not self.native:
-            self.consider(self.work + self.tests + events)
+            self.consider(events)
 
-    def consider(self, work: int) -> None:
-        """Go native if the work pays for it: what was done already, and what is known to come."""
-        if self.pays(work):
+    def consider(self, events: int) -> None:
+        """Go native if that pays: for what was done already, and for the events that are known to come."""
+        if self.pays(events, self.work + self.tests):
             self.go_native()
 
     def go_native(self) -> None:
@@ -109,13 +114,18 @@ class KernelMachine(ABC):
             self.native = True
             self.to_native()
 
-    def pays(self, work: int) -> bool:
-        """Whether compiled code is there, or so much is to be done that it is worth the wait."""
+    def pays(self, events: int, done: int = 0) -> bool:
+        """Whether compiled code is there, or so much is to be done that it is worth the wait.
+
+        events: are known to come; nobody knows how many tests they need. done: how much work there was so far.
+        """
+        work = events + done
         if self.policy.when is When.NEVER or self.policy.at_once:
             return self.policy.at_once
         if work < ENOUGH_TO_LOOK:
             return False
-        if work < ENOUGH_TO_COMPILE and not all(kernel.is_at_hand() for kernel in self.kernels):
+        much = events >= ENOUGH_TO_COMPILE or work >= ENOUGH_TO_COMPILE * self.effort
+        if not much and not all(kernel.is_at_hand() for kernel in self.kernels):
             return False
         # All of them begin at once.
         return self.policy.when is When.NOW or min([kernel.compile_beside() for kernel in self.kernels])
@@ -135,7 +145,7 @@ class KernelMachine(ABC):
         while begin < len(batch):
             if not self.native:
                 # What is left of the batch is certain to come.
-                self.consider(self.work + self.tests + (len(batch) - begin if self.codes.once else 0))
+                self.consider(len(batch) - begin if self.codes.once else 0)
             end = len(batch) if self.native else min(begin + PIECE, len(batch))
             self.run(batch, begin, end, errors)
             self.work += (end - begin) * (1 + (0 if self.native else self.runs_met))

@@ -14,6 +14,9 @@ ENOUGH_TO_LOOK = 8_000
 ENOUGH_TO_COMPILE = 40_000
 """Work from which on compiling is faster than going on without: events, runs that they meet, tests over several."""
 
+TREE_EFFORT = 8
+"""How many times longer than others the kernels of a tree take to compile: about a second."""
+
 
 class When(Enum):
     """What `CEPHEID_COMPILE` can say."""

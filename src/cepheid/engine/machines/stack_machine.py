@@ -9,7 +9,7 @@ from typing import Any
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.event_arrays import Errors
 from cepheid.engine.machines.kernel_machine import KernelMachine
-from cepheid.engine.machines.policy import Policy
+from cepheid.engine.machines.policy import TREE_EFFORT, Policy
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.join_matches import JoinMatches
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged
@@ -67,6 +67,11 @@ class StackMachine(KernelMachine):
     def _new_output(self) -> Output:
         spare = self.compiled.spare_parts if self.codes.once and self.native else None
         return Output(len(self.join.positive), native=self.native, spare=spare)
+
+    @property
+    def effort(self) -> int:
+        """How many times longer than usual its kernels take to compile: a tree has the code for all orders."""
+        return TREE_EFFORT if self.choice.way is Way.TREE else 1
 
     @property
     def plan(self) -> str:
