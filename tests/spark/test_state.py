@@ -8,14 +8,15 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
+from cepheid.engine.stream.rows import FAN
 from cepheid.errors import CepheidError
+from cepheid.spark.codes import with_codes
 from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.packing import write
 from cepheid.spark.state.bucket import Bucket, BucketOutput, PackedEvents
 from cepheid.spark.state.cache import BucketCache
 from cepheid.spark.state.fingerprint import stream_fingerprint
 from cepheid.spark.state.parts import read_header
-from cepheid.spark.state.segments import FAN
 from cepheid.spark.worker import WorkerQuery
 
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("type", pa.string()), ("id", pa.int64()), ("x", pa.float64())])
@@ -65,7 +66,7 @@ class MemoryStore:
 
 def worker_query(text: str, engine: str = "auto") -> WorkerQuery:
     query = cep.Query(text)
-    return WorkerQuery(query, SCHEMA, match_schema(query, SCHEMA), output_number(query, None), engine)
+    return with_codes(WorkerQuery(query, SCHEMA, match_schema(query, SCHEMA), output_number(query, None), engine))
 
 
 def table(*events: tuple[float, str, int, float] | tuple[float, str, int]) -> pa.Table:
@@ -111,7 +112,7 @@ class Run:
         arrived = []
         if events is not None and events.num_rows:
             times = events["ts"].cast(pa.int64()).to_pylist()
-            arrived = [PackedEvents(write(events), min(times), max(times), len(times))]
+            arrived = [PackedEvents(write(self.worker_query.conform(events)), min(times), max(times), len(times))]
         output = bucket.take(arrived, self.watermark if self.watermark > 0 else None, late)
         bucket.timer = bucket.due()
         bucket.save(store)

@@ -10,6 +10,7 @@ from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import Decision, decide
 from cepheid.engine.stream.arrivals import Arrivals
+from cepheid.engine.stream.rows import arrival_of
 from cepheid.language import print_expression
 from cepheid.plan.join import Join
 from cepheid.plan.spec import AUTO, AUTOMATON, STACKS, PlanSpec, Way, order_of
@@ -30,7 +31,7 @@ def decide_for(compiled: CompiledQuery, events: pa.Table | None, forced: PlanSpe
         told = "as was asked for" if forced != AUTO else "chosen when there are events: explain(table) shows how"
         return Decision(forced, told)
     arrivals = Arrivals(compiled.query.schema)
-    arrivals.add(events)
+    arrivals.add(arrival_of(compiled.query.schema, events))
     ordered = arrivals.release(None)
     assert ordered is not None
     return decide(compiled, Batch(StreamCodes(compiled.query.schema), *ordered, 0), forced)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.dictionaries import without_unused_words
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.stream.arrivals import Arrivals
 from cepheid.pattern.schema import Schema
@@ -30,6 +31,7 @@ class InputStream:
         self._kept = empty_table(schema.arrow)
         self._added: list[pa.Table] = []  # rows that are kept too, and were not read yet
         self.events = 0  # that were released, which is the id of the next one
+        self.last: int | None = None  # the time of the last one
         self._enough_rows, self._enough_lanes, self._enough_strings = FEW_ROWS, FEW_LANES, FEW_STRINGS
 
     def release(self, now: int | None) -> Batch | None:
@@ -40,6 +42,7 @@ class InputStream:
         table, times = found
         batch = Batch(self.codes, table, times, self.events)
         self.events += table.num_rows
+        self.last = int(times[-1])
         self._added.append(table)
         return batch
 
@@ -51,7 +54,7 @@ class InputStream:
             self._kept = pa.concat_tables([*some, *self._added])
             self._added = []
             if self._kept.num_columns and self._kept.column(0).num_chunks > MANY_CHUNKS:
-                self._kept = self._kept.combine_chunks()
+                self._kept = without_unused_words(self._kept.combine_chunks())
         return self._kept
 
     @property
@@ -59,9 +62,9 @@ class InputStream:
         """How many rows are kept."""
         return self.events - self.base
 
-    def restore(self, kept: pa.Table, base: int, events: int) -> None:
+    def restore(self, kept: pa.Table, base: int, events: int, last: int | None) -> None:
         """Go on with rows that were kept."""
-        self._kept, self._added, self.base, self.events = kept, [], base, events
+        self._kept, self._added, self.base, self.events, self.last = kept, [], base, events, last
 
     def cut(self, first: int) -> None:
         """Let go of the rows before an id."""
