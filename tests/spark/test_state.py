@@ -1,6 +1,7 @@
 """The state of a bucket in a store without Spark: the same matches, few bytes written, damage detected."""
 
 from copy import deepcopy
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -9,14 +10,15 @@ import pytest
 
 import cepheid as cep
 from cepheid.engine.stream.rows import FAN
+from cepheid.engine.stream.snapshot import MAGIC, VERSION
 from cepheid.errors import CepheidError
-from cepheid.spark.codes import with_codes
+from cepheid.spark.codes import CODES, with_codes, without_codes
 from cepheid.spark.outputs import match_schema, output_number
-from cepheid.spark.packing import write
+from cepheid.spark.packing import unpack, write
 from cepheid.spark.state.bucket import Bucket, BucketOutput, PackedEvents
 from cepheid.spark.state.cache import BucketCache
 from cepheid.spark.state.fingerprint import stream_fingerprint
-from cepheid.spark.state.parts import read_header
+from cepheid.spark.state.parts import NONCE, read_header
 from cepheid.spark.worker import WorkerQuery
 
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("type", pa.string()), ("id", pa.int64()), ("x", pa.float64())])
@@ -209,6 +211,39 @@ def test_many_small_batches_within_a_long_delay() -> None:
     assert in_order(run.end()) == in_order(run.worker_query.query.match(pa.concat_tables(cuts)).to_pylist())
 
 
+def test_what_waits_is_written_once() -> None:
+    """However long the events wait, and however the watermark cuts through those that came together."""
+    run = Run(worker_query(PAIR, engine="plain"), delay=1000)
+    chance = Random(2)
+    sizes = []
+    for number in range(60):
+        at = sorted(number * 20 + chance.uniform(-400, 20) for _ in range(300))
+        before = run.store.written
+        run.batch(table(*((second, "XY"[k % 2], k % 7, chance.random()) for k, second in enumerate(at))))
+        sizes.append(run.store.written - before)
+    assert run.watermark > BEGIN  # it has passed some of the events, and most wait
+    assert run.store.size > 100_000
+    # A batch, its header, and now and then eight batches that are merged.
+    assert sum(sizes[30:]) / 30 < run.store.size / 10
+
+
+def test_strings_stay_codes() -> None:
+    """Those of the type and of what conditions read; and words that no row has are not stored."""
+    query = cep.Query("PATTERN SEQ(A a, B b) WHERE [id] AND a.s = b.s WITHIN 10 seconds RETURN a.t AS t")
+    strings = SCHEMA.append(pa.field("s", pa.string())).append(pa.field("t", pa.string()))
+    coded = with_codes(WorkerQuery(query, strings, match_schema(query, strings), 0))
+    assert [field.name for field in coded.event_schema if field.type == CODES] == ["type", "s"]
+    assert without_codes(coded.event_schema).equals(strings)
+    words = pa.array([f"word {k}" for k in range(1000)])
+    events = coded.conform(
+        table(*((k, "AB"[k % 2], 1) for k in range(1000))).append_column("s", words).append_column("t", words)
+    )
+    first = unpack(write(events.slice(0, 40)))
+    assert first.schema.equals(coded.event_schema)
+    assert first.to_pylist() == events.slice(0, 40).to_pylist()
+    assert len(first.column("s").chunk(0).dictionary) == 40
+
+
 def test_a_bucket_with_nothing_left_is_a_header() -> None:
     run = Run(worker_query(PAIR, engine="plain"))
     for cut in some(300):
@@ -321,6 +356,28 @@ def test_the_state_of_another_stream() -> None:
             Bucket(changed, fingerprint).load(run.store)
         assert caught.value.code == "CEP905"
         assert "checkpoint location" in caught.value.remedy
+
+
+def test_the_state_of_another_release() -> None:
+    """By the format of a snapshot, which comes first, or by that of a stream's header."""
+    run = filled()
+    assert run.store.head is not None
+    version = NONCE + len(MAGIC)
+    for number in (1, 2, VERSION + 1):
+        store = deepcopy(run.store)
+        store.head = run.store.head[:version] + number.to_bytes(2, "little") + run.store.head[version + 2 :]
+        _expect_other_format(run, store, number)
+    old = Run(run.worker_query)
+    old.fingerprint = replace(run.fingerprint, format=1)
+    old.batch(table((1, "A", 1)))
+    _expect_other_format(run, old.store, 1)
+
+
+def _expect_other_format(run: Run, store: MemoryStore, number: int) -> None:
+    with pytest.raises(CepheidError, match=f"state in the checkpoint has format {number}, this release") as caught:
+        Bucket(run.worker_query, run.fingerprint).load(store)
+    assert caught.value.code == "CEP905"
+    assert "new checkpoint location" in caught.value.remedy
 
 
 @pytest.mark.parametrize(("text", "chunked"), [(ROWS, False), (CHUNKS, True)])
