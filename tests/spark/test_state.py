@@ -5,6 +5,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -14,8 +15,8 @@ from cepheid.engine.stream.snapshot import MAGIC, VERSION
 from cepheid.errors import CepheidError
 from cepheid.spark.codes import CODES, with_codes, without_codes
 from cepheid.spark.outputs import match_schema, output_number
-from cepheid.spark.packing import unpack, write
-from cepheid.spark.state.bucket import Bucket, BucketOutput, PackedEvents
+from cepheid.spark.packing import PackedEvents, pack, unpack, write
+from cepheid.spark.state.bucket import Bucket, BucketOutput
 from cepheid.spark.state.cache import BucketCache
 from cepheid.spark.state.fingerprint import stream_fingerprint
 from cepheid.spark.state.parts import NONCE, read_header
@@ -242,6 +243,17 @@ def test_strings_stay_codes() -> None:
     assert first.schema.equals(coded.event_schema)
     assert first.to_pylist() == events.slice(0, 40).to_pylist()
     assert len(first.column("s").chunk(0).dictionary) == 40
+
+
+def test_events_are_packed_in_the_order_of_time() -> None:
+    events = table((3, "A", 1), (1, "B", 2), (2, "A", 3), (1, "A", 4))
+    times = events["ts"].cast(pa.int64()).to_numpy()
+    first, second, third = (1000 * (BEGIN + 1000 * second) for second in (1, 2, 3))
+    found = {
+        bucket: (unpack(blob)["id"].to_pylist(), *facts)
+        for bucket, (blob, *facts) in pack(events, times, np.array([0, 2, 0, 2]))
+    }
+    assert found == {0: ([3, 1], second, third, 2), 2: ([2, 4], first, first, 2)}
 
 
 def test_a_bucket_with_nothing_left_is_a_header() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +12,21 @@ from cepheid.engine.encoding.dictionaries import without_unused_words
 
 CODEC = pa.Codec("zstd", compression_level=1)
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression=CODEC)
-_LAST = np.iinfo(np.int64).max
 
 
-def pack(table: pa.Table, buckets: Any, *, dense: bool = False) -> Iterator[tuple[int, bytes]]:
-    """Yield each bucket that has rows, with its rows in their order.
+class PackedEvents(NamedTuple):
+    """Events as a blob, in the order of their times, with the first and the last time in ticks and their number."""
 
+    blob: bytes
+    low: int
+    high: int
+    rows: int
+
+
+def pack(table: pa.Table, times: Any, buckets: Any, *, dense: bool = False) -> Iterator[tuple[int, PackedEvents]]:
+    """Yield each bucket that has events, with its events.
+
+    times: those of the rows, in ticks.
     buckets: the bucket of each row, from 0 on.
     dense: compress the blobs; this pays where a byte costs more to move than to compress.
     """
@@ -25,23 +34,19 @@ def pack(table: pa.Table, buckets: Any, *, dense: bool = False) -> Iterator[tupl
         return
     counts = np.bincount(buckets)
     used = np.flatnonzero(counts)
-    table = table.combine_chunks()
+    order = None if (times[1:] >= times[:-1]).all() else np.argsort(times, kind="stable")
     if len(used) > 1:
-        table = table.take(pa.array(np.argsort(_narrow(buckets), kind="stable")))
+        by_bucket = np.argsort(_narrow(buckets if order is None else buckets[order]), kind="stable")
+        order = by_bucket if order is None else order[by_bucket]
+    table = table.combine_chunks()
+    if order is not None:
+        table, times = table.take(pa.array(order)), times[order]
     begin = 0
     for bucket in used.tolist():
         count = int(counts[bucket])
-        yield bucket, write(table.slice(begin, count), dense=dense)
+        blob = write(table.slice(begin, count), dense=dense)
+        yield bucket, PackedEvents(blob, int(times[begin]), int(times[begin + count - 1]), count)
         begin += count
-
-
-def spans(buckets: Any, times: Any) -> tuple[Any, Any, Any]:
-    """Return, by bucket, the first time, the last time and the number of events."""
-    counts = np.bincount(buckets)
-    lows, highs = np.full(len(counts), _LAST), np.full(len(counts), ~_LAST)
-    np.minimum.at(lows, buckets, times)
-    np.maximum.at(highs, buckets, times)
-    return lows, highs, counts
 
 
 def write(table: pa.Table, *, dense: bool = False) -> bytes:

@@ -15,7 +15,7 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.spark.codes import CODES, with_codes
 from cepheid.spark.job import Job
-from cepheid.spark.packing import pack, spans
+from cepheid.spark.packing import pack
 from cepheid.spark.parquet.assign import DirectScan, RowGroups
 from cepheid.spark.parquet.buckets import bucket_numbers
 from cepheid.spark.parquet.encoding import narrow, widen
@@ -88,9 +88,8 @@ def _gathered(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 def _packed(table: pa.Table, worker_query: WorkerQuery, key: Sequence[str], count: int) -> pa.RecordBatch:
     table = table.unify_dictionaries().combine_chunks()
     buckets = bucket_numbers(table, key, count)
-    lows, _, _ = spans(buckets, ticks(worker_query.schema, table))
-    blobs = dict(pack(narrow(table), buckets))
-    columns = [list(blobs), lows[list(blobs)], list(blobs.values())]
+    blobs = pack(narrow(table), ticks(worker_query.schema, table), buckets)
+    columns = zip(*((bucket, events.low, events.blob) for bucket, events in blobs), strict=True)
     return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, BLOBS, strict=True)], BLOBS)
 
 

@@ -5,26 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from cepheid.api import Matches, Session
 from cepheid.engine.stream.rows import Arrival
 from cepheid.errors import InputError
+from cepheid.spark.packing import PackedEvents
 from cepheid.spark.state.control import COLUMNS
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.state.parts import Inventory, StateReader, StateWriter, read_header
 from cepheid.spark.state.rows import packed
 from cepheid.spark.state.store import StateStore, reporting_damage
 from cepheid.spark.worker import WorkerQuery, cached_query
-
-
-class PackedEvents(NamedTuple):
-    """A blob of events with their first and last time, in ticks, and their number."""
-
-    blob: bytes
-    low: int
-    high: int
-    rows: int
 
 
 @dataclass(frozen=True)
