@@ -16,7 +16,10 @@ from cepheid.engine.stream.snapshot import VERSION
 
 HERE = Path(__file__).parent
 READ = (3,)
-"""The formats that this release reads. Formats 1 and 2 were never released: they kept their runs in other arrays."""
+"""The formats that this release reads. Formats 1 and 2 were never released.
+
+They kept their runs in other arrays, and had all events that wait in one table.
+"""
 FILES = sorted(file for version in READ for file in HERE.glob(f"v{version}/*.json"))
 REFUSED = sorted(file for file in HERE.glob("v*/*.json") if file not in FILES)
 EVENTS = [

@@ -15,6 +15,7 @@ import pytest
 import cepheid as cep
 from cepheid.errors import UsageError
 from cepheid.spark import worker
+from cepheid.spark.codes import with_codes
 from cepheid.spark.entry import explain, match
 from cepheid.spark.job import make_job
 from cepheid.spark.options import Options
@@ -103,10 +104,11 @@ def test_that_buckets_with_many_events_are_matched_in_parts(
     for module, name in ((pipeline, "READ_ROWS"), (pipeline, "PACK_ROWS"), (worker, "AT_ONCE"), (worker, "PUSH")):
         monkeypatch.setattr(module, name, 100)
     tasks = pa.RecordBatch.from_pydict({"id": list(range(len(direct.tasks)))})
-    read = pipeline.file_reader(job.worker_query, direct, ("tag",), job.pushdown)(iter([tasks]))
+    worker_query = with_codes(job.worker_query)
+    read = pipeline.file_reader(worker_query, direct, ("tag",), job.pushdown)(iter([tasks]))
     blobs = pa.Table.from_batches(list(read)).sort_by([("bucket", "ascending"), ("low", "ascending")])
     assert len(blobs) > 10
-    found = list(pipeline.bucket_matcher(job.worker_query, ("tag",))(iter(blobs.to_batches())))
+    found = list(pipeline.bucket_matcher(worker_query)(iter(blobs.to_batches())))
     assert rows(pa.Table.from_batches(found).to_pylist()) == rows(query.match(events).to_pylist())
 
 

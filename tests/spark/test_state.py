@@ -1,21 +1,25 @@
 """The state of a bucket in a store without Spark: the same matches, few bytes written, damage detected."""
 
 from copy import deepcopy
+from dataclasses import replace
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import cepheid as cep
+from cepheid.engine.stream.rows import FAN
+from cepheid.engine.stream.snapshot import MAGIC, VERSION
 from cepheid.errors import CepheidError
+from cepheid.spark.codes import CODES, with_codes, without_codes
 from cepheid.spark.outputs import match_schema, output_number
-from cepheid.spark.packing import write
-from cepheid.spark.state.bucket import Bucket, BucketOutput, PackedEvents
+from cepheid.spark.packing import PackedEvents, pack, unpack, write
+from cepheid.spark.state.bucket import Bucket, BucketOutput
 from cepheid.spark.state.cache import BucketCache
 from cepheid.spark.state.fingerprint import stream_fingerprint
-from cepheid.spark.state.parts import read_header
-from cepheid.spark.state.segments import FAN
+from cepheid.spark.state.parts import NONCE, read_header
 from cepheid.spark.worker import WorkerQuery
 
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("type", pa.string()), ("id", pa.int64()), ("x", pa.float64())])
@@ -65,7 +69,7 @@ class MemoryStore:
 
 def worker_query(text: str, engine: str = "auto") -> WorkerQuery:
     query = cep.Query(text)
-    return WorkerQuery(query, SCHEMA, match_schema(query, SCHEMA), output_number(query, None), engine)
+    return with_codes(WorkerQuery(query, SCHEMA, match_schema(query, SCHEMA), output_number(query, None), engine))
 
 
 def table(*events: tuple[float, str, int, float] | tuple[float, str, int]) -> pa.Table:
@@ -111,7 +115,7 @@ class Run:
         arrived = []
         if events is not None and events.num_rows:
             times = events["ts"].cast(pa.int64()).to_pylist()
-            arrived = [PackedEvents(write(events), min(times), max(times), len(times))]
+            arrived = [PackedEvents(write(self.worker_query.conform(events)), min(times), max(times), len(times))]
         output = bucket.take(arrived, self.watermark if self.watermark > 0 else None, late)
         bucket.timer = bucket.due()
         bucket.save(store)
@@ -206,6 +210,50 @@ def test_many_small_batches_within_a_long_delay() -> None:
         run.batch(cut)
     assert len(run.store.parts) < 3 * FAN
     assert in_order(run.end()) == in_order(run.worker_query.query.match(pa.concat_tables(cuts)).to_pylist())
+
+
+def test_what_waits_is_written_once() -> None:
+    """However long the events wait, and however the watermark cuts through those that came together."""
+    run = Run(worker_query(PAIR, engine="plain"), delay=1000)
+    chance = Random(2)
+    sizes = []
+    for number in range(60):
+        at = sorted(number * 20 + chance.uniform(-400, 20) for _ in range(300))
+        before = run.store.written
+        run.batch(table(*((second, "XY"[k % 2], k % 7, chance.random()) for k, second in enumerate(at))))
+        sizes.append(run.store.written - before)
+    assert run.watermark > BEGIN  # it has passed some of the events, and most wait
+    assert run.store.size > 100_000
+    # A batch, its header, and now and then eight batches that are merged.
+    assert sum(sizes[30:]) / 30 < run.store.size / 10
+
+
+def test_strings_stay_codes() -> None:
+    """Those of the type and of what conditions read; and words that no row has are not stored."""
+    query = cep.Query("PATTERN SEQ(A a, B b) WHERE [id] AND a.s = b.s WITHIN 10 seconds RETURN a.t AS t")
+    strings = SCHEMA.append(pa.field("s", pa.string())).append(pa.field("t", pa.string()))
+    coded = with_codes(WorkerQuery(query, strings, match_schema(query, strings), 0))
+    assert [field.name for field in coded.event_schema if field.type == CODES] == ["type", "s"]
+    assert without_codes(coded.event_schema).equals(strings)
+    words = pa.array([f"word {k}" for k in range(1000)])
+    events = coded.conform(
+        table(*((k, "AB"[k % 2], 1) for k in range(1000))).append_column("s", words).append_column("t", words)
+    )
+    first = unpack(write(events.slice(0, 40)))
+    assert first.schema.equals(coded.event_schema)
+    assert first.to_pylist() == events.slice(0, 40).to_pylist()
+    assert len(first.column("s").chunk(0).dictionary) == 40
+
+
+def test_events_are_packed_in_the_order_of_time() -> None:
+    events = table((3, "A", 1), (1, "B", 2), (2, "A", 3), (1, "A", 4))
+    times = events["ts"].cast(pa.int64()).to_numpy()
+    first, second, third = (1000 * (BEGIN + 1000 * second) for second in (1, 2, 3))
+    found = {
+        bucket: (unpack(blob)["id"].to_pylist(), *facts)
+        for bucket, (blob, *facts) in pack(events, times, np.array([0, 2, 0, 2]))
+    }
+    assert found == {0: ([3, 1], second, third, 2), 2: ([2, 4], first, first, 2)}
 
 
 def test_a_bucket_with_nothing_left_is_a_header() -> None:
@@ -320,6 +368,28 @@ def test_the_state_of_another_stream() -> None:
             Bucket(changed, fingerprint).load(run.store)
         assert caught.value.code == "CEP905"
         assert "checkpoint location" in caught.value.remedy
+
+
+def test_the_state_of_another_release() -> None:
+    """By the format of a snapshot, which comes first, or by that of a stream's header."""
+    run = filled()
+    assert run.store.head is not None
+    version = NONCE + len(MAGIC)
+    for number in (1, 2, VERSION + 1):
+        store = deepcopy(run.store)
+        store.head = run.store.head[:version] + number.to_bytes(2, "little") + run.store.head[version + 2 :]
+        _expect_other_format(run, store, number)
+    old = Run(run.worker_query)
+    old.fingerprint = replace(run.fingerprint, format=1)
+    old.batch(table((1, "A", 1)))
+    _expect_other_format(run, old.store, 1)
+
+
+def _expect_other_format(run: Run, store: MemoryStore, number: int) -> None:
+    with pytest.raises(CepheidError, match=f"state in the checkpoint has format {number}, this release") as caught:
+        Bucket(run.worker_query, run.fingerprint).load(store)
+    assert caught.value.code == "CEP905"
+    assert "new checkpoint location" in caught.value.remedy
 
 
 @pytest.mark.parametrize(("text", "chunked"), [(ROWS, False), (CHUNKS, True)])

@@ -21,6 +21,7 @@ from cepheid.engine.matches.match_table import from_matches
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache, composite_events, composite_schema
 from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.errors import CepheidWarning, UsageError, did_you_mean
 from cepheid.explain import Explanation, explain_program
 from cepheid.language import parse, print_program
@@ -134,11 +135,19 @@ class Query:
         if engine == "reference":
             matches = self._by_reference(base, schema)
             return matches if limit is None else matches[:limit]
-        factory = MachineFactory(engine, choice, base.num_rows)
-        pipeline = Pipeline(self._cache, factory, schema, once=True)
-        pipeline.push(base)
-        matches = self._named(pipeline.advance(None))
+        matches = self._run(schema, [arrival_of(schema, base)], engine, choice)
         return matches if limit is None else matches.head(limit)
+
+    def match_arrivals(self, events: pa.Schema, arrivals: Sequence[Arrival], *, engine: str, plan: str) -> Matches:
+        """Like `match`, of events that have come in several tables of one schema, with their times in ticks."""
+        return self._run(make_schema(events, self._compiled.roles), arrivals, engine, _check_engine(engine, plan))
+
+    def _run(self, schema: Schema, arrivals: Sequence[Arrival], engine: str, choice: PlanSpec) -> Matches:
+        factory = MachineFactory(engine, choice, sum(arrival.count for arrival in arrivals))
+        pipeline = Pipeline(self._cache, factory, schema, once=True)
+        for arrival in arrivals:
+            pipeline.push(arrival)
+        return self._named(pipeline.advance(None))
 
     def session(
         self, *, engine: str = "auto", plan: str = "auto", lateness: int | None = None, late: str = "error"

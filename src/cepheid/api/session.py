@@ -10,14 +10,17 @@ import pyarrow as pa
 
 from cepheid.api.events import to_table
 from cepheid.api.row_reader import RowReader
-from cepheid.engine.encoding.arrow import empty_table, from_numpy
-from cepheid.engine.encoding.few_events import Events, FewEvents, as_table
-from cepheid.engine.encoding.times import span, ticks, to_ticks
+from cepheid.engine.encoding.arrow import empty_table
+from cepheid.engine.encoding.few_events import Events
+from cepheid.engine.encoding.times import to_ticks
 from cepheid.engine.machines.factory import MachineFactory
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import QueryCache
+from cepheid.engine.stream.late import LateFilter
+from cepheid.engine.stream.parts import FlatSink, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
-from cepheid.engine.stream.snapshot import FlatSink, Sink, Source, from_bytes, read_state, to_bytes, write_state
+from cepheid.engine.stream.rows import Arrival, arrival_of
+from cepheid.engine.stream.snapshot import from_bytes, read_state, to_bytes, write_state
 from cepheid.errors import InputError, UsageError, did_you_mean
 from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.schema import make_schema
@@ -78,7 +81,7 @@ class Session:
         self._factory = factory
         self._empty = empty
         self._lateness: int | None = lateness
-        self._policy = late
+        self._late = LateFilter(late)
         self._names = cache.program.names
         self._pipeline: Pipeline | None = None
         self._columns = pa.schema([])
@@ -87,23 +90,17 @@ class Session:
         self._watermark: int | None = None
         self._closed = False
         self._failed = False
-        self._late = 0
         self._events = 0
         self._matches = 0
-        self._set_aside: list[pa.Table] = []
 
     def push(self, events: object) -> Matches:
         """Add events. With `lateness` the watermark follows them; otherwise only `advance` moves it."""
         self._check_open()
         given = self._read(events)
-        times = given.ticks() if isinstance(given, FewEvents) else ticks(self._opened.schema, given)
-        if len(times) and self._watermark is not None and span(times)[0] < self._watermark:
-            given, times = self._sort_out(as_table(given), times)
-        self._opened.push(given, times)
-        self._events += len(times)
-        if self._lateness is None or not len(times):
+        on_time = self._take(arrival_of(self._opened.schema, given))
+        if self._lateness is None or not on_time.count:
             return self._give_nothing()
-        latest = span(times)[1] - self._lateness_ticks
+        latest = on_time.high - self._lateness_ticks
         return self._move(latest if self._watermark is None else max(latest, self._watermark))
 
     def _read(self, events: object) -> Events:
@@ -157,7 +154,7 @@ class Session:
             merged=sum(machine.merged for machine in machines),
             state_bytes=sum(m.state_bytes() for m in machines) + sum(stream.kept.nbytes for stream in streams),
             matches=self._matches,
-            late=self._late,
+            late=self._late.count,
             plan="; ".join(machine.plan for machine in machines),
             replans=sum(machine.replans for machine in machines),
             tests=sum(machine.tests for machine in machines),
@@ -166,9 +163,9 @@ class Session:
     @property
     def late_events(self) -> pa.Table:
         """With late="collect": the events that arrived after the watermark had passed them."""
-        if not self._set_aside:
+        if not self._late.set_aside:
             return empty_table(self._pipeline.schema.arrow) if self._pipeline is not None else pa.table({})
-        return pa.concat_tables(self._set_aside)
+        return pa.concat_tables(self._late.set_aside)
 
     def snapshot(self) -> bytes:
         """The state as bytes: `q.restore(blob)` continues from here."""
@@ -182,12 +179,12 @@ class Session:
             "fingerprint": self._program.fingerprint,
             "watermark": self._watermark,
             "lateness": self._lateness,
-            "policy": self._policy,
-            "late": self._late,
+            "policy": self._late.policy,
+            "late": self._late.count,
             "events": self._events,
             "matches": self._matches,
         }
-        return write_state(facts, self._pipeline, self.late_events if self._set_aside else None, sink)
+        return write_state(facts, self._pipeline, self.late_events if self._late.set_aside else None, sink)
 
     def _restore(self, blob: bytes) -> None:
         self.load(*from_bytes(blob))
@@ -196,18 +193,27 @@ class Session:
         """Take up a state that `save` has written, in a new session of the same query."""
         facts, schema, load, late = read_state(header, source, self._program.fingerprint)
         self._watermark, self._lateness = facts["watermark"], facts["lateness"]
-        self._policy, self._late = facts["policy"], facts["late"]
+        self._late.policy, self._late.count = facts["policy"], facts["late"]
         self._events, self._matches = facts["events"], facts["matches"]
-        self._set_aside = [late] if late is not None else []
+        self._late.set_aside = [late] if late is not None else []
         if schema is not None:
             self._pipeline = self._open(schema)
             load(self._pipeline)
 
     # For whoever keeps many sessions, as Spark's state store does.
 
-    def reserve(self, events: int) -> None:
-        """Make room for so many events that are about to come."""
-        self._opened.reserve(events)
+    def take(self, arrival: Arrival, *, late: str | None = None) -> int:
+        """Like `push`, of events that have the columns of the first batch. Returns how many of them are not late.
+
+        late: another policy for late events from now on.
+        """
+        self._check_open()
+        self._late.policy = late or self._late.policy
+        return self._take(arrival).count
+
+    def reserve(self, to: int) -> None:
+        """Make room for the events that `reach` of the same time will order."""
+        self._opened.reserve(to)
 
     def compact(self) -> None:
         """Let go of everything that no match to come can need; by itself a session waits until there is much of it."""
@@ -215,10 +221,14 @@ class Session:
             self._opened.compact(self._watermark)
 
     @property
-    def windows(self) -> tuple[int, ...] | None:
-        """The window of each query in ticks, or None if one of them is not bounded in time."""
-        found = [query.query.window if query.query.timed else None for query in self._opened.queries]
-        return None if None in found else tuple(window for window in found if window is not None)
+    def window(self) -> int | None:
+        """The longest window of a query in ticks, or None if one of them is not bounded in time."""
+        return self._opened.window
+
+    @property
+    def over(self) -> int | None:
+        """The watermark, in ticks, from which on no event so far can be in a new match; those that wait are no such."""
+        return self._opened.over
 
     @property
     def undecided(self) -> bool:
@@ -226,7 +236,7 @@ class Session:
         return self._opened.undecided
 
     def deadlines(self) -> Iterator[int]:
-        """The watermarks, in ticks, at which a negation at the end of a match is decided even if no event arrives."""
+        """The watermarks, in ticks, at which there is something to do even if no event arrives."""
         return self._opened.deadlines()
 
     @property
@@ -282,19 +292,12 @@ class Session:
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
         return table
 
-    def _sort_out(self, table: pa.Table, times: Any) -> tuple[pa.Table, Any]:
-        late = times < self._watermark
-        count = int(late.sum())
-        if self._policy == "error":
-            row = int(late.argmax())
-            value = table.column(self._roles.time)[row].as_py()
-            remedy = 'advance later, or open the session with late="drop" or late="collect"'
-            message = f"{count} of {table.num_rows} events are before the watermark, the first in row {row} ({value})"
-            raise InputError("CEP408", message, remedy)
-        self._late += count
-        if self._policy == "collect":
-            self._set_aside.append(table.filter(from_numpy(late)))
-        return table.filter(from_numpy(~late)), times[~late]
+    def _take(self, arrival: Arrival) -> Arrival:
+        """Let the events that are not late wait for the watermark, and return them."""
+        on_time = self._late.on_time(arrival, self._opened.streams[None].arrivals, self._watermark)
+        self._opened.push(on_time)
+        self._events += on_time.count
+        return on_time
 
     def _move(self, watermark: int) -> Matches:
         self._watermark = watermark

@@ -12,6 +12,7 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import Decision, decide
 from cepheid.engine.planning.sample import take_sample
 from cepheid.engine.stream.arrivals import Arrivals
+from cepheid.engine.stream.rows import arrival_of
 from cepheid.language import print_expression
 from cepheid.plan.join import Join
 from cepheid.plan.spec import AUTO, AUTOMATON, PlanSpec, identity, order_of
@@ -28,7 +29,7 @@ def decide_for(compiled: CompiledQuery, events: pa.Table | None, forced: PlanSpe
             return Decision(AUTO, "chosen when there are events: explain(table) shows how")
         return decision
     arrivals = Arrivals(compiled.query.schema)
-    arrivals.add(events)
+    arrivals.add(arrival_of(compiled.query.schema, events))
     ordered = arrivals.release(None)
     assert ordered is not None
     batch = Batch(StreamCodes(compiled.query.schema), *ordered, 0)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 
 from cepheid.api import Matches, Query, Session
 from cepheid.engine.encoding.times import ticks
-from cepheid.errors import CepheidWarning
+from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.pattern.schema import START, Schema
 
 SLICE = "__cepheid_slice"
@@ -20,12 +20,9 @@ AT_ONCE = 1 << 21
 """Events of a task up to which they are matched in one call. Of more, a session holds only those it still needs."""
 
 PUSH = 1 << 18
-"""Events that are pushed into a session together: each push has a cost of its own."""
+"""Events that a session orders and matches together: each call has a cost of its own."""
 
 Batches = Iterator[pa.RecordBatch]
-
-TimedTable = tuple[int, pa.Table]
-"""Some events, and a time in ticks: neither these events nor those of later tables are earlier."""
 
 
 @dataclass(frozen=True)
@@ -55,32 +52,34 @@ class WorkerQuery:
         session.push(self.event_schema.empty_table())
         return session
 
-    def match(self, events: Iterable[TimedTable]) -> Iterator[pa.Table]:
-        """Yield the matches: of few events by one call, which is faster, and of many by a session."""
-        buffered: list[pa.Table] = []
+    def match(self, events: Iterable[Arrival]) -> Iterator[pa.Table]:
+        """Yield the matches of events that arrive in the order of their first times.
+
+        Few events are matched by one call, which is faster, and many by a session.
+        """
+        buffered: list[Arrival] = []
         rows = 0
         events = iter(events)
-        for _, table in events:
-            buffered.append(table)
-            rows += table.num_rows
+        for arrival in events:
+            buffered.append(arrival)
+            rows += arrival.count
             if rows > AT_ONCE:
-                yield from self._match_in_session(buffered, events)
+                yield from self._match_in_session(chain(buffered, events))
                 return
         if buffered:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", CepheidWarning)  # that no event has some type: others may have it
-                matches = cached_query(self.query).match(_concatenated(buffered), engine=self.engine, plan=self.plan)
-            yield from self.tables(matches)
+            query = cached_query(self.query)
+            yield from self.tables(
+                query.match_arrivals(self.event_schema, buffered, engine=self.engine, plan=self.plan)
+            )
 
-    def _match_in_session(self, buffered: list[pa.Table], events: Iterator[TimedTable]) -> Iterator[pa.Table]:
+    def _match_in_session(self, events: Iterable[Arrival]) -> Iterator[pa.Table]:
         session = self.session()
-        for low, table in events:
-            if sum(t.num_rows for t in buffered) >= PUSH:
-                session.push(_concatenated(buffered))
-                buffered = []
-                yield from self.tables(session.reach(low))  # what is before this time is complete
-            buffered.append(table)
-        session.push(_concatenated(buffered))
+        rows = 0
+        for arrival in events:
+            if rows >= PUSH:
+                yield from self.tables(session.reach(arrival.low))  # what is before this time is complete
+                rows = 0
+            rows += session.take(arrival)
         yield from self.tables(session.close())
 
     def tables(self, matches: Matches) -> Iterator[pa.Table]:
@@ -111,7 +110,7 @@ def match_in_order(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
     """Make the function for `mapInArrow` that matches rows which arrive in time order."""
 
     def cepheid_match(batches: Batches) -> Batches:
-        for table in worker_query.match(_timed_tables(worker_query, batches)):
+        for table in worker_query.match(_arrivals(worker_query, batches)):
             yield from table.to_batches()
 
     return cepheid_match
@@ -128,7 +127,7 @@ def match_in_slices(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
         rows = _Slices(batches)
         while rows.more():
             code = rows.code
-            for table in worker_query.match(_timed_tables(worker_query, rows.of(code))):
+            for table in worker_query.match(_arrivals(worker_query, rows.of(code))):
                 if code is not None:
                     length = 1 << (code & 63)
                     low = (code >> 6) * length
@@ -139,17 +138,11 @@ def match_in_slices(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
     return cepheid_match_slices
 
 
-def _timed_tables(worker_query: WorkerQuery, batches: Batches) -> Iterator[TimedTable]:
+def _arrivals(worker_query: WorkerQuery, batches: Batches) -> Iterator[Arrival]:
     schema = worker_query.schema
     for batch in batches:
         if batch.num_rows:
-            table = worker_query.conform(pa.Table.from_batches([batch]))
-            yield int(ticks(schema, table.slice(0, 1))[0]), table
-
-
-def _concatenated(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return one table, in which each dictionary-encoded column has one dictionary."""
-    return pa.concat_tables(tables).unify_dictionaries()
+            yield arrival_of(schema, worker_query.conform(pa.Table.from_batches([batch])))
 
 
 class _Slices:

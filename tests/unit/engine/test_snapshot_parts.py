@@ -6,7 +6,9 @@ import pyarrow as pa
 import pytest
 
 from cepheid import Query, UsageError
-from cepheid.engine.stream.snapshot import FlatSink, FlatSource, from_bytes, table_bytes, to_bytes
+from cepheid.engine.stream.parts import FlatSink, FlatSource, table_bytes
+from cepheid.engine.stream.rows import Rows
+from cepheid.engine.stream.snapshot import from_bytes, to_bytes
 
 QUERIES = [
     "PATTERN SEQ(A a, B+ b[], C c) WHERE [id] AND b[i].x > b[i-1].x WITHIN 40",
@@ -40,6 +42,10 @@ class Pieces:
         self.found[f"{name}@"] = base
         return name
 
+    def hold(self, name: str, rows: Rows) -> tuple[Any, Rows]:
+        self.found[name] = rows
+        return name, rows
+
     # The source.
 
     def part(self, found: Any) -> Any:
@@ -64,6 +70,10 @@ class Given(Pieces):
 
     def rows(self, found: Any, base: int) -> pa.Table:  # type: ignore[override]
         return self.read(found, base)
+
+    def held(self, found: Any) -> Rows:
+        rows: Rows = self.found[found]
+        return rows
 
 
 @pytest.mark.parametrize("text", QUERIES)

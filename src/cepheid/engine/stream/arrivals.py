@@ -2,96 +2,113 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from heapq import heappop, heappush
+from dataclasses import replace
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.encoding.arrow import empty_table, from_numpy
+from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.few_events import Events, FewEvents, as_table, joined
-from cepheid.engine.encoding.times import ticks
+from cepheid.engine.encoding.times import is_ascending, ticks
+from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.rows import FAN, SEGMENT, Arrival, RowsInMemory, arrival_of, is_crowded
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind
 from cepheid.values.columns import column_values
 from cepheid.values.keys import sort_key
 
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """Events that came together and their times. `number`: that of those that came later is larger."""
-
-    low: int  # the first of the times, by which arrivals are sorted
-    high: int  # the last
-    number: int
-    events: Events
-    times: Any
-    ascending: bool  # each time is after the one before: then the events are in order
-
-    def part(self, wanted: Any) -> Arrival:
-        """Some of the events, at least one."""
-        times = self.times[wanted]
-        ascending = self.ascending or is_arranged(times)
-        low, high = _bounds(times, ascending=ascending)
-        return Arrival(low, high, self.number, as_table(self.events).filter(from_numpy(wanted)), times, ascending)
-
-    def __lt__(self, other: Arrival) -> bool:
-        return self.low < other.low
+Timed = tuple[Events, Any]
+"""Some events and their times in ticks."""
 
 
 class Arrivals:
-    """A buffer that gives events back in the order of S1, once all that could come before them are in."""
+    """The waiting room: it gives events back in the order of S1, once all that could come before them are in."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self.waiting: list[Arrival] = []  # a heap: the one with the first event is its first
+        self._heap: list[tuple[int, int, Arrival]] = []  # by the first time, then as they came
         self._number = 0
         self._coded = [
             k for k, column in enumerate(schema.columns.values()) if isinstance(column.arrow, pa.DictionaryType)
         ]
 
     @property
-    def table(self) -> pa.Table:
-        """All events that wait."""
-        events = [arrival.events for arrival in _in_order(self.waiting)]
-        return as_table(joined(events)) if events else empty_table(self.schema.arrow)
+    def waiting(self) -> list[Arrival]:
+        """What waits, as it came."""
+        return [arrival for _, _, arrival in sorted(self._heap, key=itemgetter(1))]
 
-    def add(self, events: Events, times: Any = None) -> None:
-        """Take in events of the schema, whose times may be known."""
-        if not events.num_rows:
-            return
+    def add(self, arrival: Arrival) -> None:
+        """Take in events of the schema."""
+        if arrival.count:
+            self._number += 1
+            heappush(self._heap, (arrival.low, self._number, arrival))
+
+    def before(self, time: int) -> int:
+        """How many events may be released when the watermark is at a time: all of arrivals that begin before it."""
+        return sum(arrival.count for low, _, arrival in self._heap if low < time)
+
+    def read(self, arrival: Arrival) -> Timed:
+        """The events of an arrival that wait, in the order of time if others of it were released."""
+        rows = arrival.rows
+        events = rows.events if isinstance(rows, RowsInMemory) else rows.table()
         if not isinstance(events, FewEvents):
-            times = ticks(self.schema, events) if times is None else times
             events = self._without_hidden_nulls(events)
-        self._number += 1
-        ascending = is_arranged(times)
-        heappush(self.waiting, Arrival(*_bounds(times, ascending=ascending), self._number, events, times, ascending))
+        known = rows.times if isinstance(rows, RowsInMemory) else None
+        times = ticks(self.schema, as_table(events)) if known is None else known
+        if not arrival.released:
+            return events, times
+        table, times = _by_time(as_table(events), times)
+        return table.slice(arrival.released), times[arrival.released :]
 
-    def release(self, before: int | None) -> tuple[Events, Any] | None:
+    def release(self, before: int | None) -> Timed | None:
         """The events before a time (None: all), in order, and their times; None if there are none."""
         found = []
-        while self.waiting and (before is None or self.waiting[0].low < before):
-            found.append(heappop(self.waiting))
+        while self._heap and (before is None or self._heap[0][0] < before):
+            found.append(heappop(self._heap))
         if not found:
             return None
-        ready = []
-        for arrival in _in_order(found):
-            if before is not None and arrival.high >= before:
-                now = arrival.times < before
-                heappush(self.waiting, arrival.part(~now))
-                arrival = arrival.part(now)
-            ready.append(arrival)
-        events, times = ready[0].events, ready[0].times
-        if len(ready) > 1:
-            events = joined(arrival.events for arrival in ready)
-            times = np.concatenate([arrival.times for arrival in ready])
-        if all(arrival.ascending for arrival in ready) and all(a.high < b.low for a, b in pairwise(ready)):
+        found.sort(key=itemgetter(1))
+        whole = before is None or all(arrival.high < before for _, _, arrival in found)
+        ready: list[Timed] = []
+        for _, number, arrival in found:
+            if before is None or arrival.high < before:
+                ready.append(self.read(arrival))
+            else:
+                now, rest = self._divide(arrival, before)
+                ready.append(now)
+                heappush(self._heap, (rest.low, number, rest))
+        events, times = self._concatenated(ready)
+        if whole and _follow([arrival for _, _, arrival in found]):
+            return events, times
+        if is_ascending(times):
             return events, times
         table = as_table(events)
         order = arrange(self.schema, table, times)
-        return table.take(from_numpy(order)), times[order]
+        return (table, times) if order is None else (table.take(from_numpy(order)), times[order])
+
+    def _divide(self, arrival: Arrival, before: int) -> tuple[Timed, Arrival]:
+        """The events of an arrival before a time, and the arrival without them. What is stored stays as it is."""
+        events, times = self.read(arrival)
+        table, times = _by_time(as_table(events), times)
+        at = int(np.searchsorted(times, before))
+        rest = replace(arrival, count=len(times) - at, low=int(times[at]), released=arrival.released + at)
+        if isinstance(arrival.rows, RowsInMemory):
+            rows = RowsInMemory(table.slice(at), times[at:], ascending=arrival.rows.ascending)
+            rest = replace(rest, rows=rows, released=0)
+        return (table.slice(0, at), times[:at]), rest
+
+    def _concatenated(self, parts: list[Timed]) -> Timed:
+        """All of some events; a column of codes has one dictionary."""
+        if len(parts) == 1:
+            return parts[0]
+        events = joined(events for events, _ in parts)
+        if self._coded and not isinstance(events, FewEvents):
+            events = events.unify_dictionaries()
+        return events, np.concatenate([times for _, times in parts])
 
     def _without_hidden_nulls(self, table: pa.Table) -> pa.Table:
         """A dictionary may have NULL among its words: such a column does not tell where it is NULL."""
@@ -103,27 +120,65 @@ class Arrivals:
                 table = table.set_column(k, field, words.cast(field.type))
         return table
 
+    # The state.
 
-def _bounds(times: Any, *, ascending: bool) -> tuple[int, int]:
-    """The least and the greatest of some times."""
-    return (int(times[0]), int(times[-1])) if ascending else (int(times.min()), int(times.max()))
+    def save(self, place: str, sink: Sink) -> list[list[Any]]:
+        """Write down what waits. Rows that the sink has already are not written again."""
+        waiting = self._merged()
+        saved = []
+        for k, arrival in enumerate(waiting):
+            found, rows = sink.hold(f"{place}.{k}", arrival.rows)
+            waiting[k] = arrival if rows is arrival.rows else replace(arrival, rows=rows)
+            saved.append([found, arrival.count, arrival.low, arrival.high, arrival.released, arrival.level])
+        self._fill(waiting)
+        return saved
+
+    def load(self, saved: list[list[Any]], source: Source) -> None:
+        """Take up what was written down."""
+        self._fill([Arrival(source.held(found), *facts) for found, *facts in saved])
+
+    def _fill(self, waiting: list[Arrival]) -> None:
+        self._number = len(waiting)
+        self._heap = [(arrival.low, number, arrival) for number, arrival in enumerate(waiting, start=1)]
+        heapify(self._heap)
+
+    def _merged(self) -> list[Arrival]:
+        """What waits, small arrivals merged, so that there are never many of them and no row is written often."""
+        merged: list[Arrival] = []
+        for arrival in self.waiting:
+            merged.append(arrival)
+            while is_crowded([one.level for one in merged]):
+                last = merged[-FAN:]
+                if sum(one.rows.size for one in last) > SEGMENT:
+                    break
+                events, times = self._concatenated([self.read(one) for one in last])
+                merged[-FAN:] = [arrival_of(self.schema, events, times, level=last[0].level + 1)]
+        return merged
 
 
-def _in_order(arrivals: list[Arrival]) -> list[Arrival]:
-    """As they came."""
-    return sorted(arrivals, key=lambda arrival: arrival.number) if len(arrivals) > 1 else arrivals
+def _follow(arrivals: list[Arrival]) -> bool:
+    """Whether arrivals are known to be in order, one after the other."""
+    known = all(isinstance(arrival.rows, RowsInMemory) and arrival.rows.ascending for arrival in arrivals)
+    return known and all(one.high < other.low for one, other in pairwise(arrivals))
 
 
-def is_arranged(times: Any) -> bool:
-    """Whether rows are in the order of S1 by their times alone."""
-    return len(times) == 1 or bool((times[1:] > times[:-1]).all())
+def _by_time(table: pa.Table, times: Any) -> tuple[pa.Table, Any]:
+    """The events in the order of their times; those of one time stay in their order."""
+    if (times[1:] >= times[:-1]).all():
+        return table, times
+    order = np.argsort(times, kind="stable")
+    return table.take(from_numpy(order)), times[order]
 
 
 def arrange(schema: Schema, table: pa.Table, times: Any) -> Any:
-    """The order of S1 as a permutation."""
-    order = np.argsort(times, kind="stable")
+    """The order of S1 as a permutation, or None where the rows are in it already."""
+    if is_ascending(times):
+        return None
+    ordered = bool((times[1:] >= times[:-1]).all())
+    order = np.arange(len(times)) if ordered else np.argsort(times, kind="stable")
+    by_time = times if ordered else times[order]
     tied = np.zeros(len(times) + 1, bool)
-    tied[1:-1] = times[order][1:] == times[order][:-1]
+    tied[1:-1] = by_time[1:] == by_time[:-1]
     at = np.flatnonzero(tied[:-1] | tied[1:])  # all rows that share their time with another
     if len(at):
         rows = order[at]
@@ -132,7 +187,7 @@ def arrange(schema: Schema, table: pa.Table, times: Any) -> Any:
         for name in (*schema.roles.order_by, *schema.columns):
             keys += _ranks(schema, among, name)
         order[at] = rows[np.lexsort(keys[::-1])]
-    return order
+    return None if ordered and (order[at] == at).all() else order
 
 
 def _ranks(schema: Schema, table: pa.Table, name: str) -> list[Any]:

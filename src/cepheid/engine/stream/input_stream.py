@@ -28,6 +28,7 @@ class InputStream:
         self.base = 0  # the id of the first row that is kept
         self._log = RowLog(schema.arrow)
         self.events = 0  # that were released, which is the id of the next one
+        self.last: int | None = None  # the time of the last one
         self._enough_rows, self._enough_lanes, self._enough_strings = FEW_ROWS, FEW_LANES, FEW_STRINGS
 
     def release(self, now: int | None) -> Batch | None:
@@ -38,6 +39,7 @@ class InputStream:
         events, times = found
         batch = Batch(self.codes, events, times, self.events)
         self.events += len(batch)
+        self.last = int(times[-1])
         self._log.add(events)
         return batch
 
@@ -51,10 +53,10 @@ class InputStream:
         """How many rows are kept."""
         return self.events - self.base
 
-    def restore(self, kept: pa.Table, base: int, events: int) -> None:
+    def restore(self, kept: pa.Table, base: int, events: int, last: int | None) -> None:
         """Go on with rows that were kept."""
         self._log.restore(kept)
-        self.base, self.events = base, events
+        self.base, self.events, self.last = base, events, last
 
     def cut(self, first: int) -> None:
         """Let go of the rows before an id."""

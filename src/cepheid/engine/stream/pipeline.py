@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pyarrow as pa
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes
-from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.matches.matches import Matches
@@ -22,6 +20,7 @@ from cepheid.engine.program import (
 )
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.query_stream import QueryStream
+from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.pattern.schema import Schema
 
 MachineFactory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
@@ -55,9 +54,9 @@ class Pipeline:
 
         return QueryStream(compiled.query, stream, make(kind), lambda: make("interpreted"))
 
-    def push(self, events: Events, times: Any = None) -> None:
-        """Events for the queries that read the stream itself, with their times if these are known."""
-        self.streams[None].arrivals.add(events, times)
+    def push(self, arrival: Arrival) -> None:
+        """Events for the queries that read the stream itself."""
+        self.streams[None].arrivals.add(arrival)
 
     def advance(self, now: int | None) -> list[Matches]:
         """What each query gives when all events before a time (None: all) are in."""
@@ -92,8 +91,9 @@ class Pipeline:
         for stream in self.streams.values():
             stream.compact(now, self.machines_of(stream), eager=True)
 
-    def reserve(self, events: int) -> None:
-        """So many events are to be expected at the next advance."""
+    def reserve(self, now: int) -> None:
+        """Make room for the events that wait and are before a time, and compile if that pays."""
+        events = self.streams[None].arrivals.before(now)
         for machine in self.machines_of(self.streams[None]):
             machine.reserve(events)
 
@@ -103,8 +103,24 @@ class Pipeline:
         waits = any(stream.arrivals.waiting for stream in self.streams.values())
         return waits or any(query.machine.unsettled() is not None for query in self.queries)
 
+    @property
+    def window(self) -> int | None:
+        """The longest window of a query in ticks, or None if one of them is not bounded in time."""
+        windows = [query.query.window if query.query.timed else None for query in self.queries]
+        return None if None in windows else max(window for window in windows if window is not None)
+
+    @property
+    def over(self) -> int | None:
+        """The time from which on no event that was released can be in a new match; None if that never comes."""
+        last, window = self.streams[None].last, self.window
+        return None if last is None or window is None else last + window
+
     def deadlines(self) -> Iterator[int]:
-        """The times at which a negation at the end of a match is decided even if no event arrives."""
+        """The times at which there is something to do even if no event arrives.
+
+        Events that wait are released, and a negation at the end of a match is decided.
+        """
+        yield from (arrival.low + 1 for arrival in self.streams[None].arrivals.waiting)
         for query in self.queries:
             end, stream, window = query.machine.unsettled(), query.stream, query.query.window
             if end is not None and query.query.timed and window is not None and stream.rows:
@@ -117,7 +133,8 @@ class Pipeline:
         untouched = not stream.events and not stream.arrivals.waiting
         if events.num_rows and untouched and events.schema != stream.schema.arrow:
             self.replace_stream(name, events.schema)
-        self.streams[name].arrivals.add(events)
+        stream = self.streams[name]
+        stream.arrivals.add(arrival_of(stream.schema, events))
 
     def replace_stream(self, name: str, columns: pa.Schema) -> None:
         """A stream turns out to have other columns before it had an event: its queries begin anew."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import empty_table
+from cepheid.engine.encoding.dictionaries import without_unused_words
 from cepheid.engine.encoding.few_events import Events, as_table, joined
 
 MANY_CHUNKS = 64
@@ -66,6 +67,6 @@ class RowLog:
 
 def _in_one(table: pa.Table) -> pa.Table:
     try:
-        return table.combine_chunks()
+        return without_unused_words(table.combine_chunks())
     except pa.ArrowInvalid:  # dictionaries whose words together are too many for the type of their numbers
         return table

@@ -14,12 +14,13 @@ import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.stream.input_stream import InputStream
+from cepheid.engine.stream.parts import FlatSink, FlatSource, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
 from cepheid.pattern.lanes import Lanes
@@ -29,101 +30,8 @@ VERSION = 3
 _START = struct.Struct("<8sHHIQ")
 
 
-class Sink(Protocol):
-    """What takes the parts of a state. Each is called by a name, and is found again by what JSON can carry."""
-
-    def add(self, name: str, part: Any) -> Any:
-        """Some bytes."""
-
-    def array(self, name: str, array: Any) -> Any:
-        """A flat array."""
-
-    def table(self, name: str, table: pa.Table) -> Any:
-        """A table."""
-
-    def rows(self, name: str, table: pa.Table, base: int) -> Any:
-        """A table whose first row is at a position of the stream: what is at a position never changes."""
-
-
-class Source(Protocol):
-    """What gives the parts back, by what the sink had returned."""
-
-    def part(self, found: Any) -> Any:
-        """Some bytes."""
-
-    def array(self, found: Any) -> Any:
-        """A flat array."""
-
-    def table(self, found: Any) -> pa.Table:
-        """A table."""
-
-    def rows(self, found: Any, base: int) -> pa.Table:
-        """A table of rows from a position on."""
-
-
-class FlatSink:
-    """Parts one after the other, and where each begins."""
-
-    def __init__(self) -> None:
-        self.parts: list[memoryview] = []
-        self.length = 0
-
-    def add(self, name: str, part: Any) -> list[Any]:
-        """Some bytes: their place and length."""
-        view = memoryview(part).cast("B")
-        found = [self.length, len(view)]
-        self.parts.append(view)
-        padding = -len(view) % 8
-        if padding:
-            self.parts.append(memoryview(bytes(padding)))
-        self.length += len(view) + padding
-        return found
-
-    def array(self, name: str, array: Any) -> list[Any]:
-        """A flat array, as it lies in memory."""
-        return [array.dtype.str, *self.add(name, np.ascontiguousarray(array))]
-
-    def table(self, name: str, table: pa.Table) -> list[Any]:
-        """A table as Arrow IPC."""
-        return self.add(name, table_bytes(table))
-
-    def rows(self, name: str, table: pa.Table, base: int) -> list[Any]:
-        """All rows."""
-        return self.table(name, table)
-
-
-class FlatSource:
-    """Parts that lie one after the other."""
-
-    def __init__(self, body: memoryview) -> None:
-        self.body = body
-
-    def part(self, found: list[int]) -> memoryview:
-        """Some bytes by their place and length."""
-        begin, size = found
-        if begin + size > len(self.body):
-            raise ValueError("the end is missing")
-        return self.body[begin : begin + size]
-
-    def array(self, found: list[Any]) -> Any:
-        """A flat array."""
-        return np.frombuffer(self.part(found[1:]), dtype=found[0])
-
-    def table(self, found: list[int]) -> pa.Table:
-        """A table."""
-        return pa.ipc.open_stream(self.part(found)).read_all()
-
-    def rows(self, found: list[int], base: int) -> pa.Table:
-        """All rows."""
-        return self.table(found)
-
-
-def table_bytes(table: pa.Table) -> pa.Buffer:
-    """A table as Arrow IPC."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table.combine_chunks() if table.num_rows else table)
-    return sink.getvalue()
+class OtherFormatError(UsageError):
+    """A snapshot that another release wrote, which this one can't read."""
 
 
 # The state of a session.
@@ -159,9 +67,10 @@ def _write_stream(place: str, name: str | None, stream: InputStream, sink: Sink)
         "name": name,
         "schema": sink.add(f"{place}.schema", stream.schema.arrow.serialize()),
         "kept": sink.rows(f"{place}.kept", stream.kept, stream.base),
-        "waiting": sink.table(f"{place}.waiting", stream.arrivals.table),
+        "waiting": stream.arrivals.save(f"{place}.waiting", sink),
         "base": stream.base,
         "events": stream.events,
+        "last": stream.last,
         "strings": list(stream.codes.strings.codes),
         "lanes": lanes,
     }
@@ -200,8 +109,8 @@ def read_state(header: dict[str, Any], source: Source, fingerprint: str) -> Read
 
 
 def _read_stream(saved: dict[str, Any], stream: InputStream, source: Source) -> None:
-    stream.restore(source.rows(saved["kept"], saved["base"]), saved["base"], saved["events"])
-    stream.arrivals.add(source.table(saved["waiting"]))
+    stream.restore(source.rows(saved["kept"], saved["base"]), saved["base"], saved["events"], saved["last"])
+    stream.arrivals.load(saved["waiting"], source)
     stream.codes.strings.codes = {text: code for code, text in enumerate(saved["strings"])}
     for columns, agreed, one_key, keys, array in saved["lanes"]:
         split = Lanes(tuple(columns), tuple(agreed), one_key)
@@ -242,7 +151,7 @@ def from_bytes(blob: object) -> tuple[dict[str, Any], FlatSource]:
     _, version, reserved, length, total = _START.unpack(view[: _START.size])
     if version != VERSION:
         message = f"the snapshot has format {version}, this release reads {VERSION}"
-        raise UsageError("CEP607", message, "restore it with the release that wrote it, or run the stream anew")
+        raise OtherFormatError("CEP607", message, "restore it with the release that wrote it, or run the stream anew")
     if reserved or checksum([view[_START.size :]]) != total:
         raise UsageError("CEP607", "the snapshot is damaged: its bytes are not those that were written", _REMEDY)
     body = _START.size + length

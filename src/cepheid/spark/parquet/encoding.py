@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.pattern.types import Kind, from_arrow
-from cepheid.spark.packing import code_type
-from cepheid.spark.worker import WorkerQuery
 
 _OFFSET = b"offset"  # in the metadata of a column: what was subtracted from its values
+_SAMPLE = 4096  # rows that show whether the strings of a column repeat
 _NARROW = ((2**8, pa.uint8()), (2**16, pa.uint16()), (2**32, pa.uint32()))
-
-
-def dictionary_columns(worker_query: WorkerQuery, key: Sequence[str]) -> list[str]:
-    """Return the string columns whose values repeat: they stay dictionary-encoded from the file to the engine."""
-    names = dict.fromkeys([worker_query.query.compiled.roles.type, *key])
-    return [name for name in names if name and pa.types.is_string(worker_query.event_schema.field(name).type)]
-
-
-def with_dictionaries(worker_query: WorkerQuery, key: Sequence[str]) -> WorkerQuery:
-    """Return the same query for events whose repeating strings are dictionary-encoded."""
-    events = worker_query.event_schema
-    for name in dictionary_columns(worker_query, key):
-        k = events.get_field_index(name)
-        events = events.set(k, events.field(k).with_type(pa.dictionary(pa.int32(), pa.string())))
-    return replace(worker_query, event_schema=events)
 
 
 def narrow(table: pa.Table) -> pa.Table:
     """Store 64-bit integers and times as their distance from the least one, in the fewest bytes that hold it.
 
-    Each byte is copied about six times on its way, so this pays.
+    Each byte is copied about six times on its way, so this pays. Strings that repeat are encoded likewise.
     """
     for k, field in enumerate(table.schema):
         column = table.column(k)
-        if isinstance(field.type, pa.DictionaryType):
-            chunks = [_with_index_type(chunk, code_type(len(chunk.dictionary))) for chunk in column.chunks]
-            table = table.set_column(k, field.with_type(chunks[0].type), pa.chunked_array(chunks))
+        if pa.types.is_string(field.type) and _repeats(column):
+            column = column.dictionary_encode().unify_dictionaries()
+        if isinstance(column.type, pa.DictionaryType):
+            index = _index_type(max((len(chunk.dictionary) for chunk in column.chunks), default=0))
+            column = pa.chunked_array([_with_index_type(chunk, index) for chunk in column.chunks])
+            table = table.set_column(k, field.with_type(column.type), column)
         elif from_arrow(field.type).kind in (Kind.INT, Kind.TIMESTAMP) and field.type.bit_width == 64:
             numbers = column.cast(pa.int64())
             ends = pc.min_max(numbers).as_py()
@@ -67,6 +52,16 @@ def widen(blob: Any, events: pa.Schema) -> pa.Table:
             column = pa.chunked_array(chunks, wanted.type)
         columns.append(column.cast(wanted.type))
     return pa.table(columns, schema=events)
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    """Tell whether the strings of a column repeat."""
+    return 16 * len(column.slice(0, _SAMPLE).unique()) <= min(len(column), _SAMPLE)
+
+
+def _index_type(words: int) -> pa.DataType:
+    """Return the narrowest type of codes for a dictionary of so many words."""
+    return pa.int8() if words < 2**7 else pa.int16() if words < 2**15 else pa.int32()
 
 
 def _with_index_type(codes: pa.DictionaryArray, index: pa.DataType) -> pa.DictionaryArray:

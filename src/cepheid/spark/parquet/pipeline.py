@@ -12,11 +12,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.stream.rows import arrival_of
+from cepheid.spark.codes import CODES, with_codes
 from cepheid.spark.job import Job
-from cepheid.spark.packing import pack, spans
+from cepheid.spark.packing import pack
 from cepheid.spark.parquet.assign import DirectScan, RowGroups
 from cepheid.spark.parquet.buckets import bucket_numbers
-from cepheid.spark.parquet.encoding import dictionary_columns, narrow, widen, with_dictionaries
+from cepheid.spark.parquet.encoding import narrow, widen
 from cepheid.spark.pushdown import Pushdown
 from cepheid.spark.schemas import spark_schema
 from cepheid.spark.worker import Batches, WorkerQuery
@@ -33,7 +35,7 @@ BLOBS = pa.schema([("bucket", pa.int32()), ("low", pa.int64()), ("blob", pa.bina
 
 def match_files(job: Job, direct: DirectScan) -> DataFrame:
     """Return the matches of the events in the files."""
-    worker_query, key = job.worker_query, job.partitioning.key
+    worker_query, key = with_codes(job.worker_query), job.partitioning.key
     count = max(1, len(direct.tasks))
     tasks = job.df.sparkSession.range(0, count, 1, count)
     blobs = tasks.mapInArrow(file_reader(worker_query, direct, key, job.pushdown), spark_schema(BLOBS))
@@ -42,7 +44,7 @@ def match_files(job: Job, direct: DirectScan) -> DataFrame:
     else:
         placed = blobs.repartition(direct.buckets, "bucket")
     ordered = placed.sortWithinPartitions("bucket", "low")
-    return ordered.mapInArrow(bucket_matcher(worker_query, key), spark_schema(worker_query.match_schema))
+    return ordered.mapInArrow(bucket_matcher(worker_query), spark_schema(worker_query.match_schema))
 
 
 def file_reader(
@@ -54,18 +56,16 @@ def file_reader(
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 groups = direct.tasks[number] if number < len(direct.tasks) else ()
-                for table in _gathered(_read(groups, worker_query, key, pushdown)):
+                for table in _gathered(_read(groups, worker_query.event_schema, pushdown)):
                     yield _packed(table, worker_query, key, direct.buckets)
 
     return cepheid_read_parquet
 
 
-def _read(
-    files: Iterable[RowGroups], worker_query: WorkerQuery, key: Sequence[str], pushdown: Pushdown
-) -> Iterator[pa.Table]:
-    """Yield the rows that are needed, with repeating strings dictionary-encoded."""
-    names = worker_query.event_schema.names
-    encoded = dictionary_columns(worker_query, key)
+def _read(files: Iterable[RowGroups], events: pa.Schema, pushdown: Pushdown) -> Iterator[pa.Table]:
+    """Yield the rows that are needed. A file has codes of its strings, and gives them as such."""
+    names = events.names
+    encoded = [field.name for field in events if field.type == CODES]
     for groups in files:
         with pq.ParquetFile(groups.path, read_dictionary=encoded) as file:
             for batch in file.iter_batches(READ_ROWS, list(groups.numbers), columns=names, use_threads=False):
@@ -88,27 +88,24 @@ def _gathered(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 def _packed(table: pa.Table, worker_query: WorkerQuery, key: Sequence[str], count: int) -> pa.RecordBatch:
     table = table.unify_dictionaries().combine_chunks()
     buckets = bucket_numbers(table, key, count)
-    lows, _, _ = spans(buckets, ticks(worker_query.schema, table))
-    blobs = dict(pack(narrow(table), buckets))
-    columns = [list(blobs), lows[list(blobs)], list(blobs.values())]
+    blobs = pack(narrow(table), ticks(worker_query.schema, table), buckets)
+    columns = zip(*((bucket, events.low, events.blob) for bucket, events in blobs), strict=True)
     return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, BLOBS, strict=True)], BLOBS)
 
 
-def bucket_matcher(worker_query: WorkerQuery, key: Sequence[str]) -> Callable[[Batches], Batches]:
+def bucket_matcher(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
     """Make the function of the tasks that match: blobs arrive by bucket, in the order of their first times."""
 
     def cepheid_match_buckets(batches: Batches) -> Batches:
-        encoded = with_dictionaries(worker_query, key)
-        rows = (row for batch in batches for row in _rows(batch))
-        for _, own in groupby(rows, key=lambda row: row[0]):
-            for table in encoded.match((low, widen(blob, encoded.event_schema)) for _, low, blob in own):
+        events, schema = worker_query.event_schema, worker_query.schema
+        for _, own in groupby(_blobs(batches), key=lambda row: row[0]):
+            for table in worker_query.match(arrival_of(schema, widen(blob, events)) for _, blob in own):
                 yield from table.to_batches()
 
     return cepheid_match_buckets
 
 
-def _rows(batch: pa.RecordBatch) -> Iterator[tuple[int, int, Any]]:
-    blobs = batch.column("blob")
-    lows = batch.column("low").to_pylist()
-    for k, bucket in enumerate(batch.column("bucket").to_pylist()):
-        yield bucket, lows[k], blobs[k].as_buffer()
+def _blobs(batches: Batches) -> Iterator[tuple[int, Any]]:
+    for batch in batches:
+        for bucket, blob in zip(batch.column("bucket").to_pylist(), batch.column("blob"), strict=True):
+            yield bucket, blob.as_buffer()

@@ -1,9 +1,10 @@
 """The state of a stream, one bucket of keys at a time.
 
-A bucket holds events that wait for the watermark, and a session that has the others. In the state store it has one
-header and several parts, which are found by name:
+A bucket has a session, in which events wait for the watermark and are matched. In the state store it has one header
+and several parts, which are found by name:
 
-- Rows never change once they are written. They are stored in segments, and small segments are merged into larger ones.
+- Rows never change once they are written: those that wait as they came, the others in segments by their position in
+  the stream. Small ones are merged into larger ones.
 - Everything else is one body. It is cut into chunks where its content says, and only new chunks are written.
 - What is small goes into the header itself, so that a small state costs one read and one write.
 

@@ -1,33 +1,22 @@
-"""One bucket of keys in a micro-batch: events are buffered until the watermark has passed them, then matched."""
+"""One bucket of keys in a micro-batch: its session takes in events, and matches those that the watermark has passed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
-
-import numpy as np
-import pyarrow as pa
+from typing import Any
 
 from cepheid.api import Matches, Session
-from cepheid.engine.encoding.times import ticks
+from cepheid.engine.stream.rows import Arrival
 from cepheid.errors import InputError
-from cepheid.spark.packing import unpack, write
-from cepheid.spark.state.buffer import BufferedSegment, EventBuffer
+from cepheid.spark.packing import PackedEvents
 from cepheid.spark.state.control import COLUMNS
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.state.parts import Inventory, StateReader, StateWriter, read_header
+from cepheid.spark.state.rows import packed
 from cepheid.spark.state.store import StateStore, reporting_damage
 from cepheid.spark.worker import WorkerQuery, cached_query
-
-
-class PackedEvents(NamedTuple):
-    """A blob of events with their first and last time, in ticks, and their number."""
-
-    blob: bytes
-    low: int
-    high: int
-    rows: int
 
 
 @dataclass(frozen=True)
@@ -40,131 +29,92 @@ class BucketOutput:
 
 
 class Bucket:
-    """The events of some keys: a buffer of those that wait for the watermark, and a session that has the others."""
+    """The events of some keys. A session has them; without a session there are none."""
 
     def __init__(self, worker_query: WorkerQuery, fingerprint: StreamFingerprint) -> None:
         self.worker_query = worker_query
         self.fingerprint = fingerprint
-        self.schema = worker_query.schema
-        self.ticks_per_ms = 1_000_000 // self.schema.tick
-        self.buffer = EventBuffer(self.schema, worker_query.event_schema)
+        self.ticks_per_ms = 1_000_000 // worker_query.schema.tick
         self.session: Session | None = None
         self.watermark: int | None = None  # in ticks, of the last micro-batch
-        self.last_event: int | None = None  # the time of the last event that the session has
         self.cleared = 0  # the watermark when the session was last made to discard what it can
         self.timer: int | None = None  # in milliseconds
         self.stored = Inventory()
+        self.reader: StateReader | None = None  # of the store that the session was loaded from
         self.nonce = b""
         self.size = 0  # in the store, in bytes
 
     # Events.
 
     def take(self, arrived: Iterable[PackedEvents], watermark: int | None, late: str) -> BucketOutput:
-        """Match what the watermark, in milliseconds, has passed since the last call, and buffer the new events."""
+        """Match what the watermark, in milliseconds, has passed since the last call, and take in the new events."""
         now = None if watermark is None else watermark * self.ticks_per_ms
-        matches = self._release(now) if now is not None and now != self.watermark else None
-        self.watermark = now if now is not None else self.watermark
-        self._drop_finished_session()
-        events = dropped = 0
-        for blob, low, high, rows in arrived:
-            if self.watermark is None or low >= self.watermark:
-                self.buffer.add(blob, low, high)
-                events += rows
-                continue
-            table = unpack(blob).cast(self.worker_query.event_schema)
-            times = ticks(self.schema, table)
-            on_time = times >= self.watermark
-            if late == "error":
-                raise self._too_late(table, ~on_time)
-            dropped += int((~on_time).sum())
-            if on_time.any():
-                times = times[on_time]
-                events += len(times)
-                kept = write(table.filter(pa.array(on_time)), dense=True)
-                self.buffer.add(kept, int(times.min()), int(times.max()))
-        return BucketOutput(matches, events, dropped)
+        matches = None
+        if now is not None and now != self.watermark:
+            self.watermark = now
+            matches = self._reach(now)
+        events = rows = 0
+        with _explaining_the_watermark():
+            for blob, low, high, count in arrived:
+                events += self._opened().take(Arrival(packed(blob), count, low, high), late=late)
+                rows += count
+        return BucketOutput(matches, events, rows - events)
 
-    def _release(self, now: int) -> Matches | None:
-        """Hand the events before a time to the session, and return the matches that became certain."""
-        ready, last = self.buffer.release(self.watermark, now)
-        if last is not None:
-            self.last_event = last if self.last_event is None else max(last, self.last_event)
-        if self.session is None and not ready:
+    def _reach(self, now: int) -> Matches | None:
+        """Move the watermark of the session, and return the matches that became certain."""
+        session = self.session
+        if session is None:
             return None
-        if self.session is None:
-            self.session = self.worker_query.session()
-        if ready:
-            self.session.push(pa.concat_tables(ready))
-        self.session.reserve(sum(table.num_rows for table in ready))
-        matches = self.session.reach(now)
-        windows = self.session.windows
-        if windows is not None and now - self.cleared >= max(windows) // 2:
-            self.session.compact()  # else what could go would be written in every micro-batch
+        session.reserve(now)
+        matches = session.reach(now)
+        if session.window is not None and now - self.cleared >= session.window // 2:
+            session.compact()  # else what could go would be written in every micro-batch
             self.cleared = now
+        if session.over is not None and session.over <= now and not session.undecided:
+            self.session = None  # a new one would give the same matches
+            self.stored.segments = {}
         return matches
 
-    def _too_late(self, table: pa.Table, late: Any) -> InputError:
-        row = int(np.flatnonzero(late)[0])
-        value = table.column(self.schema.roles.time)[row].as_py()
-        message = f"{int(late.sum())} of {table.num_rows} events are before the watermark, the first at {value}"
-        return InputError("CEP408", message, 'pass a longer delay to withWatermark, or use late="drop"')
+    def _opened(self) -> Session:
+        """Return the session, or a new one that knows the watermark."""
+        if self.session is None:
+            self.session = self.worker_query.session()
+            if self.watermark is not None:
+                self.session.reach(self.watermark)
+        return self.session
 
     def close(self) -> Matches:
         """Return the matches that there would be if the stream ended here."""
-        session = self.session or self.worker_query.session()
-        for table in self.buffer.remaining(self.watermark):
-            session.push(table)
-        return session.close()
-
-    # Time.
+        return self._opened().close()
 
     def due(self) -> int | None:
         """Return the first watermark, in milliseconds, at which there is something to do even if no event arrives."""
-        moments = [segment.low + 1 for segment in self.buffer.segments]
-        if self.session is not None:
-            moments += self.session.deadlines()
-        finished = self._finished_at()
-        if finished is not None:
-            moments.append(finished)
+        if self.session is None:
+            return None
+        moments, over = list(self.session.deadlines()), self.session.over
+        if over is not None and (self.watermark is None or over > self.watermark):
+            moments.append(over)  # then the session may be dropped
         if not moments:
             return None
         due = -(-min(moments) // self.ticks_per_ms)
         now = 0 if self.watermark is None else self.watermark // self.ticks_per_ms
         return max(due, now + 1)
 
-    def _finished_at(self) -> int | None:
-        """Return the time from which on no event of the session can be in a new match."""
-        windows = None if self.session is None or self.last_event is None else self.session.windows
-        return None if windows is None or self.last_event is None else self.last_event + max(windows)
-
-    def _drop_finished_session(self) -> None:
-        """Drop a session that can give no more matches: a new one would give the same."""
-        finished = self._finished_at()
-        if self.session is None or finished is None or self.watermark is None:
-            return
-        if finished <= self.watermark and not self.session.undecided:
-            self.session = None
-            self.stored.segments = {}
-
     # The store.
 
     def save(self, store: StateStore) -> None:
         """Write what has changed since the state was loaded or saved."""
         writer = StateWriter(store, self.stored)
-        self.buffer.save(writer)
         header = {
             "stream": asdict(self.fingerprint),
             "watermark": self.watermark,
             "timer": self.timer,
-            "last": self.last_event,
             "cleared": self.cleared,
-            "count": self.buffer.count,
-            "waiting": [segment.facts() for segment in self.buffer.segments],
             "state": None if self.session is None else self.session.save(writer),
         }
         self.nonce = writer.close(header)
         self.stored = writer.written
-        self.size = writer.size + self.buffer.size
+        self.size = writer.size
 
     def load(self, store: StateStore, blob: bytes | None = None) -> None:
         """Load the state that a store has, if any.
@@ -179,14 +129,11 @@ class Bucket:
         if COLUMNS in header:  # the control header, of a slot that never has events
             return
         with reporting_damage():
-            reader = StateReader(store, header, flat)
-            self.stored = reader.stored
-            self.watermark, self.timer = header["watermark"], header["timer"]
-            self.last_event, self.cleared = header["last"], header["cleared"]
-            self.buffer.reader, self.buffer.count = reader, header["count"]
-            self.buffer.segments = [BufferedSegment(*facts) for facts in header["waiting"]]
+            self.reader = StateReader(store, header, flat)
+            self.stored = self.reader.stored
+            self.watermark, self.timer, self.cleared = header["watermark"], header["timer"], header["cleared"]
             if header["state"] is not None:
-                self.session = self._restored(header["state"], reader)
+                self.session = self._restored(header["state"], self.reader)
 
     def _restored(self, saved: dict[str, Any], reader: StateReader) -> Session:
         query = self.worker_query
@@ -195,6 +142,18 @@ class Bucket:
         return session
 
     def use_store(self, store: StateStore) -> None:
-        """Read segments from the store of the running task; the one they were loaded from was another task's."""
-        if self.buffer.reader is not None:
-            self.buffer.reader.store = store
+        """Read parts from the store of the running task; the one that they were loaded from was another task's."""
+        if self.reader is not None:
+            self.reader.store = store
+
+
+@contextmanager
+def _explaining_the_watermark() -> Iterator[None]:
+    """Say of late events what a stream's user can do: the watermark is Spark's."""
+    try:
+        yield
+    except InputError as error:
+        if error.code != "CEP408":
+            raise
+        remedy = 'pass a longer delay to withWatermark, or use late="drop"'
+        raise InputError("CEP408", error.message, remedy) from None

@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
-from cepheid.engine.stream.snapshot import FlatSink, to_bytes
+from cepheid.engine.stream.parts import FlatSink
+from cepheid.engine.stream.snapshot import to_bytes
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.state.parts import NONCE, read_header
 from cepheid.spark.state.store import StateStore

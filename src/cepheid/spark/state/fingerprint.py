@@ -7,9 +7,10 @@ from hashlib import sha256
 from typing import Any
 
 from cepheid.errors import UsageError
+from cepheid.spark.state.store import other_format
 from cepheid.spark.worker import WorkerQuery
 
-FORMAT = 1
+FORMAT = 2
 """The format of the state in a checkpoint. A checkpoint of another format is refused."""
 
 _START_AGAIN = "start the stream with a new checkpoint location, or restore what the checkpoint was created with"
@@ -32,9 +33,7 @@ class StreamFingerprint:
     def check(self, stored: dict[str, Any]) -> None:
         """Raise CEP905 if the state was written by another stream."""
         if stored["format"] != self.format:
-            message = f"the state in the checkpoint has format {stored['format']}, this release reads {self.format}"
-            remedy = "continue with the release that wrote it, or start the stream with a new checkpoint location"
-            raise UsageError("CEP905", message, remedy)
+            raise other_format(f"has format {stored['format']}, this release reads {self.format}")
         messages = {
             "query": "the checkpoint belongs to another query, or to other parameters or column roles",
             "columns": "the checkpoint belongs to other columns or types, or to another time zone of the session",

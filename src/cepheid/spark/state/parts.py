@@ -8,10 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.engine.stream.snapshot import FlatSink, FlatSource, from_bytes, to_bytes
+from cepheid.engine.stream.parts import FlatSink, FlatSource
+from cepheid.engine.stream.rows import FAN, SEGMENT, Rows, is_crowded
+from cepheid.engine.stream.snapshot import from_bytes, to_bytes
 from cepheid.spark.packing import CODEC, unpack, write
 from cepheid.spark.state.chunks import cut
-from cepheid.spark.state.segments import FAN, SEGMENT, is_crowded
+from cepheid.spark.state.rows import PackedRows, packed
 from cepheid.spark.state.store import StateStore, damaged, digest_of, reporting_damage
 
 SMALL = 16_384
@@ -46,7 +48,7 @@ class StateWriter(FlatSink):
         self.store = store
         self.stored = stored
         self.written = Inventory()  # what the store has when all is written
-        self.size = 0  # of header, chunks and segments, in bytes
+        self.size = 0  # of all that is stored, in bytes
 
     def put(self, name: str, part: bytes) -> None:
         """Write a new part."""
@@ -88,6 +90,17 @@ class StateWriter(FlatSink):
         self.written.segments[name] = segments
         return {"segments": name}
 
+    def hold(self, name: str, rows: Rows) -> tuple[Any, Rows]:
+        """Write rows that wait for the watermark, unless the store has them. They are found by their digest."""
+        kept = rows if isinstance(rows, PackedRows) else packed(write(rows.table().combine_chunks(), dense=True))
+        if kept.digest in self.stored.digests:
+            self.keep(kept.digest)
+        elif kept.digest not in self.written.digests:
+            assert kept.blob is not None
+            self.put(kept.digest, kept.blob)
+        self.size += kept.size
+        return [kept.digest, kept.size], kept
+
     def close(self, header: dict[str, Any]) -> bytes:
         """Write the body and the header, delete parts that are no longer used, and return the nonce of the state."""
         chunks: list[tuple[str, int]] = []
@@ -105,7 +118,7 @@ class StateWriter(FlatSink):
         nonce = os.urandom(NONCE)
         text = nonce + to_bytes({**header, **inventory}, inner)
         self.store.put_header(text)
-        self.size = len(text) + sum(size for _, size in chunks)
+        self.size += len(text) + sum(size for _, size in chunks)
         self.size += sum(segment[3] for segments in self.written.segments.values() for segment in segments)
         for name, digest in self.stored.digests.items():
             if name not in self.written.digests:
@@ -145,6 +158,11 @@ class StateReader(FlatSource):
         if digested and digest_of(part) != digest:
             raise damaged(f"part {name} is not as it was written")
         return part
+
+    def held(self, found: Any) -> Rows:
+        """Return rows that wait for the watermark. They are fetched when it has passed some of them."""
+        digest, size = found
+        return PackedRows(digest, size, reader=self)
 
     def rows(self, found: Any, base: int) -> pa.Table:
         """Read the rows of a table from a position of the stream on."""

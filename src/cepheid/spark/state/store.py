@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any, Protocol
 
+from cepheid.engine.stream.snapshot import OtherFormatError
 from cepheid.errors import CepheidError, UsageError
 
 
@@ -40,11 +41,19 @@ def damaged(what: str) -> UsageError:
     return UsageError("CEP906", f"the state in the checkpoint is damaged: {what}", remedy)
 
 
+def other_format(what: str) -> UsageError:
+    """Make the error for state of another format: `what` says which format it has, and which this release reads."""
+    remedy = "continue with the release that wrote it, or start the stream with a new checkpoint location"
+    return UsageError("CEP905", f"the state in the checkpoint {what}", remedy)
+
+
 @contextmanager
 def reporting_damage() -> Iterator[None]:
-    """Turn the engine's error for a damaged snapshot into the one for a damaged checkpoint."""
+    """Turn the engine's errors for a snapshot into those for a checkpoint."""
     try:
         yield
+    except OtherFormatError as error:
+        raise other_format(error.message.removeprefix("the snapshot ")) from None
     except CepheidError as error:
         if error.code != "CEP607":
             raise

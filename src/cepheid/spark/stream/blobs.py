@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from cepheid.engine.encoding.times import ticks
-from cepheid.spark.packing import pack, spans, unpack
+from cepheid.spark.packing import pack, unpack
 from cepheid.spark.stream.buckets import CONTROL, slot
 from cepheid.spark.worker import Batches, WorkerQuery
 
@@ -30,9 +30,8 @@ def event_packer(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
     def packed(buffered: list[pa.RecordBatch]) -> pa.RecordBatch:
         table = pa.Table.from_batches(buffered)
         buckets, events = table.column(BUCKET).to_numpy(), worker_query.conform(table)
-        blobs = dict(pack(events, buckets, dense=True))
-        lows, highs, counts = spans(buckets, ticks(schema, events))
-        columns = [map(slot, blobs), blobs.values(), *(numbers[list(blobs)] for numbers in (lows, highs, counts))]
+        rows = [(slot(bucket), *blob) for bucket, blob in pack(events, ticks(schema, events), buckets, dense=True)]
+        columns = zip(*rows, strict=True)
         return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, PACKED, strict=True)], schema=PACKED)
 
     def cepheid_pack(batches: Batches) -> Batches:

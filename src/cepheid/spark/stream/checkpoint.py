@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from cepheid.api import Query
 from cepheid.errors import UsageError
+from cepheid.spark.codes import without_codes
 from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.schemas import spark_schema
 from cepheid.spark.state.bucket import Bucket
@@ -37,7 +38,8 @@ def pending(spark: SparkSession, query: Query, checkpoint: str, *, output: str |
     # A streaming query may have several operators. If none is of this query, the check below says what differs.
     fitting = [(number, stream) for number, stream in ours if stream[0].query == query.compiled.fingerprint]
     number, (fingerprint, events) = (fitting or ours)[0]
-    worker_query = WorkerQuery(query, events, match_schema(query, events, output), output_number(query, output))
+    matches = match_schema(query, without_codes(events), output)
+    worker_query = WorkerQuery(query, events, matches, output_number(query, output))
     stream_fingerprint(worker_query, fingerprint.buckets).check(asdict(fingerprint))
     headers = _read(spark, checkpoint, number, "header").selectExpr("key.slot", "'' AS name", "value.header AS value")
     parts = _read(spark, checkpoint, number, "parts")

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cepheid.spark.checks import check_stream
+from cepheid.spark.codes import with_codes
 from cepheid.spark.job import Job
 from cepheid.spark.names import rename_for_python
 from cepheid.spark.progress import COUNTERS, OBSERVATION
@@ -19,7 +20,7 @@ from cepheid.spark.stream.processor import OUTPUT, cepheid_match
 def match(job: Job) -> DataFrame:
     """Return the matches as a streaming DataFrame."""
     check_stream(job.df, job.time)
-    worker_query, buckets = job.worker_query, bucket_count(job)
+    worker_query, buckets = with_codes(job.worker_query), bucket_count(job)
     bucket = bucket_of(worker_query.event_schema, job.partitioning.key, buckets)
     rows = rename_for_python(job.events.select("*", bucket.alias(BUCKET)))
     packed = rows.mapInArrow(event_packer(worker_query), spark_schema(PACKED))

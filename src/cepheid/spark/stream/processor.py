@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from cepheid.spark.packing import write
+from cepheid.spark.packing import PackedEvents, write
 from cepheid.spark.progress import COUNTERS
-from cepheid.spark.state.bucket import BucketOutput, PackedEvents
+from cepheid.spark.state.bucket import BucketOutput
 from cepheid.spark.state.cache import BucketCache
 from cepheid.spark.state.control import claim_checkpoint
 from cepheid.spark.state.fingerprint import StreamFingerprint

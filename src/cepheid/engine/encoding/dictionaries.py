@@ -1,0 +1,46 @@
+"""Dictionaries of columns of codes, without the words that no row has."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy, to_numpy
+
+FEW_WORDS = 32
+"""Words that are not worth looking for those that no row has."""
+
+
+def without_unused_words(table: pa.Table) -> pa.Table:
+    """The same rows; of a column of codes, the dictionary has only words that they have.
+
+    Rows that are cut out of a table keep its whole dictionary, and joining dictionaries only adds words.
+    """
+    for k, field in enumerate(table.schema):
+        if isinstance(field.type, pa.DictionaryType):
+            column = table.column(k)
+            if any(len(chunk.dictionary) > FEW_WORDS for chunk in column.chunks):
+                chunks = [_trimmed(chunk) for chunk in column.chunks]
+                table = table.set_column(k, field, pa.chunked_array(chunks, field.type))
+    return table
+
+
+def _trimmed(codes: pa.DictionaryArray) -> pa.DictionaryArray:
+    arrow, words, indices = codes.type, codes.dictionary, codes.indices
+    numbers = to_numpy(indices.fill_null(0) if indices.null_count else indices)
+    used = np.zeros(len(words), bool)
+    used[numbers] = True
+    if used.all():
+        return codes
+    moved = (np.cumsum(used) - 1).take(numbers)
+    found = from_numpy(moved).cast(arrow.index_type)
+    if indices.null_count:
+        found = pa.Array.from_buffers(arrow.index_type, len(found), [_validity(indices), found.buffers()[1]])
+    kept = words.take(from_numpy(np.flatnonzero(used)))
+    return pa.DictionaryArray.from_arrays(found, kept, ordered=arrow.ordered)
+
+
+def _validity(indices: pa.Array) -> pa.Buffer:
+    """Which values there are, as bits from the first one on."""
+    bits: pa.Buffer = indices.is_valid().buffers()[1]
+    return bits

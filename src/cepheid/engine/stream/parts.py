@@ -1,0 +1,121 @@
+"""The parts of a state: what takes them, what gives them back, and how both do it with bytes one after the other."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.stream.rows import Rows, RowsInMemory
+
+
+class Sink(Protocol):
+    """What takes the parts of a state. Each is called by a name, and is found again by what JSON can carry."""
+
+    def add(self, name: str, part: Any) -> Any:
+        """Some bytes."""
+
+    def array(self, name: str, array: Any) -> Any:
+        """A flat array."""
+
+    def table(self, name: str, table: pa.Table) -> Any:
+        """A table."""
+
+    def rows(self, name: str, table: pa.Table, base: int) -> Any:
+        """A table whose first row is at a position of the stream: what is at a position never changes."""
+
+    def hold(self, name: str, rows: Rows) -> tuple[Any, Rows]:
+        """Rows that never change. Also returns the form in which they are to be kept from now on."""
+
+
+class Source(Protocol):
+    """What gives the parts back, by what the sink had returned."""
+
+    def part(self, found: Any) -> Any:
+        """Some bytes."""
+
+    def array(self, found: Any) -> Any:
+        """A flat array."""
+
+    def table(self, found: Any) -> pa.Table:
+        """A table."""
+
+    def rows(self, found: Any, base: int) -> pa.Table:
+        """A table of rows from a position on."""
+
+    def held(self, found: Any) -> Rows:
+        """Rows that never change; they may be read when they are needed."""
+
+
+class FlatSink:
+    """Parts one after the other, and where each begins."""
+
+    def __init__(self) -> None:
+        self.parts: list[memoryview] = []
+        self.length = 0
+
+    def add(self, name: str, part: Any) -> list[Any]:
+        """Some bytes: their place and length."""
+        view = memoryview(part).cast("B")
+        found = [self.length, len(view)]
+        self.parts.append(view)
+        padding = -len(view) % 8
+        if padding:
+            self.parts.append(memoryview(bytes(padding)))
+        self.length += len(view) + padding
+        return found
+
+    def array(self, name: str, array: Any) -> list[Any]:
+        """A flat array, as it lies in memory."""
+        return [array.dtype.str, *self.add(name, np.ascontiguousarray(array))]
+
+    def table(self, name: str, table: pa.Table) -> list[Any]:
+        """A table as Arrow IPC."""
+        return self.add(name, table_bytes(table))
+
+    def rows(self, name: str, table: pa.Table, base: int) -> list[Any]:
+        """All rows."""
+        return self.table(name, table)
+
+    def hold(self, name: str, rows: Rows) -> tuple[Any, Rows]:
+        """All rows, which stay as they are."""
+        return self.table(name, rows.table()), rows
+
+
+class FlatSource:
+    """Parts that lie one after the other."""
+
+    def __init__(self, body: memoryview) -> None:
+        self.body = body
+
+    def part(self, found: list[int]) -> memoryview:
+        """Some bytes by their place and length."""
+        begin, size = found
+        if begin + size > len(self.body):
+            raise ValueError("the end is missing")
+        return self.body[begin : begin + size]
+
+    def array(self, found: list[Any]) -> Any:
+        """A flat array."""
+        return np.frombuffer(self.part(found[1:]), dtype=found[0])
+
+    def table(self, found: list[int]) -> pa.Table:
+        """A table."""
+        return pa.ipc.open_stream(self.part(found)).read_all()
+
+    def rows(self, found: list[int], base: int) -> pa.Table:
+        """All rows."""
+        return self.table(found)
+
+    def held(self, found: Any) -> Rows:
+        """Rows in memory."""
+        return RowsInMemory(self.table(found))
+
+
+def table_bytes(table: pa.Table) -> pa.Buffer:
+    """A table as Arrow IPC."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks() if table.num_rows else table)
+    return sink.getvalue()
