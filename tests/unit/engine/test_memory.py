@@ -27,3 +27,15 @@ def test_strings_that_no_run_holds_are_forgotten(monkeypatch: pytest.MonkeyPatch
     assert len(session._opened.streams[None].codes.strings) < 20  # of about 35 that there were
     found += session.close().to_pylist()
     assert sorted(map(repr, found)) == sorted(map(repr, query.match(events, engine="reference").to_pylist()))
+
+
+def test_arrays_of_an_earlier_run_do_not_grow() -> None:
+    query = Query("PATTERN SEQ(A a, B b) WHERE strict_contiguity { a.x < b.x } WITHIN 10 events")
+    events = [{"ts": t, "type": "AB"[t % 2], "x": t % 7} for t in range(100)]
+    sizes = []
+    for _ in range(4):
+        matches = query.match(events, engine="compiled", plan="automaton")
+        assert len(matches) == len(query.match(events, engine="reference"))
+        (made,) = query._cache._made.values()
+        sizes.append(made.spare_scans[0].nbytes())
+    assert len(set(sizes)) == 1
