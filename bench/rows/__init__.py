@@ -13,6 +13,7 @@ from bench.rows.equivalence import equivalence
 from bench.rows.kleene import kleene
 from bench.rows.memory import long, memory
 from bench.rows.merging import merging
+from bench.rows.program import program
 from bench.rows.push import push
 from bench.rows.rare import rare
 from bench.rows.sase import algorithms, nonoverlap, strategies, windows
@@ -42,6 +43,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "algorithms": algorithms,
     "nonoverlap": nonoverlap,
     "arrow": arrow,
+    "program": program,
     "push": push,
     "memory": memory,
     "cold": cold,

@@ -14,11 +14,15 @@ from cepheid.pattern.bind import Bound
 from cepheid.pattern.schema import Schema
 
 Ints = Any
+FEW = 32_768
+"""Rows that are taken at once for all variables: to call Arrow for each takes longer."""
 
 
 def write_matches(query: Bound, table: pa.Table, found: MatchColumns) -> pa.Table:
     """One row a match: its times and the events of its variables."""
     events = EventOutput(query.schema, table)
+    if sum(map(len, found.rows)) <= FEW:
+        events.take_together(found)
     columns = [
         events.lists(found, number, component.variable) if component.array else events.structs(found, number)
         for number, component in enumerate(query.positive)
@@ -45,9 +49,7 @@ class EventOutput:
         """The event of a variable in each match, NULL where there is none."""
         rows, counts = found.rows[number], found.counts[number]
         if counts is None:
-            columns = self.take(from_numpy(rows))
-            self.taken.append((rows, columns))
-            return pa.StructArray.from_arrays(columns, fields=self.fields)
+            return pa.StructArray.from_arrays(self.events(rows), fields=self.fields)
         absent = counts == 0
         index = np.append(rows, rows.dtype.type(0))[np.cumsum(counts, dtype=np.int64) - 1]
         columns = self.take(pa.array(index, mask=absent))
@@ -56,7 +58,7 @@ class EventOutput:
     def lists(self, found: MatchColumns, number: int, variable: str) -> pa.ListArray:
         """The events of an array in each match: none where its repetition was passed, NULL where it was not reached."""
         rows, counts = found.rows[number], found.counts[number]
-        events = pa.StructArray.from_arrays(self.take(from_numpy(rows)), fields=self.fields)
+        events = pa.StructArray.from_arrays(self.events(rows), fields=self.fields)
         if counts is None:
             return pa.ListArray.from_arrays(from_numpy(np.arange(len(rows) + 1, dtype=np.int32)), events)
         offsets: Any = np.zeros(len(counts) + 1, np.int32)
@@ -74,6 +76,22 @@ class EventOutput:
             columns = next(same, None)
             made.append(columns[self.names.index(name)] if columns is not None else self.column(name, from_numpy(rows)))
         return made
+
+    def take_together(self, found: MatchColumns) -> None:
+        """Take the events of all variables at once, each then has a part of them."""
+        columns = self.take(from_numpy(np.concatenate(found.rows)))
+        begin = 0
+        for rows in found.rows:
+            self.taken.append((rows, [column.slice(begin, len(rows)) for column in columns]))
+            begin += len(rows)
+
+    def events(self, rows: Ints) -> Sequence[pa.Array]:
+        """The events of a variable, a column each."""
+        for known, columns in self.taken:
+            if known is rows:
+                return columns
+        self.taken.append((rows, self.take(from_numpy(rows))))
+        return self.taken[-1][1]
 
     def take(self, rows: pa.Array) -> list[pa.Array]:
         """Events by their rows, a column each."""
