@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import flags_to_numpy, to_numpy
+from cepheid.engine.encoding.dictionaries import unified
 from cepheid.pattern.durations import ARROW_UNITS
 from cepheid.pattern.types import Kind
 from cepheid.values.value import Value
@@ -108,7 +109,7 @@ def as_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
         # Arrow can't make one dictionary of several parts for all types.
         column = column.cast({pa.null(): pa.int64(), pa.float16(): pa.float32()}.get(column.type, column.type))
         column = column.dictionary_encode()
-    column = column.unify_dictionaries()
+    column = unified(column)
     if column.num_chunks == 1:
         return column.chunk(0)
     if column.num_chunks == 0:

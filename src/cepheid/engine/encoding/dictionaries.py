@@ -1,4 +1,4 @@
-"""Dictionaries of columns of codes, without the words that no row has."""
+"""Dictionaries of columns of codes: one for all parts of a column, and without the words that no row has."""
 
 from __future__ import annotations
 
@@ -9,6 +9,23 @@ from cepheid.engine.encoding.arrow import from_numpy, to_numpy
 
 FEW_WORDS = 32
 """Words that are not worth looking for those that no row has."""
+
+
+def unified(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of codes with one dictionary; its codes may be of a wider type."""
+    try:
+        return column.unify_dictionaries()
+    except pa.ArrowInvalid:  # the words of all parts are too many for the type of the codes
+        chunks = [pa.DictionaryArray.from_arrays(c.indices.cast(pa.int32()), c.dictionary) for c in column.chunks]
+        return pa.chunked_array(chunks).unify_dictionaries()
+
+
+def with_one_dictionary_each(table: pa.Table) -> pa.Table:
+    """The same rows; a column of codes has one dictionary, if the type of its codes is wide enough for that."""
+    try:
+        return table.unify_dictionaries()
+    except pa.ArrowInvalid:
+        return table
 
 
 def without_unused_words(table: pa.Table) -> pa.Table:

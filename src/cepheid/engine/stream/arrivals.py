@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.dictionaries import with_one_dictionary_each
 from cepheid.engine.encoding.few_events import Events, FewEvents, as_table, joined
 from cepheid.engine.encoding.times import is_ascending, ticks
 from cepheid.engine.stream.parts import Sink, Source
@@ -107,7 +108,7 @@ class Arrivals:
             return parts[0]
         events = joined(events for events, _ in parts)
         if self._coded and not isinstance(events, FewEvents):
-            events = events.unify_dictionaries()
+            events = with_one_dictionary_each(events)
         return events, np.concatenate([times for _, times in parts])
 
     def _without_hidden_nulls(self, table: pa.Table) -> pa.Table:
