@@ -20,6 +20,7 @@ from cepheid.kernel.expressions import Sort, Value
 from cepheid.kernel.reads import KIND, EventReader, I
 from cepheid.kernel.runtime import NEVER, NIL, TESTS
 from cepheid.kernel.scan import program as p
+from cepheid.kernel.scan.arcs import ArcCode
 from cepheid.kernel.scan.graph import GraphCode
 from cepheid.kernel.scan.kernel import (
     MATCH_ROOM,
@@ -107,9 +108,8 @@ class _Generator:
         ]
         by_name = {name: lists for lists in self.lists for name in lists.pool.lists}
         self.stretched = stretched_configs(automaton, setting)
-        self.steps = StepCode(
-            program, setting, self.events, self.registers, self.values, self.graph, by_name, self.stretched
-        )
+        arcs = ArcCode(program, setting, self.registers, self.graph, by_name, self.stretched)
+        self.steps = StepCode(program, setting, self.events, self.registers, self.values, self.graph, by_name, arcs)
 
     def leaf(self, node: ex.Expression) -> Value | None:
         """What a test or a transfer reads, but for registers."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from cepheid.automaton.liveness import pending, read
-from cepheid.automaton.model import Arc, Ends, Exit, Register
+from cepheid.automaton.model import Ends
 from cepheid.kernel.arguments import NOWHERE
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.fold import all_of, any_of, negate
-from cepheid.kernel.code.types import BOOL, INT64, Scalar
+from cepheid.kernel.code.types import BOOL, Scalar
 from cepheid.kernel.reads import EventReader
 from cepheid.kernel.scan import program as p
-from cepheid.kernel.scan.graph import NEWEST, NO_EVENT, GraphCode
+from cepheid.kernel.scan.arcs import ArcCode
+from cepheid.kernel.scan.graph import NO_EVENT, GraphCode
 from cepheid.kernel.scan.lane_values import LaneValues
 from cepheid.kernel.scan.lists import ListCode, Registered
 from cepheid.kernel.scan.registers import Read, Registers, new
@@ -52,7 +52,7 @@ class StepCode:
         values: LaneValues,
         graph: GraphCode,
         lists: Mapping[str, ListCode],
-        stretched: frozenset[int],
+        arcs: ArcCode,
     ) -> None:
         self.program = program
         self.automaton = program.automaton
@@ -63,7 +63,7 @@ class StepCode:
         self.graph = graph
         self.code = graph.code
         self.lists = lists  # by the name of a room or a hold
-        self.stretched = stretched
+        self.arcs = arcs
 
     def all(self) -> None:
         """All steps, in order."""
@@ -91,13 +91,13 @@ class StepCode:
             case p.Follow(room=room, arcs=arcs):
                 for k, arc in enumerate(arcs):
                     with code.when(goes(room, k)):
-                        self.enter(arc, run_of(room), self.slot_field(room))
+                        self.arcs.enter(arc, run_of(room), self.slot_field(room))
             case p.Walk():
                 self.walk(step)
             case p.Begin(arc=arc):
                 code.note(f"{arc.label} begins.")
                 with code.when(all_of(self.events.fence(arc.types, arc.fence, self.registers.translator(None)))):
-                    self.enter(arc, None, None)
+                    self.arcs.enter(arc, None, None)
             case p.Leave(room=room):
                 self.leave(room)
             case p.Merge(rooms=rooms):
@@ -159,7 +159,7 @@ class StepCode:
         with code.when(self.is_alive(run_of(room))):
             for arc in step.arcs:
                 with code.when(all_of(self.events.fence(arc.types, arc.fence, translator))):
-                    self.enter(arc, run_of(room), field)
+                    self.arcs.enter(arc, run_of(room), field)
 
     def is_alive(self, run: n.Variable) -> n.Expression:
         """Whether there is a run, and its window is not over."""
@@ -234,7 +234,7 @@ class StepCode:
                     if ends and not ahead:
                         code.set(STAYS, n.FALSE)
                     over = n.TRUE if contiguous or ends else negate(STAYS) if ahead else n.FALSE
-                    self.enter(arc, HISTORY, self.lists[room.name].field(RUN), all_of([over, negate(later)]))
+                    self.arcs.enter(arc, HISTORY, self.lists[room.name].field(RUN), all_of([over, negate(later)]))
             if step.kills:
                 with code.when(STAYS):
                     field = self.lists[room.name].field(RUN)
@@ -253,65 +253,7 @@ class StepCode:
             asked += [known[of_event]] if of_run != n.TRUE else []
         return fits, asked
 
-    # Arcs.
-
-    def enter(self, arc: Arc, history: n.Variable | None, field: Read | None, reuse: n.Expression = n.FALSE) -> None:
-        """Bind the event: new registers, then matches, then the states of the config.
-
-        reuse: whether a run of a list that this one becomes is over, so that it can have the entry.
-        """
-        code = self.code
-        wanted = sorted(self.read_on_entry(arc), key=lambda register: register.name)
-        self.registers.assign(code, wanted, arc.transfer, field)
-        translator = self.registers.translator(new)
-        for number, exit_ in enumerate(self.automaton.exits):
-            if exit_.config == arc.target:
-                holds = [translator.holds(test.condition) for test in exit_.fence]
-                unseen = [new(register.name, INT64) < OLDEST for register in exit_.witnesses]
-                with code.when(all_of([*holds, *unseen])):
-                    self.complete(number, exit_, history)
-        rooms = [self.program.rooms[q] for q in self.automaton.entries[arc.target]]
-        again = arc.source is not None and self.automaton.states[arc.source].config == arc.target
-        stretches = again and arc.target in self.stretched
-        word = self.graph.word(arc.target)
-        lists = [room for room in rooms if room.keeping is p.Keeping.LIST]
-        for room in rooms:
-            if room not in lists and stretches:
-                assert history is not None
-                self.graph.join(left_in(room), history)
-            elif room not in lists:
-                self.graph.extend(left_in(room), word, history)
-            else:
-                if not stretches:
-                    self.graph.append(word, history)
-                changed = [register for register in room.registers if register in arc.transfer]
-                kept = [register for register in room.registers if register not in arc.transfer]
-                given = Registered(changed, new, kept, field)
-                last = reuse if room is lists[-1] else n.FALSE
-                self.lists[room.name].add(room, None if stretches else NEWEST, given, last)
-
-    def read_on_entry(self, arc: Arc) -> frozenset[Register]:
-        """The registers whose new values are needed: matches read them, lists keep those that change."""
-        found: set[Register] = set()
-        for exit_ in self.automaton.exits:
-            if exit_.config == arc.target:
-                found |= read(exit_.fence) | pending(exit_) | set(exit_.witnesses)
-        for q in self.automaton.entries[arc.target]:
-            if self.program.rooms[q].keeping is p.Keeping.LIST:
-                found |= self.automaton.live[q] & arc.transfer.keys()
-        return frozenset(found)
-
-    def complete(self, number: int, exit_: Exit, history: n.Variable | None) -> None:
-        """A match; where something must be absent after it, it is not certain yet."""
-        word = self.graph.word(len(self.automaton.configs) + number)
-        if not exit_.absent:
-            oldest = OLDEST if self.setting.windowed else n.Constant(0, INT64)
-            self.graph.emit(history if history is not None else NOWHERE, word, oldest)
-            return
-        self.graph.append(word, history)
-        hold = next(hold for hold in self.program.holds if hold.number == number)
-        self.lists[hold.name].put_first(hold.name, NEWEST)
-        self.lists[hold.name].fill(hold.registers, new)
+    # Absences.
 
     def refute(self, hold: p.Hold) -> None:
         """Matches after which something must be absent: one whose window is over is certain, others may fall."""
