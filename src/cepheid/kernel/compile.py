@@ -9,6 +9,7 @@ it.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import os
@@ -49,7 +50,8 @@ _LOADED: dict[str, Run] = {}
 _BESIDE: dict[str, Thread] = {}
 _LOCKS: dict[str, Lock] = {}  # of each kernel: one thread gets it, the others wait
 _LOCK = Lock()
-_LLVM = Lock()  # LLVM is used by one thread at a time, and by none while the process forks
+_LLVM = Lock()  # LLVM is used by one thread at a time, and by none while the process forks or ends
+_LONGEST = 60.0  # s: more than any kernel takes
 
 
 def _forget_threads() -> None:
@@ -64,6 +66,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=lambda: _LLVM.acquire(), after_in_parent=lambda: _LLVM.release(), after_in_child=_forget_threads
     )
+
+
+@atexit.register
+def _end_compiling() -> None:
+    """Wait for a thread that is in LLVM, and let no other begin: what it works on is freed when the process ends."""
+    _LLVM.acquire(timeout=_LONGEST)
 
 
 @cache
@@ -117,7 +125,8 @@ class Compilable:
         if self.key in _BESIDE and not _BESIDE[self.key].is_alive():
             self.compiled()  # it has failed: tell why
         elif self.key not in _BESIDE:
-            # A daemon ends with the process. LLVM runs without the interpreter's lock.
+            # A daemon ends with the process, but for the kernel that it compiles. LLVM runs without the interpreter's
+            # lock.
             _BESIDE[self.key] = Thread(target=self.compiled, name=f"compile {self.function.name}", daemon=True)
             _BESIDE[self.key].start()
         return False
