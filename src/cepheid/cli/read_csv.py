@@ -9,6 +9,7 @@ from io import StringIO
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from cepheid.cli.streams import arrow_file
 from cepheid.errors import InputError
 
 _LARGEST_BLOCK = 2**31 - 1
@@ -39,7 +40,7 @@ def _read(data: bytes, separator: str, texts: set[str]) -> pa.Table:
     # One block: types are inferred from the first one, and a later row may turn a column into text.
     block = min(len(data) + 1, _LARGEST_BLOCK)
     return pacsv.read_csv(
-        pa.BufferReader(data),
+        arrow_file(data),
         read_options=pacsv.ReadOptions(block_size=block),
         parse_options=pacsv.ParseOptions(delimiter=separator, newlines_in_values=True),
         convert_options=pacsv.ConvertOptions(

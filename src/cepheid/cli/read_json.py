@@ -8,6 +8,7 @@ import re
 import pyarrow as pa
 import pyarrow.json as pajson
 
+from cepheid.cli.streams import arrow_file
 from cepheid.errors import InputError
 
 _LARGEST_BLOCK = 2**31 - 1
@@ -50,7 +51,7 @@ def read_json(data: bytes, name: str) -> pa.Table:
 
 def _read(data: bytes, texts: tuple[str, ...]) -> pa.Table:
     return pajson.read_json(
-        pa.BufferReader(data),
+        arrow_file(data),
         # One block: an object may not straddle two.
         read_options=pajson.ReadOptions(block_size=min(len(data) + 1, _LARGEST_BLOCK)),
         parse_options=pajson.ParseOptions(explicit_schema=pa.schema([(text, pa.string()) for text in texts])),

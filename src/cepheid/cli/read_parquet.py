@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cepheid.cli.errors import FileError
+from cepheid.cli.streams import arrow_file
 from cepheid.errors import InputError
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -19,7 +20,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}")
 def read_parquet(data: bytes, name: str) -> pa.Table:
     """The rows of one file."""
     try:
-        return pq.ParquetFile(pa.BufferReader(data)).read()
+        return pq.ParquetFile(arrow_file(data)).read()
     except (pa.ArrowException, OSError) as error:
         raise _broken(name, error) from None
 
