@@ -197,3 +197,29 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     environment = {**os.environ, "CEPHEID_CACHE": str(tmp_path)}
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=environment, timeout=60, check=False)
     assert done.returncode == 0
+
+
+def test_that_a_process_ends_when_no_thread_is_in_the_compiler(tmp_path: Path) -> None:
+    program = """
+import sys, time
+from pathlib import Path
+from cepheid.kernel import compile
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.types import INT64
+A = n.Variable("a", INT64)
+kernel = compile.Compilable(n.Function("add", (A,), (n.Return(A + 1),)))
+def slowly(function):
+    time.sleep(0.5)
+    Path(sys.argv[1]).touch()
+    return b""
+compile._compile = slowly
+compile._link = lambda function, code: None
+kernel.compile_beside()
+while not compile._LLVM.locked():
+    time.sleep(0.01)
+"""
+    done = tmp_path / "done"
+    environment = {**os.environ, "CEPHEID_CACHE": str(tmp_path)}
+    command = [sys.executable, "-c", program, str(done)]
+    assert subprocess.run(command, env=environment, timeout=60, check=False).returncode == 0
+    assert done.exists()

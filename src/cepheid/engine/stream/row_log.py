@@ -60,8 +60,8 @@ class RowLog:
         while first and pieces[first - 1].num_rows <= rows and (most is None or rows < most):
             first -= 1
             rows += pieces[first].num_rows
-        chunks = sum(piece.column(0).num_chunks for piece in pieces[first:])
-        if chunks > (1 if rows < LARGE else MANY_CHUNKS) or most is None:
+        chunks = pieces[-1].column(0).num_chunks
+        if first < len(pieces) - 1 or chunks > (1 if rows < LARGE else MANY_CHUNKS):
             pieces[first:] = [_in_one(pa.concat_tables(pieces[first:]))]
 
 
