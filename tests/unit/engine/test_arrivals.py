@@ -5,8 +5,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from cepheid import Query
+from cepheid.engine.encoding.columns import as_dictionary
 from cepheid.engine.encoding.dictionaries import without_unused_words
+from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.stream.arrivals import Arrivals, arrange
 from cepheid.engine.stream.late import LateFilter
 from cepheid.engine.stream.parts import FlatSink, FlatSource
@@ -133,15 +134,19 @@ def test_only_rows_with_late_events_are_read() -> None:
 
 
 def test_more_words_than_the_codes_of_a_column_can_tell_apart() -> None:
-    """Each batch has few words, and all of them together too many for its codes."""
-    session = Query("PATTERN SEQ(A a, B b) WHERE a.s != b.s WITHIN 2").session(engine="plain")
-    for k in range(3):
-        words = pa.array([f"word {k} {i}" for i in range(100)])
-        codes = pa.DictionaryArray.from_arrays(pa.array(range(100), pa.int8()), words)
-        times = range(2 * 100 * k, 2 * 100 * (k + 1), 2)
-        session.push(pa.table({"ts": times, "type": ["A"] * 100, "s": codes}))
-        session.push(pa.table({"ts": [times[-1] + 1], "type": ["B"], "s": codes.slice(0, 1)}))
-    assert len(session.close()) == 3
+    """Each batch has few words, and all of them together too many for its codes: kernels read wider ones."""
+    columns = pa.schema([("ts", pa.int64()), ("type", pa.dictionary(pa.int8(), pa.string()))])
+    schema = make_schema(columns, Roles())
+    arrivals = Arrivals(schema)
+    words = [f"word {i}" for i in range(200)]
+    for k in (0, 100):
+        codes = pa.DictionaryArray.from_arrays(pa.array(range(100), pa.int8()), pa.array(words[k : k + 100]))
+        arrivals.add(arrival_of(schema, pa.table({"ts": range(k, k + 100), "type": codes})))
+    found = arrivals.release(None)
+    assert found is not None
+    rows = as_table(found[0])
+    assert rows.schema.equals(columns)
+    assert rows["type"].to_pylist() == as_dictionary(rows["type"]).to_pylist() == words
 
 
 @pytest.mark.parametrize("missing", [None, 3])
