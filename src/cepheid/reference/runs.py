@@ -176,8 +176,11 @@ class Runner:
         between = self.stream.events[self.stream.after(first.position) : self.stream.after(last.position)]
         return sum(self.agreement.join(key, event) is not None for event in between)
 
-    def bind(self, run: Run | None, move: Move, event: Event) -> Run | None:
-        """A run that has passed the marks, with an event bound at the target, if all conditions are TRUE (S5)."""
+    def bind(self, run: Run | None, move: Move, event: Event, *, again: bool = False) -> Run | None:
+        """A run that has passed the marks, with an event bound at the target, if all conditions are TRUE (S5).
+
+        again: it was bound before, so that it is in the window; the events that are counted for that may be gone.
+        """
         assert move.target is not None
         spot = self.target(move)
         if run is None:
@@ -194,7 +197,7 @@ class Runner:
         if not self.tests.at_place(move.target, len(bound), bindings):
             return None
         new = Run(move.target, (*run.selected, event), bindings, run.times, run.gaps, key, (*run.path, move))
-        return new if self.inside(new, event) else None
+        return new if again or self.inside(new, event) else None
 
     def pass_marks(self, run: Run, marks: Sequence[Mark]) -> Run | None:
         """Go through what lies before a move's target; None where a repetition can't go on or be left."""

@@ -112,3 +112,20 @@ def test_a_snapshot_that_was_damaged() -> None:
 def test_what_is_no_snapshot(blob: Any) -> None:
     with pytest.raises(UsageError, match="snapshot"):
         Query(PAIR).restore(blob)
+
+
+def test_a_match_that_waits_in_a_window_of_events_which_are_gone() -> None:
+    query = Query("""
+        PATTERN SEQ(ANY(A, B, C)+ a[], !(C m), ANY(A, B, C) b, !(ANY(B, C) n))
+        WHERE skip_till_next_match { n.x > b.x AND m.x > last(a[].x) AND a[i].x > a[i-1].x }
+        PARTITION BY id WITHIN 6 events TIES SIMULTANEOUS OUTPUT NON_OVERLAP
+    """)
+    rows = ["1B12", "2A04", "4C13", "5A00", "6A11", "7B04", "8A15", "9B15", "11B15", "12B12", "13A15", "14C15", "16A00"]
+    events = [event(int(row[:-3]), row[-3], id=int(row[-2]), x=int(row[-1])) for row in rows]
+    session, found = query.session(), []
+    for one in events:
+        found += session.push([one]).to_pylist() + session.advance(one["ts"]).to_pylist()
+        session = query.restore(session.snapshot())
+    found += session.close().to_pylist()
+    assert found
+    assert sorted(map(repr, found)) == sorted(map(repr, query.match(events, engine="reference").to_pylist()))

@@ -352,7 +352,7 @@ class Interpreted:
             if move.target is None:
                 assert passed is not None
                 return replace(passed, path=(*passed.path, move))
-            bound = self.runner.bind(passed, move, rows[next(events) - base])
+            bound = self.runner.bind(passed, move, rows[next(events) - base], again=True)
             if bound is None:
                 raise ValueError("a run does not fit its events")
             run, moves = bound, self.query.layout.moves[move.target]
