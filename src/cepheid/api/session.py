@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import is_not
 from typing import Any
 
 import pyarrow as pa
@@ -87,6 +88,7 @@ class Session:
         self._columns = pa.schema([])
         self._lateness_ticks = 0
         self._nothing: Matches | None = None
+        self._nothing_of: list[Matches] = []
         self._watermark: int | None = None
         self._closed = False
         self._failed = False
@@ -311,9 +313,12 @@ class Session:
 
     def _give_nothing(self) -> Matches:
         """No matches, of any query; nearly every push of one event gives these."""
-        if self._nothing is None:
-            nothing = [query.nothing() for query in self._opened.queries]
-            self._nothing = nothing[-1].with_outputs(dict(zip(self._names, nothing, strict=True)))
+        nothing = [query.nothing() for query in self._opened.queries]
+        if self._nothing is None or any(map(is_not, nothing, self._nothing_of)):  # a query may have begun anew
+            self._nothing, self._nothing_of = (
+                nothing[-1].with_outputs(dict(zip(self._names, nothing, strict=True))),
+                nothing,
+            )
         return self._nothing
 
     def _given(self, matches: list[Matches]) -> Matches:

@@ -278,3 +278,16 @@ def test_that_queries_of_a_program_share_lanes_when_one_changes_its_plan() -> No
     assert session.stats.replans == 1
     found += session.close().to_pylist()
     assert sorted(map(repr, found)) == sorted(map(repr, query.match(events, engine="reference").to_pylist()))
+
+
+def test_that_no_matches_have_the_type_that_a_function_turned_out_to_return() -> None:
+    query = Query(
+        "PATTERN SEQ(A a, B b) WITHIN 10 RETURN f(a.x) AS y INTO P; FROM P PATTERN SEQ(P p, P r) WITHIN 100",
+        functions={"f": lambda x: None if x is None else x * 2},
+    )
+    session = query.session(engine="plain")
+    for time in range(1, 30):
+        pushed = session.push([event(time, "AB"[time % 2], x=time)])
+        given = session.advance(time)
+    assert pushed.to_arrow().schema == given.to_arrow().schema
+    assert pushed.to_arrow().schema.field("p").type.field("y").type == "int64"

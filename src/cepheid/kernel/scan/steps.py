@@ -207,12 +207,14 @@ class StepCode:
         code, room = self.code, step.room
         contiguous, decided = room.state.ends.contiguous, room.state.ends is Ends.DECISION
         in_window = START[HISTORY] >= OLDEST if self.setting.windowed else n.TRUE
-        listed = [
-            any(self.program.rooms[q].keeping is p.Keeping.LIST for q in self.automaton.entries[arc.target])
+        listed = any(
+            self.program.rooms[q].keeping is p.Keeping.LIST
             for arc in step.arcs
-        ]
-        # Of those that the run becomes, the last one has its entry: which arcs it goes by is found out before that.
-        reuses = any(listed) and (contiguous or decided)
+            for q in self.automaton.entries[arc.target]
+        )
+        # Of the arcs that the run goes by, the last one may have its entry: those before it still read its registers.
+        # Which they are is found out first.
+        reuses = listed and (contiguous or decided)
         if reuses:
             code.set(REUSED, n.FALSE)
         if not contiguous:
@@ -228,7 +230,7 @@ class StepCode:
                     with code.when(any_of(c for c, arc in zip(conditions, step.arcs, strict=True) if arc.decides)):
                         code.set(STAYS, n.FALSE)
             for k, (arc, condition) in enumerate(zip(step.arcs, conditions, strict=True)):
-                later = any_of(c for c, into in zip(conditions[k + 1 :], listed[k + 1 :], strict=True) if into)
+                later = any_of(conditions[k + 1 :])
                 ends = decided and arc.decides
                 with code.when(condition):
                     if ends and not ahead:
