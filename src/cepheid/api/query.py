@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import pyarrow as pa
 
@@ -16,21 +16,22 @@ from cepheid.api.options import read_functions, read_params, read_roles, stable
 from cepheid.api.session import Session
 from cepheid.api.spark_bridge import SparkFrame, is_spark, spark_room
 from cepheid.api.spelling import misspelt_types
-from cepheid.engine.machines.factory import MachineFactory
 from cepheid.engine.matches.match_table import from_matches
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache, composite_events, composite_schema
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.errors import CepheidWarning, UsageError, did_you_mean
-from cepheid.explain import Explanation, explain_program
 from cepheid.language import parse, print_program
 from cepheid.pattern.analysis import analyse, check_flow, columns_read
 from cepheid.pattern.bind import bind
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.tree import Program
 from cepheid.plan.spec import PlanSpec, read_plan
-from cepheid.reference import interpret
+
+if TYPE_CHECKING:
+    from cepheid.engine.machines.factory import MachineFactory
+    from cepheid.explain import Explanation
 
 ENGINES = ("auto", "compiled", "plain", "interpreted", "reference")
 
@@ -143,7 +144,7 @@ class Query:
         return self._run(make_schema(events, self._compiled.roles), arrivals, engine, _check_engine(engine, plan))
 
     def _run(self, schema: Schema, arrivals: Sequence[Arrival], engine: str, choice: PlanSpec) -> Matches:
-        factory = MachineFactory(engine, choice, sum(arrival.count for arrival in arrivals))
+        factory = _machine_factory(engine, choice, sum(arrival.count for arrival in arrivals))
         pipeline = Pipeline(self._cache, factory, schema, once=True)
         for arrival in arrivals:
             pipeline.push(arrival)
@@ -162,7 +163,7 @@ class Query:
         choice = _check_engine(engine, plan)
         if engine == "reference":
             raise UsageError("CEP601", "engine 'reference' does not support sessions", "use engine='auto'")
-        factory = MachineFactory(engine, choice, None)
+        factory = _machine_factory(engine, choice, None)
         return Session(self._cache, factory, self._empty_table, lateness=lateness, late=late)
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:
@@ -181,6 +182,8 @@ class Query:
         return matches[-1].with_outputs(dict(zip(self._compiled.names, matches, strict=True)))
 
     def _by_reference(self, base: pa.Table, schema: Schema) -> Matches:
+        from cepheid.reference import interpret  # seldom needed
+
         roles = self._compiled.roles
         made: dict[str, tuple[pa.Table, Schema]] = {}
         found: list[Matches] = []
@@ -222,6 +225,8 @@ class Query:
         events, in any form that `match` accepts, also the plan and the expected cost of each plan. With a Spark
         DataFrame, also what Spark does around the engine; the options are those of `match`.
         """
+        from cepheid.explain import explain_program  # seldom needed
+
         if is_spark(events):
             told: Explanation = spark_room().explain(events, self, plan=plan, **options)
             return told
@@ -274,3 +279,10 @@ def _check_engine(engine: object, plan: object) -> PlanSpec:
         message = f"engine '{engine}' does not support plan '{choice}'"
         raise UsageError("CEP610", message, "use engine='auto', 'compiled' or 'plain'")
     return choice
+
+
+def _machine_factory(engine: str, choice: PlanSpec, events: int | None) -> MachineFactory:
+    """What makes the machines of a run: they and their kernels are a third of what there is to import."""
+    from cepheid.engine.machines.factory import MachineFactory
+
+    return MachineFactory(engine, choice, events)

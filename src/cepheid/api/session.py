@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import is_not
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -14,7 +14,6 @@ from cepheid.api.row_reader import RowReader
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.encoding.times import to_ticks
-from cepheid.engine.machines.factory import MachineFactory
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.late import LateFilter
@@ -26,6 +25,9 @@ from cepheid.errors import InputError, UsageError, did_you_mean
 from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.schema import make_schema
 from cepheid.pattern.types import Kind, from_arrow, zone_of
+
+if TYPE_CHECKING:
+    from cepheid.engine.machines.factory import MachineFactory
 
 LATE = ("error", "drop", "collect")
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.bind import Bound, bind
 from cepheid.pattern.schema import END, START, Roles, Schema, make_schema
+
+if TYPE_CHECKING:
+    from cepheid.engine.planning.compiled_query import CompiledQuery
 
 SCHEMAS = 4
 """How many schemas a query is kept compiled for: it is seldom run on events of many."""
@@ -66,6 +69,8 @@ class QueryCache:
 
     def query(self, number: int, schema: Schema) -> CompiledQuery:
         """A query that is compiled for events of a schema."""
+        from cepheid.engine.planning.compiled_query import CompiledQuery  # a query can be written without a run
+
         key = number, schema.arrow.serialize().to_pybytes()
         if key not in self._made:
             while len(self._made) >= SCHEMAS * len(self.program.queries):

@@ -16,7 +16,8 @@ def preload() -> None:
     """Load what a worker would load before its first batch. Packages that are missing are skipped."""
     from cepheid.kernel.compile import has_compiler, warm
 
-    for name in ("pyarrow.compute", "pyarrow.parquet", "pandas", "pyspark.worker", "cepheid.spark"):
+    ours = "cepheid.spark", "cepheid.engine.machines.factory"
+    for name in ("pyarrow.compute", "pyarrow.parquet", "pandas", "pyspark.worker", *ours):
         if importlib.util.find_spec(name.partition(".")[0]) is not None:
             importlib.import_module(name)
     if has_compiler():

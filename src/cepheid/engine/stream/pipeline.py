@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
@@ -10,7 +11,6 @@ from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.program import (
     CompiledProgram,
     QueryCache,
@@ -23,7 +23,10 @@ from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.pattern.schema import Schema
 
-MachineFactory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
+if TYPE_CHECKING:
+    from cepheid.engine.planning.compiled_query import CompiledQuery
+
+MachineFactory: TypeAlias = "Callable[[CompiledQuery, StreamCodes, str | None], Machine]"
 """Makes a machine of a kind (None: the one that suits best) for a query of a stream."""
 
 
