@@ -83,9 +83,7 @@ class Arrivals:
                 ready.append(now)
                 heappush(self._heap, (rest.low, number, rest))
         events, times = self._concatenated(ready)
-        if whole and _follow([arrival for _, _, arrival in found]):
-            return events, times
-        if is_ascending(times):
+        if (whole and _follow([arrival for _, _, arrival in found])) or is_ascending(times):
             return events, times
         table = as_table(events)
         order = arrange(self.schema, table, times)
