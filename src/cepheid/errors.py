@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -126,18 +128,39 @@ class UsageError(CepheidError):
 
 
 class CepheidWarning(UserWarning):
-    """Something that is allowed but likely to surprise."""
+    """Something that is allowed but likely to surprise (CEP0xx). Fields: code, message, remedy.
+
+    >>> print(CepheidWarning("CEP005", "no event has the type 'shelf'", "did you mean 'Shelf'?"))
+    CEP005: no event has the type 'shelf'; did you mean 'Shelf'?
+    """
+
+    def __init__(self, code: str, message: str, remedy: str) -> None:
+        super().__init__(code, message, remedy)
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}; {self.remedy}"
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that the user probably meant.
+def warn(warning: CepheidWarning) -> None:
+    """Issue a warning at the line of the user's code that called Cepheid."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "cepheid":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level)
+
+
+def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """The known name that the user probably meant. likeness: from 0 to 1, how much alike the two must be.
 
     >>> nearest("tagid", ["ts", "tag_id"])
     'tag_id'
     """
     names = [k for k in known if k]
     folded = {k.casefold(): k for k in reversed(names)}
-    close = get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
+    close = get_close_matches(name.casefold(), list(folded), n=1, cutoff=likeness)
     return folded[close[0]] if close else None
 
 

@@ -39,7 +39,7 @@ class TestCheck:
 
     def test_a_misspelt_type(self, run) -> None:
         result = run("check", "EVENT Shelv a", "--schema", "-", stdin="ts,type\n1,Shelf\n")
-        assert result.stderr == "warning: no event has the type 'Shelv'; did you mean 'Shelf'?\n"
+        assert result.stderr == "warning CEP005: no event has the type 'Shelv'; did you mean 'Shelf'?\n"
 
     def test_a_stream_without_types(self, run) -> None:
         result = run("check", "EVENT Tick t", "--no-type", "--schema", "-", stdin="ts\n1\n")

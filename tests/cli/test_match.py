@@ -237,15 +237,15 @@ class TestMessages:
 
     def test_a_warning_is_one_line(self, run, events: Path) -> None:
         result = run("match", "PATTERN SEQ(A a, B+ b[])", events)
-        assert result.stderr.startswith("warning: b: a Kleene closure under skip_till_any_match without WITHIN")
+        assert result.stderr.startswith("warning CEP001: b: a Kleene closure under skip_till_any_match without WITHIN")
         assert result.stderr.count("\n") == 1
 
     def test_a_misspelt_type(self, run, events: Path) -> None:
         stdin = "ts,type\n1,Shelf\n2,Register\n"
         result = run("match", "PATTERN SEQ(shelf a, Registre b)", "-", stdin=stdin)
         assert result.stderr == (
-            "warning: no event has the type 'shelf'; did you mean 'Shelf'?\n"
-            "warning: no event has the type 'Registre'; did you mean 'Register'?\n"
+            "warning CEP005: no event has the type 'shelf'; did you mean 'Shelf'?\n"
+            "warning CEP005: no event has the type 'Registre'; did you mean 'Register'?\n"
         )
 
     def test_a_type_that_is_only_absent(self, run) -> None:

@@ -104,7 +104,7 @@ def test_interrupted() -> None:
         [*COMMAND, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
-        assert process.stderr.readline().startswith("warning: ")
+        assert process.stderr.readline().startswith("warning CEP001: ")
         process.send_signal(signal.SIGINT)
         assert process.stderr.read() == "interrupted\n"
     assert process.returncode == 130

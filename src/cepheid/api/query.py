@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -12,16 +11,18 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import pyarrow as pa
 
 from cepheid.api.events import to_table
+from cepheid.api.observed import observe
 from cepheid.api.options import read_functions, read_params, read_roles, stable
 from cepheid.api.session import Session
 from cepheid.api.spark_bridge import SparkFrame, is_spark, spark_room
-from cepheid.api.spelling import misspelt_types
+from cepheid.api.surprises import Surprises
+from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.match_table import from_matches
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache, composite_events, composite_schema
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Arrival, arrival_of
-from cepheid.errors import CepheidWarning, UsageError, did_you_mean
+from cepheid.errors import UsageError, did_you_mean
 from cepheid.language import parse, print_program
 from cepheid.pattern.analysis import analyse, check_flow, columns_read
 from cepheid.pattern.bind import bind
@@ -83,8 +84,8 @@ class Query:
         given = read_functions(functions)
         self._compiled = CompiledProgram(queries, sources, roles, given, self._fingerprint(roles, given))
         self._cache = QueryCache(self._compiled)
-        for message in (message for analysed in queries for message in analysed.surprises):
-            warnings.warn(message, CepheidWarning, stacklevel=2)
+        self._surprises = Surprises(self._compiled)
+        self._surprises.warn(self._surprises.of_query())
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was made for earlier runs: it is made anew where the query arrives."""
@@ -132,11 +133,12 @@ class Query:
         if not base.num_columns:
             base = self._empty_table()
         schema = make_schema(base.schema, self._compiled.roles)
-        self.warn_of_types(base, stacklevel=3)
+        times = ticks(schema, base)
+        self._warn_of(schema, base, times)
         if engine == "reference":
             matches = self._by_reference(base, schema)
             return matches if limit is None else matches[:limit]
-        matches = self._run(schema, [arrival_of(schema, base)], engine, choice)
+        matches = self._run(schema, [arrival_of(schema, base, times)], engine, choice)
         return matches if limit is None else matches.head(limit)
 
     def match_arrivals(self, events: pa.Schema, arrivals: Sequence[Arrival], *, engine: str, plan: str) -> Matches:
@@ -164,7 +166,7 @@ class Query:
         if engine == "reference":
             raise UsageError("CEP601", "engine 'reference' does not support sessions", "use engine='auto'")
         factory = _machine_factory(engine, choice, None)
-        return Session(self._cache, factory, self._empty_table, lateness=lateness, late=late)
+        return Session(self._cache, factory, self._empty_table, self._surprises, lateness=lateness, late=late)
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:
         """A session that continues from a snapshot."""
@@ -197,11 +199,16 @@ class Query:
                 made[bound.into] = events, composite_schema(events.schema, roles)
         return self._named(found)
 
-    def warn_of_types(self, events: pa.Table, *, stacklevel: int = 2) -> None:
-        """Warn about types that no event has if a similar one occurs."""
-        pairs = zip(self._compiled.queries, self._compiled.sources, strict=True)
-        for message in misspelt_types((analysed for analysed, source in pairs if source is None), events):
-            warnings.warn(message, CepheidWarning, stacklevel=stacklevel)
+    def warn_of(self, events: object) -> None:
+        """Warn about what the query may have got wrong of these events, such as a misspelt type; nothing is matched."""
+        table = to_table(events)
+        schema = make_schema(table.schema, self._compiled.roles)
+        self._warn_of(schema, table, ticks(schema, table))
+
+    def _warn_of(self, schema: Schema, events: pa.Table, times: Any, *, whole: bool = True) -> None:
+        self._surprises.warn(self._surprises.of_schema(schema))
+        seen = observe(self._compiled, schema, events, times, whole=whole)
+        self._surprises.warn(self._surprises.of_events(schema, seen))
 
     def _empty_table(self) -> pa.Table:
         """An empty table for events without columns; it has the columns that the queries read."""

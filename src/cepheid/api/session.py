@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from cepheid.api.events import to_table
 from cepheid.api.row_reader import RowReader
+from cepheid.api.surprises import Surprises
+from cepheid.api.watch import Watch
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.encoding.times import to_ticks
@@ -67,6 +69,7 @@ class Session:
         cache: QueryCache,
         factory: MachineFactory,
         empty: Callable[[], pa.Table],
+        surprises: Surprises,
         *,
         lateness: object = None,
         late: str = "error",
@@ -83,6 +86,8 @@ class Session:
         self._roles = cache.program.roles
         self._factory = factory
         self._empty = empty
+        self._surprises = surprises
+        self._watch: Watch | None = Watch(surprises)
         self._lateness: int | None = lateness
         self._late = LateFilter(late)
         self._names = cache.program.names
@@ -101,7 +106,10 @@ class Session:
         """Add events. With `lateness` the watermark follows them; otherwise only `advance` moves it."""
         self._check_open()
         given = self._read(events)
-        on_time = self._take(arrival_of(self._opened.schema, given))
+        arrival = arrival_of(self._opened.schema, given)
+        if self._watch is not None and not self._watch.see(self._opened.schema, arrival):
+            self._watch = None
+        on_time = self._take(arrival)
         if self._lateness is None or not on_time.count:
             return self._give_nothing()
         latest = on_time.high - self._lateness_ticks
@@ -144,6 +152,8 @@ class Session:
         self._check_open()
         if self._pipeline is None:
             self._conform(self._empty())
+        if self._watch is not None:
+            self._watch.end(self._opened.schema)
         self._closed = True
         return self._given(self._run(None))
 
@@ -195,6 +205,7 @@ class Session:
 
     def load(self, header: dict[str, Any], source: Source) -> None:
         """Take up a state that `save` has written, in a new session of the same query."""
+        self._watch = None  # the first events have been
         facts, schema, load, late = read_state(header, source, self._program.fingerprint)
         self._watermark, self._lateness = facts["watermark"], facts["lateness"]
         self._late.policy, self._late.count = facts["policy"], facts["late"]
@@ -270,6 +281,7 @@ class Session:
             table = self._empty() if self._pipeline is None else empty_table(self._pipeline.schema.arrow)
         if self._pipeline is None or not self._events:  # before the first event, the columns may still change
             self._pipeline = self._open(table.schema)
+            self._surprises.warn(self._surprises.of_schema(self._pipeline.schema))
             return table
         wanted = self._columns
         if table.schema.equals(wanted):

@@ -19,7 +19,7 @@ def check(settings: Settings, query: str, schema: str | None) -> None:
     """Check QUERY without running it.
 
     Without --schema: checks syntax and meaning. With --schema, also checks that the events have the columns, that
-    their types fit, and that no event type is misspelt, and lists the columns of a match.
+    their types fit, and that nothing is likely to be wrong, such as a misspelt type, and lists the columns of a match.
 
     \b
     Examples:
@@ -37,7 +37,7 @@ def check(settings: Settings, query: str, schema: str | None) -> None:
         return
     events = read_events(schema, settings.type)
     columns = prepared.schema(events.schema)
-    prepared.warn_of_types(events)
+    prepared.warn_of(events)
     click.echo(f"{source.name}: ok, a match has the columns")
     for column in columns:
         click.echo(f"  {printable(column.name)}: {printable(str(column.type))}")

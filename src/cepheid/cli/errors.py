@@ -92,10 +92,10 @@ def report(error: CepheidError) -> None:
     _stderr().print(text, soft_wrap=True)
 
 
-def warn(message: str) -> None:
+def warn(message: str, code: str = "") -> None:
     """Print a warning in one line."""
-    text = Text(printable(f"warning: {' '.join(message.split())}"))
-    text.highlight_regex(r"^warning:", "bold yellow")
+    text = Text(printable(f"warning{' ' * bool(code)}{code}: {' '.join(message.split())}"))
+    text.highlight_regex(r"^warning( \w+)?:", "bold yellow")
     _stderr().print(text, soft_wrap=True)
 
 
@@ -119,8 +119,8 @@ def warnings_as_lines() -> Iterator[None]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if issubclass(category, CepheidWarning):
-                warn(str(message))
+            if isinstance(message, CepheidWarning):
+                warn(f"{message.message}; {message.remedy}", message.code)
             else:
                 show(message, category, filename, lineno, file, line)
 

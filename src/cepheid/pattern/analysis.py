@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from cepheid.errors import BindError, PatternError, did_you_mean
+from cepheid.errors import BindError, CepheidWarning, PatternError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.check import (
     canonical,
@@ -15,13 +15,13 @@ from cepheid.pattern.check import (
     check_output,
     check_same_values,
     check_strategies,
-    find_surprises,
 )
 from cepheid.pattern.components import Component, components, name_events
 from cepheid.pattern.layout import Layout, lay_out
 from cepheid.pattern.parameters import Params, resolve_names
 from cepheid.pattern.placement import place
 from cepheid.pattern.schema import Roles
+from cepheid.pattern.surprises import find_surprises
 from cepheid.pattern.tree import Event, Program, Query, Strategy
 from cepheid.pattern.walk import conjuncts, expressions, rewrite_expressions, walk
 
@@ -39,7 +39,7 @@ class Analysed:
     same: tuple[ex.SameValue, ...]
     conditions: tuple[ex.Expression, ...]
     roles: Roles
-    surprises: tuple[str, ...]  # allowed, but likely to surprise: the texts of warnings
+    surprises: tuple[CepheidWarning, ...]  # allowed, but likely to surprise
 
     @property
     def positive(self) -> tuple[Component, ...]:

@@ -13,7 +13,7 @@ from cepheid.pattern.placement import check_complete
 from cepheid.pattern.schema import END, START, Roles, output_names
 from cepheid.pattern.tree import Event, Maybe, Negation, Pattern, Query, Repeat, Seq, Strategy
 from cepheid.pattern.uses import uses
-from cepheid.pattern.walk import children, rewrite, walk
+from cepheid.pattern.walk import children, rewrite
 
 Components = Mapping[str, Component]
 
@@ -188,39 +188,3 @@ def _results(query: Query) -> Iterator[tuple[str, ex.Expression]]:
         yield "HAVING", query.having
     for item in query.returns:
         yield "RETURN", item.expression
-
-
-def find_surprises(query: Query, strategies: Mapping[str, Strategy]) -> tuple[str, ...]:
-    """Warnings about what is allowed but likely to surprise; the caller decides how to show them."""
-    return (*_without_strategy(query, strategies), *_unbounded(query, strategies), *_never_true(query))
-
-
-def _never_true(query: Query) -> Iterator[str]:
-    for condition in query.where:
-        for node in walk(condition):
-            if isinstance(node, ex.Compare) and any(_is_null(side) for side in (node.left, node.right)):
-                yield "a comparison with NULL is never TRUE; write IS NULL or IS NOT NULL"
-
-
-def _is_null(node: ex.Expression) -> bool:
-    return isinstance(node, ex.Literal) and node.value is None
-
-
-def _without_strategy(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[str]:
-    named = {name for selection in query.strategies for name in selection.variables or strategies}
-    left = [variable for variable in strategies if variable not in named]
-    if named and left:
-        yield f"{', '.join(left)}: no strategy is given, so the default, skip_till_any_match, applies"
-
-
-def _unbounded(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[str]:
-    """Skip-till-any Kleene without a window: as many matches as there are subsets."""
-    for node in walk(query.pattern):
-        if query.within is None and isinstance(node, Repeat) and node.high is None:
-            names = [str(e.variable) for e in walk(node.body) if isinstance(e, Event)]
-            if any(strategies.get(name) is Strategy.ANY for name in names):
-                yield (
-                    f"{', '.join(names)}: a Kleene closure under skip_till_any_match without WITHIN matches "
-                    "every subset of the events; add WITHIN or skip_till_next_match"
-                )
-                return

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cepheid.errors import CepheidWarning, UsageError
+from cepheid.errors import CepheidWarning, UsageError, warn
 from cepheid.spark.introspect import estimated_bytes, is_plain_read, parallelism
 from cepheid.spark.job import Job
 from cepheid.spark.names import column_named, rename_for_python
@@ -34,7 +32,7 @@ def match(job: Job) -> DataFrame:
         placed = slice_by_time(events, job.time, partitioning, slice_count(job))
     else:
         message = f"the query runs in one task, in order: it has no key, and {partitioning.not_by_time}"
-        warnings.warn(f"{message}; add [attr], PARTITION BY or WITHIN", CepheidWarning, stacklevel=4)
+        warn(CepheidWarning("CEP010", message, "add [attr], PARTITION BY or WITHIN"))
         placed = events.repartition(1)
     sliced = SLICE in placed.columns
     order = [F.col(SLICE), column_named(job.time)] if sliced else [column_named(job.time)]

@@ -1,0 +1,139 @@
+"""Warnings about a query on its events: what runs without an error, and does not do what its author meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+from cepheid.api.observed import TINY, Observed, named_types, readers, window_ticks
+from cepheid.engine.program import CompiledProgram
+from cepheid.errors import CepheidWarning, nearest, warn
+from cepheid.pattern.durations import NANOSECONDS, spell
+from cepheid.pattern.schema import Roles, Schema
+from cepheid.pattern.tree import Window
+from cepheid.pattern.types import Kind
+
+ENOUGH = 10_000
+"""Events from which on it means something that a type is not among them, even if there are more."""
+
+_LIKENESS = {True: 0.6, False: 0.8}  # how much a name must be like another, if all events are known and if they are not
+_DIGITS = re.compile(r"\d+")
+_SPAN = (978_307_200 * 10**9, 4_102_444_800 * 10**9)  # from 2001 to 2100: the times of nearly all events
+_LEAST_TIMES = 4  # of fewer events it means nothing how far they are apart
+_LEAST_TYPES = 8  # nor, of fewer, that a type is not among them
+_UNITS = {"seconds": "s", "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
+
+
+class Surprises:
+    """The warnings of one query object. It gives each once."""
+
+    def __init__(self, program: CompiledProgram) -> None:
+        self.program = program
+        self._told: set[str] = set()
+
+    def warn(self, found: Iterable[CepheidWarning]) -> None:
+        """Issue those warnings that have not been issued before."""
+        for warning in found:
+            if str(warning) not in self._told:
+                self._told.add(str(warning))
+                warn(warning)
+
+    def of_query(self) -> Iterator[CepheidWarning]:
+        """Warnings that need no events."""
+        for analysed in self.program.queries:
+            yield from analysed.surprises
+
+    def of_schema(self, schema: Schema) -> Iterator[CepheidWarning]:
+        """Warnings that need the columns of the events: a number without a unit says nothing beside timestamps."""
+        for analysed in readers(self.program):
+            window = analysed.query.within
+            if window is not None and _has_no_unit(window, schema):
+                amount = getattr(window.amount, "value", window.amount)
+                message = f"WITHIN {amount} has no unit, and is read as {amount} {schema.roles.unit}"
+                remedy = (
+                    f"write the unit: WITHIN {amount} seconds, or WITHIN {amount} {schema.roles.unit} if that is meant"
+                )
+                yield CepheidWarning("CEP007", message, remedy)
+
+    def of_events(self, schema: Schema, seen: Observed) -> Iterator[CepheidWarning]:
+        """Warnings that need events."""
+        if not seen.rows:
+            return
+        yield from self._types(seen)
+        yield from self._empty(seen)
+        units = list(self._units(schema, seen))
+        yield from units
+        if not units:  # with the wrong unit every window is wrong
+            yield from self._windows(schema, seen)
+
+    def _types(self, seen: Observed) -> Iterator[CepheidWarning]:
+        """A type that no event has: it never matches, and its negation always holds.
+
+        Of a positive one only if it looks misspelt. Of a negated one also if there are types that no query names.
+        """
+        named = named_types(readers(self.program))
+        others = sorted((seen.types or frozenset()) - named.keys())
+        for name, negated in named.items() if others else ():
+            if seen.types is None or name in seen.types:
+                continue
+            none = "no event has" if seen.whole else f"none of the first {seen.rows:,} events has"
+            message = f"{none} the type '{name}'" + (", so that its negation always holds" if negated else "")
+            close = nearest(name, others, _LIKENESS[seen.whole])
+            # Shelf1 is not a misspelling of Shelf2.
+            if close is not None and _DIGITS.sub("", close) != _DIGITS.sub("", name):
+                yield CepheidWarning("CEP005", message, f"did you mean '{close}'?")
+            elif negated and seen.rows >= (_LEAST_TYPES if seen.whole else ENOUGH):
+                shown = ", ".join(others[:8]) + (", …" if len(others) > 8 else "")
+                yield CepheidWarning("CEP005", message, f"types that the query does not name: {shown}")
+
+    def _empty(self, seen: Observed) -> Iterator[CepheidWarning]:
+        tests = dict.fromkeys(test.attribute for analysed in readers(self.program) for test in analysed.same)
+        for name in tests:
+            if name in seen.empty:
+                which = "every event" if seen.whole else f"each of the first {seen.rows:,} events"
+                message = f"{which} has NULL in '{name}', so that [{name}] never holds"
+                yield CepheidWarning("CEP008", message, "name a column that has values")
+
+    def _units(self, schema: Schema, seen: Observed) -> Iterator[CepheidWarning]:
+        """Integers that are dates of our time in another unit than the query's, beside a window that has a unit."""
+        windows = [analysed.query.within for analysed in readers(self.program)]
+        spelt = any(window is not None and window.unit not in (None, "events") for window in windows)
+        if seen.low is None or seen.high is None or not spelt:
+            return
+        own, name = schema.roles.unit, schema.roles.time
+        if schema.columns[name].kind is not Kind.INT or _is_our_time(seen, own):
+            return
+        for unit, short in _UNITS.items():
+            if _is_our_time(seen, unit):
+                first = datetime.fromtimestamp(seen.low * NANOSECONDS[unit] // 10**9, UTC)
+                message = f"the times in '{name}' are read as {own}, and look like {unit} since 1970"
+                shown = f"{message}: the first one would be of {first:%Y-%m-%d}"
+                yield CepheidWarning("CEP009", shown, f"pass unit='{short}'")
+
+    def _windows(self, schema: Schema, seen: Observed) -> Iterator[CepheidWarning]:
+        if seen.gap is None or seen.rows < _LEAST_TIMES:
+            return
+        for analysed in readers(self.program):
+            spelt, window = analysed.query.within, window_ticks(analysed, schema)
+            if spelt is None or _has_no_unit(spelt, schema):
+                continue  # which `of_schema` tells
+            several = len(analysed.components) > 1 or any(c.array for c in analysed.components.values())
+            if window is not None and several and seen.gap > TINY * window:
+                length, gap = spell(window * schema.tick), spell(seen.gap * schema.tick)
+                which = "events" if seen.whole else f"the first {seen.rows:,} events"
+                message = f"WITHIN is {length}, and no two {which} of different times are closer than {gap}"
+                yield CepheidWarning("CEP006", message.replace("two the", "two of the"), "check the unit of WITHIN")
+
+
+def _has_no_unit(window: Window, schema: Schema) -> bool:
+    """Whether a window is a bare number beside timestamps, and nobody has said what it counts."""
+    timed = schema.columns[schema.roles.time].kind in (Kind.TIMESTAMP, Kind.DATE)
+    return timed and window.unit is None and schema.roles.unit == Roles().unit
+
+
+def _is_our_time(seen: Observed, unit: str) -> bool:
+    assert seen.low is not None
+    assert seen.high is not None
+    scale = NANOSECONDS[unit]
+    return _SPAN[0] <= seen.low * scale and seen.high * scale < _SPAN[1]

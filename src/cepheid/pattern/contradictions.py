@@ -1,0 +1,104 @@
+"""Conditions that cannot hold together: constant bounds of one value that leave nothing between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from cepheid.errors import CepheidWarning
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.tree import Query
+from cepheid.pattern.types import NUMERIC
+from cepheid.pattern.walk import conjuncts, walk
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """`value operator constant`, and the condition that says so."""
+
+    value: ex.Expression
+    operator: str
+    constant: ex.Literal
+    condition: ex.Expression
+
+
+def find_contradictions(query: Query) -> Iterator[CepheidWarning]:
+    """A warning for each value that conditions joined by AND leave no room for."""
+    having = () if query.having is None else (query.having,)
+    groups: list[Iterable[ex.Expression]] = [query.where, [c for h in having for c in conjuncts(h)]]
+    # An AND inside another condition, such as one side of an OR, has bounds of its own.
+    inner = [node for condition in (*query.where, *having) for node in walk(condition) if node is not condition]
+    groups += [conjuncts(node) for node in inner if isinstance(node, ex.And)]
+    told = set()
+    for group in groups:
+        bounds = [bound for condition in group for bound in _bounds(condition)]
+        for one, other in combinations(bounds, 2):
+            if one.value == other.value and one.value not in told and _exclude(one, other):
+                told.add(one.value)
+                yield _warning(one, other)
+
+
+def _bounds(condition: ex.Expression) -> Iterator[Bound]:
+    match condition:
+        case ex.Compare(operator, value, ex.Literal() as constant) if operator in _MIRRORED:
+            yield Bound(value, operator, constant, condition)
+        case ex.Compare(operator, ex.Literal() as constant, value) if operator in _MIRRORED:
+            yield Bound(value, _MIRRORED[operator], constant, condition)
+        case ex.Between(value, ex.Literal() as low, ex.Literal() as high, False):
+            yield Bound(value, ">=", low, condition)
+            yield Bound(value, "<=", high, condition)
+        case ex.SameValue(attribute, ex.Literal() as constant):
+            yield Bound(ex.SameValue(attribute), "=", constant, condition)
+
+
+def _exclude(one: Bound, other: Bound) -> bool:
+    """Whether no value is within both bounds."""
+    if any(isinstance(node, ex.Call) for node in walk(one.value)):
+        return False  # a function of the user may give another value each time
+    sign = _order(one.constant, other.constant)
+    if sign is None:
+        return False
+    touch = {one.operator, other.operator} & {"<", ">"} == set()
+    return (_is_above(one, other) and (sign > 0 or (sign == 0 and not touch))) or (
+        _is_above(other, one) and (sign < 0 or (sign == 0 and not touch))
+    )
+
+
+def _is_above(one: Bound, other: Bound) -> bool:
+    """Whether one is a lower bound and the other an upper bound; an equation is both."""
+    return one.operator in (">", ">=", "=") and other.operator in ("<", "<=", "=")
+
+
+def _order(one: ex.Literal, other: ex.Literal) -> int | None:
+    """-1, 0 or 1; None if the two cannot be compared here."""
+    left, right = one.value, other.value
+    numbers = {one.type.kind, other.type.kind} <= NUMERIC
+    if left is None or right is None or left != left or right != right:
+        return None
+    if numbers and type(left) is not type(right):
+        left, right = float(left), float(right)  # type: ignore[arg-type]
+    if type(left) is not type(right) or (one.type.kind is not other.type.kind and not numbers):
+        return None
+    try:
+        return int(left > right) - int(left < right)  # type: ignore[operator]
+    except TypeError:
+        return None
+
+
+def _warning(one: Bound, other: Bound) -> CepheidWarning:
+    if one.condition is other.condition:
+        return CepheidWarning("CEP004", f"{_shown(one)} is never TRUE", "give the smaller value first")
+    message = f"{_shown(one)} and {_shown(other)} are never TRUE together"
+    return CepheidWarning("CEP004", message, "correct one of them, or join them with OR")
+
+
+def _shown(bound: Bound) -> str:
+    if bound.condition.span is not None:
+        return " ".join(bound.condition.span.excerpt.split())
+    value = bound.value
+    if isinstance(value, ex.Attribute):
+        return f"{value.variable}{value.index.value}.{value.name} {bound.operator} {bound.constant.value!r}"
+    return f"a condition with {bound.operator} {bound.constant.value!r}"

@@ -1,0 +1,52 @@
+"""What is allowed in a query but likely to surprise: warnings that need neither a schema nor events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cepheid.errors import CepheidWarning
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.contradictions import find_contradictions
+from cepheid.pattern.tree import Event, Query, Repeat, Strategy
+from cepheid.pattern.walk import walk
+
+
+def find_surprises(query: Query, strategies: Mapping[str, Strategy]) -> tuple[CepheidWarning, ...]:
+    """The warnings about a query; the caller decides how to show them."""
+    return (
+        *_without_strategy(query, strategies),
+        *_unbounded(query, strategies),
+        *_never_true(query),
+        *find_contradictions(query),
+    )
+
+
+def _never_true(query: Query) -> Iterator[CepheidWarning]:
+    for condition in query.where:
+        for node in walk(condition):
+            if isinstance(node, ex.Compare) and any(_is_null(side) for side in (node.left, node.right)):
+                remedy = "write IS NULL or IS NOT NULL"
+                yield CepheidWarning("CEP003", "a comparison with NULL is never TRUE", remedy)
+
+
+def _is_null(node: ex.Expression) -> bool:
+    return isinstance(node, ex.Literal) and node.value is None
+
+
+def _without_strategy(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[CepheidWarning]:
+    named = {name for selection in query.strategies for name in selection.variables or strategies}
+    left = [variable for variable in strategies if variable not in named]
+    if named and left:
+        message = f"{', '.join(left)}: no strategy is given, so the default, skip_till_any_match, applies"
+        yield CepheidWarning("CEP002", message, "give every variable a strategy")
+
+
+def _unbounded(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[CepheidWarning]:
+    """Skip-till-any Kleene without a window: as many matches as there are subsets."""
+    for node in walk(query.pattern):
+        if query.within is None and isinstance(node, Repeat) and node.high is None:
+            names = [str(e.variable) for e in walk(node.body) if isinstance(e, Event)]
+            if any(strategies.get(name) is Strategy.ANY for name in names):
+                closure = "a Kleene closure under skip_till_any_match without WITHIN matches every subset of the events"
+                yield CepheidWarning("CEP001", f"{', '.join(names)}: {closure}", "add WITHIN or skip_till_next_match")
+                return

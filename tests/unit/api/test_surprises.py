@@ -1,0 +1,227 @@
+"""Warnings about queries that run and do not do what their author meant; none about ordinary ones."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import cepheid as cep
+
+START = datetime(2024, 3, 1, tzinfo=UTC)
+
+
+def told(run: Callable[[], object]) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run()
+    assert all(isinstance(w.message, cep.CepheidWarning) for w in caught)
+    assert all(w.filename == __file__ for w in caught)
+    return [str(w.message) for w in caught]
+
+
+def shop(count: int = 40, **more: Any) -> list[dict[str, Any]]:
+    kinds = ("view", "cart", "purchase", "view")
+    return [{"ts": START + timedelta(seconds=k), "type": kinds[k % 4], "user": k // 4, **more} for k in range(count)]
+
+
+def by_session(query: cep.Query, rows: list[dict[str, Any]]) -> None:
+    session = query.session()
+    for row in rows:
+        session.push([row])
+    session.close()
+
+
+WAYS = [
+    pytest.param(lambda query, rows: query.match(rows), id="match"),
+    pytest.param(lambda query, rows: query.match(rows, engine="reference"), id="reference"),
+    pytest.param(by_session, id="session"),
+]
+
+
+@pytest.fixture(params=WAYS)
+def run(request: pytest.FixtureRequest) -> Callable[..., object]:
+    way: Callable[..., object] = request.param
+    return way
+
+
+EVENTS = [
+    (
+        "PATTERN SEQ(cart a, !(buy b)) WHERE [user] WITHIN 1 minute",
+        shop(),
+        {},
+        "CEP005: no event has the type 'buy', so that its negation always holds; "
+        "types that the query does not name: purchase, view",
+    ),
+    (
+        "PATTERN SEQ(cart a, !(Purchases b)) WHERE [user] WITHIN 1 minute",
+        shop(),
+        {},
+        "CEP005: no event has the type 'Purchases', so that its negation always holds; did you mean 'purchase'?",
+    ),
+    (
+        "PATTERN SEQ(cart a, Purchase b) WHERE [user] WITHIN 1 minute",
+        shop(),
+        {},
+        "CEP005: no event has the type 'Purchase'; did you mean 'purchase'?",
+    ),
+    (
+        "PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 30",
+        shop(),
+        {},
+        "CEP007: WITHIN 30 has no unit, and is read as 30 milliseconds; "
+        "write the unit: WITHIN 30 seconds, or WITHIN 30 milliseconds if that is meant",
+    ),
+    (
+        "PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 30 ms",
+        shop(),
+        {},
+        "CEP006: WITHIN is 30 milliseconds, and no two events of different times are closer than 1 second; "
+        "check the unit of WITHIN",
+    ),
+    (
+        "PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 1 minute",
+        [{**row, "ts": int(row["ts"].timestamp())} for row in shop()],
+        {},
+        "CEP009: the times in 'ts' are read as milliseconds, and look like seconds since 1970: "
+        "the first one would be of 2024-03-01; pass unit='s'",
+    ),
+    (
+        "PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 1 minute",
+        [{**row, "ts": int(row["ts"].timestamp() * 1000)} for row in shop()],
+        {"unit": "s"},
+        "CEP009: the times in 'ts' are read as seconds, and look like milliseconds since 1970: "
+        "the first one would be of 2024-03-01; pass unit='ms'",
+    ),
+    (
+        "PATTERN SEQ(cart a, purchase b) WHERE [value] WITHIN 1 minute",
+        shop(value=None),
+        {},
+        "CEP008: every event has NULL in 'value', so that [value] never holds; name a column that has values",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "rows", "options", "warning"), EVENTS)
+def test_what_the_events_show(
+    run: Callable[..., object], text: str, rows: list[dict[str, Any]], options: dict[str, Any], warning: str
+) -> None:
+    query = cep.Query(text, **options)
+    assert told(lambda: run(query, rows)) == [warning]
+    assert told(lambda: run(query, rows)) == []  # once for each query
+
+
+ORDINARY = [
+    ("PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 1 minute", shop(), {}),
+    ("PATTERN SEQ(cart a, !(purchase b)) WHERE [user] WITHIN 1 minute", shop(), {}),
+    ("PATTERN SEQ(cart a, !(buy b), view c, purchase d) WHERE [user] WITHIN 1 minute", shop(), {}),  # all are named
+    ("PATTERN SEQ(cart a, !(buy b)) WHERE [user] WITHIN 1 minute", shop(7), {}),
+    ("PATTERN SEQ(cart a, alarm b) WHERE [user] WITHIN 1 minute", shop(), {}),
+    ("PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 1 second", shop(), {}),
+    ("PATTERN cart a WITHIN 1 ms", shop(), {}),
+    ("PATTERN SEQ(cart a, purchase b) WITHIN 3 events", shop(), {}),
+    ("PATTERN SEQ(cart a, purchase b) WITHIN 30", [{"ts": k, "type": "cart"} for k in range(9)], {}),
+    ("PATTERN SEQ(cart a, purchase b)", [{"ts": 1_700_000_000 + k, "type": "cart"} for k in range(9)], {}),
+    ("PATTERN SEQ(cart a, purchase b) WITHIN 1 hour", [{"ts": 10**6 * k, "type": "cart"} for k in range(9)], {}),
+    ("PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 30", shop(), {"unit": "s"}),
+    ("PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 1 minute", [], {}),
+    ("PATTERN SEQ(cart a, cart b) WHERE a.n > 1 AND a.n < 3 AND b.n >= 3 AND b.n <= 3", shop(n=1), {}),
+]
+
+
+@pytest.mark.parametrize(("text", "rows", "options"), ORDINARY)
+def test_ordinary_queries(
+    run: Callable[..., object], text: str, rows: list[dict[str, Any]], options: dict[str, Any]
+) -> None:
+    assert told(lambda: run(cep.Query(text, **options), rows)) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "warning"),
+    [
+        ("a.x > 20 AND a.x < 10", "a.x > 20 and a.x < 10 are never TRUE together"),
+        ("a.x = 1 AND b.x = 2 AND a.x = 2", "a.x = 1 and a.x = 2 are never TRUE together"),
+        ("20 < a.x AND a.x < 20", "20 < a.x and a.x < 20 are never TRUE together"),
+        ("a.x BETWEEN 20 AND 10", "a.x BETWEEN 20 AND 10 is never TRUE"),
+        ("a.x >= 1.5 AND a.x = 1", "a.x >= 1.5 and a.x = 1 are never TRUE together"),
+        ("a.s = 'u' AND a.s = 'v'", "a.s = 'u' and a.s = 'v' are never TRUE together"),
+        ("a.x > b.x OR (a.x > 20 AND a.x < 10)", "a.x > 20 and a.x < 10 are never TRUE together"),
+    ],
+)
+def test_conditions_that_contradict(condition: str, warning: str) -> None:
+    text = f"PATTERN SEQ(A a, B b) WHERE {condition} WITHIN 1 hour"
+    (given,) = told(lambda: cep.Query(text))
+    assert given.partition(";")[0] == f"CEP004: {warning}"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "a.x > 20 OR a.x < 10",
+        "a.x > 20 AND b.x < 10",
+        "a.x > 20 AND a.y < 10",
+        "a.x >= 20 AND a.x <= 20",
+        "NOT a.x BETWEEN 20 AND 10",
+        "a.x = 1 AND a.x != 2",
+        "(a.x > 20 OR a.y > 1) AND a.x < 10",
+        "abs(a.x) > 20 AND abs(a.x) < 10",
+    ],
+)
+def test_conditions_that_do_not_contradict(condition: str) -> None:
+    assert told(lambda: cep.Query(f"PATTERN SEQ(A a, B b) WHERE {condition} WITHIN 1 hour")) == []
+
+
+def test_contradictions_of_the_builder_and_of_parameters() -> None:
+    a, b = cep.var("a"), cep.var("b")
+    warning = "correct one of them, or join them with OR"
+    assert told(lambda: cep.Query(cep.seq(cep.event("A", a), cep.event("B", b)).where((a.x > 20) & (a.x < 10)))) == [
+        f"CEP004: a.x > 20 and a.x < 10 are never TRUE together; {warning}"
+    ]
+    text = "PATTERN A a WHERE a.x > low AND a.x < high"
+    assert told(lambda: cep.Query(text, params={"low": 20, "high": 10})) == [
+        f"CEP004: a.x > low and a.x < high are never TRUE together; {warning}"
+    ]
+
+
+def test_a_session_tells_after_enough_events() -> None:
+    session = cep.Query("PATTERN SEQ(cart a, Purchase b, !(buy c)) WHERE [user] WITHIN 1 minute").session()
+    rows = pa.Table.from_pylist(shop(10_000))
+    assert told(lambda: session.push(rows.slice(0, 999))) == []
+    assert told(lambda: session.push(rows.slice(999, 1))) == [
+        "CEP005: none of the first 1,000 events has the type 'Purchase'; did you mean 'purchase'?"
+    ]
+    assert told(lambda: session.push(rows.slice(1000))) == [
+        "CEP005: none of the first 10,000 events has the type 'Purchase'; did you mean 'purchase'?",
+        "CEP005: none of the first 10,000 events has the type 'buy', so that its negation always holds; "
+        "types that the query does not name: purchase, view",
+    ]
+    assert told(session.close) == []
+
+
+def test_a_type_that_may_come_later_is_not_misspelt() -> None:
+    """Of a few events of a stream less is known than of all events of a table."""
+    rows = [{"ts": k, "type": "login_ok"} for k in range(1000)]
+    session = cep.Query("PATTERN SEQ(login_fail a, login_fail b) WITHIN 1 hour").session()
+    assert told(lambda: session.push(rows)) == []
+    assert told(session.close) == ["CEP005: no event has the type 'login_fail'; did you mean 'login_ok'?"]
+
+
+def test_close_events_anywhere_show_that_a_window_is_not_tiny() -> None:
+    times = [10**6 * k for k in range(5000)]
+    rows = pa.table({"ts": times, "type": ["A"] * 5000})
+    late = pa.table({"ts": [*times[::-1], 10**6 * 4999 + 1], "type": ["A"] * 5001})
+    text = "PATTERN SEQ(A a, A b) WITHIN 20"
+    assert [w[:6] for w in told(lambda: cep.Query(text).match(rows))] == ["CEP006"]
+    assert told(lambda: cep.Query(text).match(late)) == []
+
+
+def test_a_warning_has_a_code_a_message_and_a_remedy() -> None:
+    with pytest.warns(cep.CepheidWarning) as caught:
+        cep.Query("PATTERN A a WHERE a.x = NULL")
+    warning = caught[0].message
+    assert isinstance(warning, cep.CepheidWarning)
+    assert (warning.code, warning.remedy) == ("CEP003", "write IS NULL or IS NOT NULL")
