@@ -23,6 +23,8 @@ from cepheid.builder import (
 )
 
 # Not in __all__: `from cepheid import *` must not hide built-ins and other common names.
+from cepheid.builder import all as all
+from cepheid.builder import any as any
 from cepheid.builder import first as first
 from cepheid.builder import last as last
 from cepheid.builder import max as max

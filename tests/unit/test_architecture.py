@@ -103,7 +103,7 @@ def test_that_a_pattern_has_a_meaning(node: type[tree.Pattern]) -> None:
 def test_that_queries_with_a_meaning_use_every_node() -> None:
     seen: set[type] = set()
 
-    @settings(QUICK, max_examples=400)
+    @settings(QUICK, max_examples=1_000)
     @given(queries(PLAIN))
     def collect(query: GeneratedQuery) -> None:
         seen.update(nodes_of(query.tree))

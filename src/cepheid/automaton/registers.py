@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cepheid.automaton.model import Fixed, Held, NotNative, Now, Ratio, Register, Root, Time, Witnessed
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.types import FLOAT, INT, NULL, Type
+from cepheid.pattern.types import BOOL, FLOAT, INT, NULL, Type
 from cepheid.pattern.walk import walk
 
 ZERO, ONE = Fixed(0, INT), Fixed(1, INT)
@@ -103,6 +103,13 @@ class Registers:
             raise NotNative(f"the aggregate {function}")
         kind = of if function in ("first", "last", "min", "max") else type_
         return self._fold((key, function), name.format(function), kind, variable, lambda _: x, updates[function])
+
+    def quantified(self, quantifier: str, variable: str, first: ex.Expression, later: ex.Expression) -> Held:
+        """Whether a condition holds for all, or for some, events of a variable; it reads the event at hand."""
+        join = ex.And if quantifier == "ALL" else ex.Or
+        name = f"{variable}_{quantifier}_{'_'.join(_columns(first))}".rstrip("_")
+        key = variable, quantifier, first, later
+        return self._fold(key, name, BOOL, variable, lambda _: first, lambda old: join((old, later)))
 
     def _deviation(
         self, key: Hashable, name: str, variable: str, x: ex.Expression, null: ex.Expression, count: Held

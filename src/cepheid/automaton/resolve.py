@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from cepheid.automaton.model import Held, NotNative, Now, Test
 from cepheid.automaton.registers import NOTHING, ZERO, Registers
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.types import Kind
-from cepheid.pattern.uses import uses
-from cepheid.pattern.walk import walk
+from cepheid.pattern.types import BOOL, Kind
+from cepheid.pattern.uses import ranges, uses
+from cepheid.pattern.walk import substitute, walk
 
 
 @dataclass(frozen=True)
@@ -39,10 +37,12 @@ class Sight:
 
     def test(self, condition: ex.Expression) -> Test | None:
         """A conjunct with its references resolved; None where it is not tested, since a variable of it is unbound."""
-        if not all(self.sees(use.variable, use.index, counts=use.counts) for use in uses(condition)):
+        found = uses(condition)
+        counted = {use.variable for use in found if use.counts}
+        if not all(self.sees(use.variable, use.index, counts=use.variable in counted) for use in found):
             return None
         check_missing(self.query, condition)
-        resolved = replace_references(condition, self.reference)
+        resolved = substitute(condition, self.reference)
         alone = not any(isinstance(node, Held) for node in walk(resolved))
         return Test(resolved, condition, self.variable or "", unary=alone and self.variable is not None)
 
@@ -62,6 +62,8 @@ class Sight:
                 earlier = self.again and index in (ex.Index.FIRST, ex.Index.PREVIOUS)
                 if variable == self.variable and not earlier:
                     return Now(name, type_)
+                if variable != self.variable and variable not in self.settled.bound:
+                    return NOTHING
                 if index is ex.Index.FIRST:
                     return self.registers.first(variable, name, type_)
                 return self.registers.last(variable, name, type_)
@@ -69,6 +71,8 @@ class Sight:
                 return self.length(variable)
             case ex.Aggregate():
                 return self.aggregate(node)
+            case ex.Quantified():
+                return self.quantified(node)
         return None
 
     def length(self, variable: str) -> ex.Expression:
@@ -86,10 +90,34 @@ class Sight:
             return self.registers.length(variable)
         if isinstance(node.argument, ex.Rows):
             raise NotNative(f"{node.function} of whole events")
-        argument = replace_references(node.argument, replace(self, variable=variable, again=False).reference)
+        argument = substitute(node.argument, replace(self, variable=variable, again=False).reference)
         of, type_ = self.query.typer.check(node.argument)[1], self.query.typer.check(node)[1]
         _check_aggregate(node.function, argument, of.kind)
         return self.registers.aggregate(node.function, variable, argument, type_, of)
+
+    def quantified(self, node: ex.Quantified) -> ex.Expression:
+        """A condition on all events of a variable so far; over nothing ALL is TRUE and ANY is FALSE."""
+        variable = ranges(node.condition)[0].variable
+        if variable not in self.settled.bound:
+            return ex.Literal(node.quantifier == "ALL", BOOL)
+        self.check_quantified(node, variable)
+        first, later = (
+            substitute(node.condition, replace(self, variable=variable, again=again).reference)
+            for again in (False, True)
+        )
+        return self.registers.quantified(node.quantifier, variable, first, later)
+
+    def check_quantified(self, node: ex.Quantified, variable: str) -> None:
+        """Whether all that the condition reads is known when each event of the variable is bound."""
+        places = [place for place in self.query.layout.places if place.variable == variable]
+        for use in uses(node.condition, node.quantifier):
+            if use.variable == variable:
+                known = use.index is ex.Index.FIRST or any(use.node is read for read in ranges(node.condition))
+            else:
+                known = not use.counts and not any(use.variable in place.later for place in places)
+            if not known:
+                what = f"what is not known yet when {variable} is bound"
+                raise NotNative(f"{node.quantifier}(…) over {variable}[], compared with {what}")
 
 
 def _check_aggregate(function: str, argument: ex.Expression, kind: Kind) -> None:
@@ -113,22 +141,3 @@ def check_missing(query: Bound, condition: ex.Expression) -> None:
             query.schema.has(name, node.name) for name in query.components[node.variable].types
         ):
             raise NotNative(f"{node.variable}.{node.name} is missing in some of its types")
-
-
-def replace_references(
-    node: ex.Expression, reference: Callable[[ex.Expression], ex.Expression | None]
-) -> ex.Expression:
-    """An expression with something else in the place of every reference; what is not changed stays the same object."""
-    found = reference(node)
-    if found is not None:
-        return found
-    changes: dict[str, Any] = {}
-    for field in fields(node):
-        value = getattr(node, field.name)
-        if isinstance(value, ex.Expression):
-            changes[field.name] = replace_references(value, reference)
-        elif isinstance(value, tuple):
-            changes[field.name] = tuple(
-                replace_references(v, reference) if isinstance(v, ex.Expression) else v for v in value
-            )
-    return replace(node, **changes) if changes else node

@@ -13,7 +13,7 @@ WITHIN 1 hour
 
 from cepheid.builder.columns import Column, col, lit, param
 from cepheid.builder.drafts import Draft, program
-from cepheid.builder.functions import Case, avg, call, count, first, last, max, min, stddev, sum, when
+from cepheid.builder.functions import Case, all, any, avg, call, count, first, last, max, min, stddev, sum, when
 from cepheid.builder.patterns import Pattern, any_order, either, event, seq
 from cepheid.builder.variables import Events, Variable, var
 
@@ -24,6 +24,8 @@ __all__ = [
     "Events",
     "Pattern",
     "Variable",
+    "all",
+    "any",
     "any_order",
     "avg",
     "call",

@@ -61,6 +61,28 @@ def stddev(argument: Column) -> Column:
     return _aggregate("stddev", argument)
 
 
+def all(test: Column) -> Column:
+    """Whether a condition holds for all events of a Kleene variable; TRUE if there are none.
+
+    >>> from cepheid import builder as cep
+    >>> a, b = cep.var("a"), cep.var("b")
+    >>> cep.all(a.each.user != b.user)
+    <Column ALL(a[].user != b.user)>
+    """
+    return Column(ex.Quantified("ALL", condition(test)))
+
+
+def any(test: Column) -> Column:
+    """Whether a condition holds for some event of a Kleene variable; FALSE if there are none.
+
+    >>> from cepheid import builder as cep
+    >>> a = cep.var("a")
+    >>> cep.any(a.each.price > 100)
+    <Column ANY(a[].price > 100)>
+    """
+    return Column(ex.Quantified("ANY", condition(test)))
+
+
 def _aggregate(function: str, argument: object) -> Column:
     if isinstance(argument, Events):
         return Column(ex.Aggregate(function, ex.Rows(*source_of(argument))))

@@ -225,6 +225,9 @@ class ExpressionBuilder(Transformer[Token, Any]):
             )
         return ex.Aggregate(function.lower(), arguments[0], span=span)
 
+    def for_all(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.Quantified(parts[0].upper(), parts[1], span=self.span(meta))
+
     def case(self, meta: Meta, parts: list[Any]) -> ex.Expression:
         arms = tuple(p for p in parts[1:-1])
         return ex.Case(parts[0], arms, parts[-1], span=self.span(meta))

@@ -21,7 +21,7 @@ _TYPE = re.compile(r"[^\W\d]\w*(-\w+)*\Z")
 # Matched as the grammar does, which folds case beyond ASCII.
 _RESERVED = re.compile(
     """
-    and|any|as|between|by|case|date|else|end|event|false|from|having|in|into|is|like|not|null|or|output|partition
+    all|and|any|as|between|by|case|date|else|end|event|false|from|having|in|into|is|like|not|null|or|output|partition
     |pattern|return|seq|then|ties|timestamp|true|when|where|within
     |skip_till_next_match|skip_till_any_match|strict_contiguity|partition_contiguity
     |count|sum|avg|min|max|first|last|stddev
@@ -132,6 +132,11 @@ def _(node: ex.Length) -> Level:
 @_print.register
 def _(node: ex.Aggregate) -> Level:
     return Level(f"{node.function}({print_expression(node.argument)})", PRIMARY)
+
+
+@_print.register
+def _(node: ex.Quantified) -> Level:
+    return Level(f"{node.quantifier}({print_expression(node.condition)})", PRIMARY)
 
 
 @_print.register

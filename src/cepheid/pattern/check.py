@@ -12,7 +12,7 @@ from cepheid.pattern.layout import Layout, Step
 from cepheid.pattern.placement import check_complete
 from cepheid.pattern.schema import END, START, Roles, output_names
 from cepheid.pattern.tree import Event, Maybe, Negation, Pattern, Query, Repeat, Seq, Strategy
-from cepheid.pattern.uses import uses
+from cepheid.pattern.uses import ranges, uses
 from cepheid.pattern.walk import children, rewrite
 
 Components = Mapping[str, Component]
@@ -88,18 +88,28 @@ def _check_aggregates(node: ex.Expression, *, inside: bool) -> None:
     match node:
         case ex.Aggregate(function=name, argument=argument):
             found = uses(argument)
-            ranges = {(u.variable, _range(u.index)) for u in found}
+            over = {(u.variable, _range(u.index)) for u in found}
             example = f"{name}(a[].price) or {name}(a[..i-1].price)"
             if inside:
                 remedy = "compute the inner one in RETURN … INTO, and the outer one in a query that reads it"
                 raise PatternError("CEP206", "aggregates can't be nested", remedy, node.span)
-            if len(ranges) != 1 or None in {r for _, r in ranges}:
+            if len(over) != 1 or None in {r for _, r in over}:
                 raise PatternError(
                     "CEP206", f"{name} needs the events of one Kleene variable", f"write {example}", node.span
                 )
             if name == "count" and isinstance(argument, ex.Rows):
                 return
             _check_aggregates(argument, inside=True)
+        case ex.Quantified(quantifier=name, condition=condition):
+            if inside:
+                remedy = "write one for each variable, joined with AND or OR, or compute the inner one in RETURN … INTO"
+                raise PatternError(
+                    "CEP206", f"{name}(…) can't be part of another one or of an aggregate", remedy, node.span
+                )
+            if len({(read.variable, read.index) for read in ranges(condition)}) != 1:
+                remedy = f"write {name}(a[].price > b.price)"
+                raise PatternError("CEP206", f"{name} needs the events of one Kleene variable", remedy, node.span)
+            _check_quantified(condition)
         case ex.Rows(variable=a):
             remedy = f"add an attribute, {a}[i].price, or count the events: count({a}[])"
             raise PatternError("CEP206", f"'{a}' is a list of events, not a value", remedy, node.span)
@@ -109,6 +119,18 @@ def _check_aggregates(node: ex.Expression, *, inside: bool) -> None:
         case _:
             for child in children(node):
                 _check_aggregates(child, inside=inside)
+
+
+def _check_quantified(node: ex.Expression) -> None:
+    """Inside ALL or ANY an aggregate is one value, and `a[..i-1]` each of some events."""
+    match node:
+        case ex.Aggregate():
+            _check_aggregates(node, inside=False)
+        case ex.Quantified() | ex.Rows():
+            _check_aggregates(node, inside=True)
+        case _:
+            for child in children(node):
+                _check_quantified(child)
 
 
 def _range(index: ex.Index) -> str | None:

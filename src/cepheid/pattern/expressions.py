@@ -79,6 +79,14 @@ class Aggregate(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class Quantified(Expression):
+    """`ALL(a[].x > b.x)`, `ANY(…)`: whether a condition holds for all, or for some, events of a Kleene variable."""
+
+    quantifier: str
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Call(Expression):
     """A built-in scalar function or a user's."""
 
@@ -202,4 +210,5 @@ class SameValue(Expression):
     value: Expression | None = None
 
 
+QUANTIFIERS = ("ALL", "ANY")
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")

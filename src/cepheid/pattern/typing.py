@@ -100,6 +100,10 @@ class Typer:
         return checked, FLOAT
 
     @check.register
+    def _(self, node: ex.Quantified) -> Typed:
+        return replace(node, condition=self.condition(node.condition)), BOOL
+
+    @check.register
     def _(self, node: ex.Call) -> Typed:
         checked = [self.check(argument) for argument in node.arguments]
         if node.function in self.functions:

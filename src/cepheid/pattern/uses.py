@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cepheid.pattern.expressions import Aggregate, Attribute, Expression, Index, Length, Rows
+from cepheid.pattern.expressions import (
+    QUANTIFIERS,
+    Aggregate,
+    Attribute,
+    Expression,
+    Index,
+    Length,
+    Quantified,
+    Rows,
+)
 from cepheid.pattern.walk import children
 
 ITERATED = frozenset({Index.CURRENT, Index.PREVIOUS, Index.BEFORE})
+RANGES = frozenset({Index.EACH, Index.BEFORE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +28,7 @@ class Use:
     variable: str
     index: Index
     whole: bool = False
-    counts: bool = False  # a.LEN and count(…) are defined when nothing is bound
+    counts: bool = False  # a.LEN, count(…), ALL(…) and ANY(…) are defined when nothing is bound
 
 
 def uses(node: Expression, aggregate: str | None = None) -> tuple[Use, ...]:
@@ -26,12 +36,25 @@ def uses(node: Expression, aggregate: str | None = None) -> tuple[Use, ...]:
     match node:
         case Attribute(variable=variable, index=index) | Rows(variable=variable, index=index):
             whole = index is Index.LAST or (aggregate is not None and index is Index.EACH)
-            return (Use(node, variable, index, whole, aggregate == "count"),)
+            counts = aggregate == "count" or (aggregate in QUANTIFIERS and index in RANGES)
+            return (Use(node, variable, index, whole, counts),)
         case Length(variable=variable):
             return (Use(node, variable, Index.LAST, whole=True, counts=True),)
         case Aggregate(function=function, argument=argument):
             return uses(argument, function)
+        case Quantified(quantifier=quantifier, condition=condition):
+            return uses(condition, quantifier)
     return tuple(use for child in children(node) for use in uses(child, aggregate))
+
+
+def ranges(node: Expression) -> tuple[Attribute, ...]:
+    """What a condition reads of events that it goes through one by one: `a[].x` outside of aggregates."""
+    match node:
+        case Attribute(index=index) if index in RANGES:
+            return (node,)
+        case Aggregate():
+            return ()
+    return tuple(found for child in children(node) for found in ranges(child))
 
 
 def variables(node: Expression) -> frozenset[str]:

@@ -47,6 +47,21 @@ def rewrite(node: N, change: Callable[[N], N]) -> N:
     return change(replace(node, **changes) if changes else node)
 
 
+def substitute(node: Expression, change: Callable[[Expression], Expression | None]) -> Expression:
+    """The tree with other nodes in the place of some, parents first: `change` gives None for a node that stays."""
+    found = change(node)
+    if found is not None:
+        return found
+    changes: dict[str, Any] = {}
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, Expression):
+            changes[field.name] = substitute(value, change)
+        elif isinstance(value, tuple):
+            changes[field.name] = tuple(substitute(v, change) if isinstance(v, Expression) else v for v in value)
+    return replace(node, **changes) if changes else node
+
+
 def expressions(query: Query) -> Iterator[Expression]:
     """All expressions of a query: WHERE, HAVING, RETURN."""
     yield from query.where

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cepheid.automaton.model import NotNative, Now, Test
-from cepheid.automaton.resolve import check_missing, replace_references
+from cepheid.automaton.resolve import check_missing
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq, Strategy, Ties
 from cepheid.pattern.types import Type
 from cepheid.pattern.uses import variables
-from cepheid.pattern.walk import walk
+from cepheid.pattern.walk import substitute, walk
 from cepheid.values.bindings import NOTHING
 from cepheid.values.evaluate import Compiler
 from cepheid.values.lanes import Lanes, lane_of
@@ -242,12 +242,12 @@ def _resolved(query: Bound, condition: ex.Expression, alone: str | None = None) 
             case ex.Attribute(variable=variable, name=name):
                 type_ = query.schema.columns[name]
                 return Of(variable, name, type_) if alone is None else Now(name, type_)
-            case ex.Length() | ex.Aggregate():
+            case ex.Length() | ex.Aggregate() | ex.Quantified():
                 raise NotJoined("what is asked of all events of a variable")
         return None
 
     check_missing(query, condition)
-    return Test(replace_references(condition, reference), condition, alone or "", unary=alone is not None)
+    return Test(substitute(condition, reference), condition, alone or "", unary=alone is not None)
 
 
 def equated(joint: Joint) -> str | None:

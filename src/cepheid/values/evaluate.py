@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import singledispatchmethod
 
 from cepheid.errors import EvaluationError
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.types import DURATION, Kind, zone_of
-from cepheid.pattern.uses import uses
+from cepheid.pattern.uses import RANGES, ranges, uses
+from cepheid.pattern.walk import substitute
 from cepheid.values import functions
 from cepheid.values.arithmetic import ARITHMETIC, TIME_ARITHMETIC, negate
 from cepheid.values.bindings import Bindings
@@ -179,6 +181,27 @@ class Compiler:
             events = bindings.all.get(variable, ())
             found = map(value_of, events[:-1] if index is ex.Index.BEFORE else events)
             return aggregate([value for value in found if value is not None])
+
+        return evaluate
+
+    @function.register
+    def _(self, node: ex.Quantified) -> Evaluator:
+        """Conjunction and disjunction over the events by three-valued logic (S27)."""
+        read = ranges(node.condition)[0]  # all of them go through the same events
+        variable, index, fold = read.variable, read.index, conjunction if node.quantifier == "ALL" else disjunction
+        each = f"{variable}[]"  # which no variable is named
+
+        def one(inner: ex.Expression) -> ex.Expression | None:
+            if isinstance(inner, ex.Attribute) and inner.index in RANGES:
+                return replace(inner, variable=each, index=ex.Index.ONE)
+            return inner if isinstance(inner, ex.Aggregate) else None
+
+        holds = self.logical(substitute(node.condition, one))
+
+        def evaluate(bindings: Bindings) -> Value:
+            events = bindings.all.get(variable, ())
+            some = events[:-1] if index is ex.Index.BEFORE else events
+            return fold([holds(Bindings(bindings.all, {**bindings.now, each: event})) for event in some])
 
         return evaluate
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from cepheid.pattern import expressions as ex
-from cepheid.testing.strategies.expressions import conditions
+from cepheid.testing.strategies.expressions import conditions, quantifications
 from cepheid.testing.strategies.literals import literals
 from cepheid.testing.strategies.scope import Scope, earlier, settled
 from cepheid.testing.strategies.variables import Variable
@@ -22,6 +22,7 @@ def conjuncts(variables: Sequence[Variable], scope: Scope) -> st.SearchStrategy[
             forms.append(_on_absent(variable, variables, scope))
         elif variable.array:
             forms += [_on_each(variable, variables, scope), _on_later(variable, variables, scope)]
+            forms.append(_on_all(variable, variables, scope))
     # A conjunction is several conjuncts, not one.
     return st.one_of(forms).filter(lambda condition: not isinstance(condition, ex.And))
 
@@ -61,6 +62,12 @@ def _on_later(variable: Variable, variables: Sequence[Variable], scope: Scope) -
     own = [(a, ex.Index.CURRENT), (a, ex.Index.PREVIOUS), (a, ex.Index.CURRENT), (a, ex.Index.FIRST)]
     ranges = ((a, ex.Index.BEFORE), (a, ex.Index.PREVIOUS))
     return conditions(replace(scope, attributes=(*own, *earlier(variable, variables)), ranges=ranges))
+
+
+@st.composite
+def _on_all(draw: st.DrawFn, variable: Variable, variables: Sequence[Variable], scope: Scope) -> ex.Expression:
+    """`ALL(a[].x > b.x)`."""
+    return draw(quantifications(settled(variables, scope, {variable.loops[0]: variable})))
 
 
 @st.composite

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cepheid.pattern import expressions as ex
 from cepheid.testing.strategies.operators import VALUES
-from cepheid.testing.strategies.predicates import PREDICATES
+from cepheid.testing.strategies.predicates import PREDICATES, quantified
 from cepheid.testing.strategies.scope import Scope
 from cepheid.testing.strategies.sorts import Sort
 from cepheid.testing.strategies.writer import Writer
@@ -25,3 +25,9 @@ def conditions(draw: st.DrawFn, scope: Scope, depth: int = 2) -> ex.Expression:
     """Conditions; most of them read an event."""
     writer = Writer(draw, scope, MAKERS, depth - 1)
     return writer.one_of(PREDICATES)(writer, Sort.BOOL)
+
+
+@st.composite
+def quantifications(draw: st.DrawFn, scope: Scope) -> ex.Expression:
+    """ALL and ANY over the events of an array in the scope."""
+    return quantified(Writer(draw, scope, MAKERS, 1), Sort.BOOL)

@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.parameters import literal
+from cepheid.pattern.uses import RANGES
 from cepheid.testing.strategies.literals import NULL
 from cepheid.testing.strategies.operators import COMMON, call
 from cepheid.testing.strategies.scope import SETS
@@ -85,8 +86,22 @@ def not_(writer: Writer, _: Sort) -> ex.Expression:
     return ex.Not(writer.value(Sort.BOOL))
 
 
+def quantified(writer: Writer, _: Sort) -> ex.Expression:
+    """`ALL(a[].x > b.x)`, `ANY(…)`."""
+    found = [reference for reference in writer.scope.ranges if reference[1] in RANGES]
+    if not found or writer.scope.quantified:
+        return compare(writer, Sort.BOOL)
+    reference = writer.one_of(found)
+    inside, sort = writer.for_each(reference), writer.sort()
+    own = ex.Attribute(*reference, inside.one_of(inside.scope.columns[sort]))
+    test: ex.Expression = ex.Compare(inside.one_of(COMPARISONS), own, _other(inside, sort, own))
+    if inside.chance(3):
+        test = inside.one_of((ex.And, ex.Or))((test, inside.value(Sort.BOOL)))
+    return ex.Quantified(inside.one_of(ex.QUANTIFIERS), test)
+
+
 PREDICATES: tuple[Callable[[Writer, Sort], ex.Expression], ...] = (
-    *(compare, compare, compare, between, in_list, in_set, like, is_null),
+    *(compare, compare, compare, quantified, between, in_list, in_set, like, is_null),
     *(or_, not_, and_, call, *COMMON),
 )
 """What a condition can be, besides a boolean attribute or constant."""

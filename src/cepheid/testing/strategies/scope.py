@@ -55,10 +55,15 @@ class Scope:
     lengths: tuple[str, ...] = ()
     bare: bool = False  # attributes of the only event may stand without its variable
     parameters: bool = False
+    quantified: bool = False  # inside ALL or ANY, which can't be nested
 
     def within(self, reference: Reference) -> Scope:
         """Inside an aggregate: only the events that it runs over."""
         return replace(self, attributes=(reference,), ranges=(), lengths=(), bare=False)
+
+    def for_each(self, reference: Reference) -> Scope:
+        """Inside ALL or ANY: also the events that it goes through."""
+        return replace(self, attributes=(*self.attributes, reference), bare=False, quantified=True)
 
     def and_(self, attributes: Sequence[Reference]) -> Scope:
         """With some events more."""

@@ -42,6 +42,7 @@ LEAVES: Mapping[type[ex.Expression], Expressions] = {
 
 BRANCHES: Mapping[type[ex.Expression], Callable[[Expressions], Expressions]] = {
     ex.Aggregate: lambda inner: st.builds(ex.Aggregate, st.sampled_from(ex.AGGREGATES), inner),
+    ex.Quantified: lambda inner: st.builds(ex.Quantified, st.sampled_from(ex.QUANTIFIERS), inner),
     ex.Call: lambda inner: st.builds(
         ex.Call, names().filter(lambda name: name.lower() not in ex.AGGREGATES), _some(inner, 0)
     ),

@@ -79,6 +79,10 @@ class Writer:
         """A writer of expressions with a known type; the type of a user-defined function is only known when it runs."""
         return replace(self, scope=replace(self.scope, parameters=False))
 
+    def for_each(self, reference: tuple[str, ex.Index]) -> Writer:
+        """A writer of what ALL or ANY asks of each of some events."""
+        return replace(self, scope=self.scope.for_each(reference))
+
     def inside(self, reference: tuple[str, ex.Index]) -> Writer:
         """A writer of what an aggregate runs over."""
         return replace(self, scope=self.scope.within(reference), depth=min(self.depth, 1))
