@@ -114,7 +114,8 @@ class Definition:
     partition: bool = False  # PARTITION BY k
     within: tuple[int, str] | None = None
     having: Condition | None = None
-    non_overlap: bool = False
+    output: str = "ALL"
+    cooldown: int | None = None
     simultaneous: bool = False  # with skip_till_any_match: of the others the page does not say
     order_by: tuple[str, ...] = ()
     types: Mapping[str, Sequence[str]] | None = None
@@ -131,7 +132,7 @@ class Definition:
             "PARTITION BY k" if self.partition else "",
             f"WITHIN {self.within[0]} {self.within[1]}" if self.within else "",
             f"HAVING {self.having.text}" if self.having else "",
-            "OUTPUT NON_OVERLAP" if self.non_overlap else "",
+            f"OUTPUT {self.output}" + (f" COOLDOWN {self.cooldown} ms" if self.cooldown is not None else ""),
             "TIES SIMULTANEOUS" if self.simultaneous else "",
         ]
         return "\n".join(line for line in lines if line)
@@ -147,8 +148,15 @@ class Definition:
             mine = [row for row in ordered(rows, self.order_by) if not self.partition or row["k"] == key]
             stream = [self.declared(row) for row in mine]
             found += [b for b in self.choices(stream) if self.is_match(b, stream)]
-        found.sort(key=lambda b: (self.at(chosen(b)[-1]), self.at(chosen(b)[0]), [e["place"] for e in chosen(b)]))
-        return list(self.apart(found)) if self.non_overlap else found
+        found.sort(key=self.rank)
+        if self.output == "LONGEST":
+            return sorted(self.longest(found), key=self.rank)
+        return list(self.apart(found)) if self.output == "NON_OVERLAP" else found
+
+    def rank(self, bindings: Bindings) -> tuple[int, int, list[int]]:
+        """S9: the order of matches."""
+        events = chosen(bindings)
+        return self.at(events[-1]), self.at(events[0]), [e["place"] for e in events]
 
     def declared(self, row: Row) -> Row:
         """An event with the attributes that its type has (S3)."""
@@ -273,14 +281,36 @@ class Definition:
 
     def apart(self, found: Sequence[Bindings]) -> Iterator[Bindings]:
         """S12: earliest end first; what started at or before the end of a match of its partition is dropped."""
-        busy: dict[Any, int] = {}
+        busy: dict[Any, Row] = {}
         for bindings in found:
-            first, last = chosen(bindings)[0], chosen(bindings)[-1]
-            keys = [e["k"] for e in chosen(bindings) if "k" in e]
-            partition = keys[0] if keys and (self.partition or self.same) else None
-            if self.at(first) > busy.get(partition, -1):
-                busy[partition] = self.at(last)
+            key = self.key(bindings)
+            if self.may_follow(busy.get(key), bindings):
+                busy[key] = chosen(bindings)[-1]
                 yield bindings
+
+    def longest(self, found: Sequence[Bindings]) -> Iterator[Bindings]:
+        """S24: again and again, of those after the last one: the earliest start, the latest end, the least places."""
+        for key in {self.key(bindings) for bindings in found}:
+            last: Row | None = None
+            while left := [b for b in found if self.key(b) == key and self.may_follow(last, b)]:
+                first = min(self.at(chosen(b)[0]) for b in left)
+                left = [b for b in left if self.at(chosen(b)[0]) == first]
+                end = max(self.at(chosen(b)[-1]) for b in left)
+                best = next(b for b in left if self.at(chosen(b)[-1]) == end)
+                yield best
+                last = chosen(best)[-1]
+
+    def may_follow(self, last: Row | None, bindings: Bindings) -> bool:
+        """Whether a match starts after the end of the one before, and when its cooldown is over."""
+        first = chosen(bindings)[0]
+        if last is None:
+            return True
+        return self.at(first) > self.at(last) and bool(first["ts"] >= last["ts"] + (self.cooldown or 0))
+
+    def key(self, bindings: Bindings) -> Any:
+        """The partition of a match."""
+        keys = [e["k"] for e in chosen(bindings) if "k" in e]
+        return keys[0] if keys and (self.partition or self.same) else None
 
 
 def chosen(bindings: Bindings) -> list[Row]:

@@ -37,6 +37,12 @@ PATTERNS = [
     "SEQ(A a, OR(B b, C c)) WHERE partition_contiguity { [k] } WITHIN 6 events OUTPUT NON_OVERLAP",
     "SEQ(A a, AND(B b, C c)) WHERE c.v > a.v PARTITION BY x WITHIN 16 HAVING b.v > 1",
     "SEQ(A a, B b) WHERE b.s = a.s AND b.v + a.v > 4 WITHIN 8 RETURN a.v + b.v AS sum, b.s",
+    "SEQ(A a, B+ b[]) WHERE skip_till_next_match { [k] AND b[i].v >= b[i-1].v } WITHIN 20 OUTPUT LONGEST",
+    "SEQ(A a, ANY(A, B)+ b[], C c) WHERE [k] WITHIN 12 OUTPUT LONGEST COOLDOWN 5",
+    "SEQ(A a, B+ b[], C c) WHERE [k] WITHIN 20 OUTPUT NON_OVERLAP COOLDOWN 9",
+    "SEQ(A a, B b, !(X n)) WHERE [k] AND n.v > a.v WITHIN 20 OUTPUT LONGEST",
+    "SEQ(A{2,} a[], B b) WHERE strict_contiguity { b.v >= a[1].v } WITHIN 9 events OUTPUT LONGEST",
+    "SEQ(A a, B b) WHERE partition_contiguity { [k] } OUTPUT LONGEST",
 ]
 
 

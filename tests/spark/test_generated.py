@@ -145,6 +145,7 @@ QUERIES = [
     "SEQ(A a, X b, A c) WHERE [k] AND b.s != c.s AND a.x = c.x",
     "SEQ(A a, B b) WHERE strict_contiguity(a, b) { b.x > a.x } WITHIN 3",
     "SEQ(A a, B b) WHERE partition_contiguity(a, b) { [s] } WITHIN 30 OUTPUT NON_OVERLAP",
+    "SEQ(A a, B+ b[]) WHERE skip_till_next_match { [k] AND b[i].x >= b[i-1].x } WITHIN 12 OUTPUT LONGEST COOLDOWN 20",
 ]
 SCHEMA = pa.schema(
     [("ts", pa.int64()), ("type", pa.string()), ("x", pa.int64()), ("k", pa.int64()), ("s", pa.string())]

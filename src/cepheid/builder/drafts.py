@@ -134,9 +134,24 @@ class Draft:
         """The stream to read: the composite events that another query of the program writes with `into`."""
         return self._with(source=check_name(stream, "a stream", "write from_('Alert')"))
 
-    def non_overlapping(self) -> Draft:
-        """Emit only matches that do not overlap in time, per partition."""
-        return self._with(output=tree.Output.NON_OVERLAP)
+    def non_overlapping(self, cooldown: str | timedelta | Column | None = None) -> Draft:
+        """Emit only matches that do not overlap in time, per partition; those that end first.
+
+        cooldown: how long after the end of a match the next one may start.
+        """
+        return self._with(output=tree.Output.NON_OVERLAP, cooldown=_cooldown(cooldown))
+
+    def longest(self, cooldown: str | timedelta | Column | None = None) -> Draft:
+        """Emit one match per incident, per partition: the earliest start, then the latest end.
+
+        cooldown: how long after the end of a match the next one may start.
+
+        >>> from cepheid import builder as cep
+        >>> print(cep.event("Alarm", "a").longest(cooldown="5 minutes"))
+        PATTERN Alarm a
+        OUTPUT LONGEST COOLDOWN 5 minutes
+        """
+        return self._with(output=tree.Output.LONGEST, cooldown=_cooldown(cooldown))
 
     def simultaneous(self) -> Draft:
         """Events of equal time have no order: a later component needs a greater time."""
@@ -171,7 +186,12 @@ def _checked(*drafts: Draft) -> tree.Program:
     return tree.Program(tuple(with_lengths(draft.query) for draft in drafts))
 
 
-def _window(window: object) -> tree.Window:
+def _cooldown(cooldown: object) -> tree.Window | None:
+    return None if cooldown is None else _window(cooldown, "longest(cooldown={})", "5 minutes")
+
+
+def _window(window: object, call: str = "within({})", example: str = "12 hours") -> tree.Window:
+    """A window of time or of events; `call` is how it was passed, `example` another one."""
     match window:
         case Column(expression=ex.Name() as name):
             return tree.Window(name)
@@ -180,13 +200,15 @@ def _window(window: object) -> tree.Window:
         case timedelta() if window > timedelta(0):
             text = spell(window // timedelta(microseconds=1) * 1000)
         case int() | float() if not isinstance(window, bool):
-            raise misuse(f"within({shown(window)}) has no unit", f"write within('{shown(window)} hours')")
+            given, unit = shown(window), example.split()[1]
+            raise misuse(f"{call.format(given)} has no unit", "write " + call.format(f"'{given} {unit}'"))
         case _:
             text = ""
     try:
         return read_window(text, "within", None)
     except BindError:
-        remedy = "write a number and a unit: within('12 hours'), within('500 events')"
+        examples = [call.format(f"'{one}'") for one in (example, *(["500 events"] if "within" in call else []))]
+        remedy = f"write a number and a unit: {', '.join(examples)}"
         raise misuse(f"{shown(window)} is not a window", remedy) from None
 
 

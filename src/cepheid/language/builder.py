@@ -172,6 +172,9 @@ class QueryBuilder(ExpressionBuilder):
         return Column(name_of(parts[0]), span=self.span(meta))
 
     def within(self, meta: Meta, parts: list[Any]) -> tuple[dict[str, Any], Span]:
+        return {"within": self.window(meta, parts)}, self.span(meta)
+
+    def window(self, meta: Meta, parts: list[Any]) -> Window:
         amount, unit = parts
         if unit is not None:
             word = unit.lower()
@@ -181,7 +184,7 @@ class QueryBuilder(ExpressionBuilder):
                     remedy = "months and years have no fixed length; write days"
                 raise ParseError("CEP111", f"unknown window unit '{unit}'", remedy, self.span(unit))
             unit = UNITS.get(word, "events")
-        return {"within": Window(amount, unit, span=self.span(meta))}, self.span(meta)
+        return Window(amount, unit, span=self.span(meta))
 
     def amount(self, meta: Meta, parts: list[Token]) -> ex.Expression:
         build = {"INTEGER": self.integer, "DECIMAL": self.number, "NAME": self.name}[parts[0].type]
@@ -208,8 +211,12 @@ class QueryBuilder(ExpressionBuilder):
                 return f"{function}_{name}"
         raise PatternError("CEP213", "this RETURN column has no name", "add AS and a name", expression.span)
 
-    def output(self, meta: Meta, parts: list[Token]) -> tuple[dict[str, Any], Span]:
-        return {"output": Output(parts[0].upper().replace("-", "_"))}, self.span(meta)
+    def output(self, meta: Meta, parts: list[Any]) -> tuple[dict[str, Any], Span]:
+        mode, cooldown = parts
+        return {"output": Output(mode.upper().replace("-", "_")), "cooldown": cooldown}, self.span(meta)
+
+    def cooldown(self, meta: Meta, parts: list[Any]) -> Window:
+        return self.window(meta, parts)
 
     def ties(self, meta: Meta, parts: list[Token]) -> tuple[dict[str, Any], Span]:
         return {"ties": Ties(parts[0].upper())}, self.span(meta)

@@ -32,7 +32,7 @@ _WORDS = {
     "STRING": "a string",
     "STRATEGY": "a strategy",
     "WINDOW_UNIT": "a unit such as hours",
-    "OUTPUT_MODE": "ALL or NON_OVERLAP",
+    "OUTPUT_MODE": "ALL, NON_OVERLAP or LONGEST",
     "TIES_MODE": "SIMULTANEOUS or ORDERED",
     "COMMA": "','",
     "LPAR": "'('",

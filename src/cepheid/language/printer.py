@@ -328,8 +328,9 @@ def print_query(query: tree.Query) -> str:
         items = ", ".join(f"{print_expression(r.expression)} AS {quote_name(r.name)}" for r in query.returns)
         into = f" INTO {quote_type(query.into)}" if query.into is not None else ""
         lines.append(f"RETURN {items}{into}")
-    if query.output is not tree.Output.ALL:
-        lines.append(f"OUTPUT {query.output.value}")
+    if query.output is not tree.Output.ALL or query.cooldown is not None:
+        wait = f" COOLDOWN {print_window(query.cooldown)}" if query.cooldown is not None else ""
+        lines.append(f"OUTPUT {query.output.value}{wait}")
     if query.ties is not tree.Ties.ORDERED:
         lines.append(f"TIES {query.ties.value}")
     return "\n".join(lines)

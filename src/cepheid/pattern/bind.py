@@ -56,6 +56,7 @@ class Bound:
     returns: tuple[Result, ...]
     into: str | None
     output: Output
+    cooldown: int  # nanoseconds
     ties: Ties
     functions: Mapping[str, Callable[..., object]]
     typer: Typer
@@ -161,6 +162,7 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
         returns=tuple(Result(*r) for r in returns),
         into=query.into,
         output=query.output,
+        cooldown=window_nanoseconds(query.cooldown, schema.roles.unit) if query.cooldown is not None else 0,
         ties=query.ties,
         functions=functions,
         typer=typer,

@@ -11,7 +11,7 @@ from cepheid.pattern.components import Component
 from cepheid.pattern.layout import Layout, Step
 from cepheid.pattern.placement import check_complete
 from cepheid.pattern.schema import END, START, Roles, output_names
-from cepheid.pattern.tree import Event, Maybe, Negation, Pattern, Query, Repeat, Seq, Strategy
+from cepheid.pattern.tree import Event, Maybe, Negation, Output, Pattern, Query, Repeat, Seq, Strategy
 from cepheid.pattern.uses import ranges, uses
 from cepheid.pattern.walk import children, rewrite
 
@@ -186,8 +186,22 @@ def check_composite(query: Query, roles: Roles) -> None:
             raise PatternError("CEP212", f"every composite event already has a column '{item.name}'", remedy, item.span)
 
 
+def check_cooldown(query: Query) -> None:
+    """COOLDOWN says how long after a match the next one may start: a time, where matches are apart (S24)."""
+    if query.cooldown is None:
+        return
+    if query.output is Output.ALL:
+        remedy = "write OUTPUT NON_OVERLAP COOLDOWN …, or OUTPUT LONGEST COOLDOWN …"
+        raise PatternError("CEP219", "COOLDOWN needs NON_OVERLAP or LONGEST", remedy, query.cooldown.span)
+    if query.cooldown.unit == "events":
+        raise PatternError(
+            "CEP219", "COOLDOWN is a time, not a number of events", "write COOLDOWN 5 minutes", query.cooldown.span
+        )
+
+
 def check_output(query: Query, components: Components) -> None:
     """Check HAVING and RETURN, which read the complete match."""
+    check_cooldown(query)
     for name, node in _results(query):
         check_same_values(node, top=False)
         for use in uses(node):

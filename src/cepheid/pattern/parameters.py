@@ -131,7 +131,8 @@ def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], sing
         raise _unknown(node.name, node.span, params, other)
 
     query = rewrite_expressions(query, lambda expression: rewrite(expression, change))
-    return replace(query, within=query.within and _window(query.within, params))
+    within, cooldown = (one and _window(one, params) for one in (query.within, query.cooldown))
+    return replace(query, within=within, cooldown=cooldown)
 
 
 def _unknown(name: str, span: Span | None, params: Params, other: str = "") -> BindError:

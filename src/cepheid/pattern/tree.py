@@ -82,6 +82,7 @@ class Output(Enum):
 
     ALL = "ALL"
     NON_OVERLAP = "NON_OVERLAP"
+    LONGEST = "LONGEST"
 
 
 class Ties(Enum):
@@ -140,6 +141,7 @@ class Query:
     returns: tuple[Return, ...] = ()
     into: str | None = None
     output: Output = Output.ALL
+    cooldown: Window | None = None
     ties: Ties = Ties.ORDERED
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 

@@ -15,7 +15,7 @@ from cepheid.automaton.model import NotNative, Now, Test
 from cepheid.automaton.resolve import check_missing
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq, Strategy, Ties
+from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Output, Pattern, Repeat, Seq, Strategy, Ties
 from cepheid.pattern.types import Type
 from cepheid.pattern.uses import variables
 from cepheid.pattern.walk import substitute, walk
@@ -136,6 +136,8 @@ def _check(query: Bound) -> None:
     if strategies - {Strategy.ANY}:
         other = next(s.value for s in Strategy if s in strategies - {Strategy.ANY})
         raise NotJoined(f"{other}: which event is next depends on the run")
+    if query.output is Output.LONGEST and not query.timed:
+        raise NotJoined("OUTPUT LONGEST without a window of time")
     if query.ties is Ties.SIMULTANEOUS:
         raise NotJoined("TIES SIMULTANEOUS")
     if query.schema.start is not None:

@@ -1,8 +1,9 @@
-"""S9 and S12: equal matches are one, their order, and which of them are given."""
+"""S9, S12 and S24: equal matches are one, their order, and which of them are given."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Output, Ties
@@ -36,6 +37,11 @@ def _at(query: Bound, event: Event) -> int:
     return event.time if query.ties is Ties.SIMULTANEOUS else event.position
 
 
+def start_of(query: Bound, run: Run) -> int:
+    """Where a run starts, as the order of matches counts it."""
+    return _at(query, run.selected[0])
+
+
 def end_of(query: Bound, run: Run) -> int:
     """Where a complete run ends, as the order of matches counts it."""
     return _at(query, run.selected[-1])
@@ -48,27 +54,65 @@ def _interval(query: Bound, first: Event, last: Event) -> tuple[int, int]:
     return _at(query, first), _at(query, last)
 
 
-Busy = dict[tuple[Value, ...], int]
-"""Until when each partition is taken by a match that was given (S12)."""
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Until where a partition is taken by the match that was given last: its end, and from when on one may start."""
+
+    end: int
+    free: int
+
+
+Partition = tuple[Value, ...]
+Busy = dict[Partition, Taken]
+
+
+def partition_of(query: Bound, run: Run) -> Partition:
+    """The partition of a complete run: PARTITION BY and `[attr]`."""
+    first = run.selected[0]
+    return tuple(group_key(first.values[name]) for name in query.partition_by), *map(group_key, run.key)
+
+
+def may_start(query: Bound, run: Run, taken: Taken | None) -> bool:
+    """Whether a run starts after the last match that was given, and when its cooldown is over."""
+    first = run.selected[0]
+    start, _ = _interval(query, first, first)
+    return taken is None or (start > taken.end and (first.time if query.schema.start is None else start) >= taken.free)
+
+
+def take(query: Bound, run: Run) -> Taken:
+    """What a partition is taken by when a run is given."""
+    last = run.selected[-1]
+    return Taken(_interval(query, last, last)[1], last.time + query.cooldown)
+
+
+def pass_having(query: Bound, runs: Sequence[Run]) -> list[Run]:
+    """The complete runs that HAVING lets pass."""
+    if query.having is None:
+        return list(runs)
+    having = Compiler(query).condition(query.having)
+    return [run for run in runs if having(run.bindings)]
 
 
 def choose(query: Bound, runs: Sequence[Run], busy: Busy | None = None) -> list[Run]:
-    """HAVING, then NON_OVERLAP: per partition, what started at or before the end of a chosen match is dropped."""
-    if query.having is not None:
-        having = Compiler(query).condition(query.having)
-        runs = [run for run in runs if having(run.bindings)]
+    """HAVING, then NON_OVERLAP or LONGEST: per partition, those that start after the end of the last one taken."""
+    runs = pass_having(query, runs)
     if query.output is Output.ALL:
-        return list(runs)
+        return runs
+    if query.output is Output.LONGEST:
+        runs = sorted(runs, key=lambda run: preference(query, run))
+    busy = {} if busy is None else busy
     chosen: list[Run] = []
-    busy_until: Busy = {} if busy is None else busy
     for run in runs:
-        first = run.selected[0]
-        partition = tuple(group_key(first.values[name]) for name in query.partition_by), *map(group_key, run.key)
-        start, end = _interval(query, first, run.selected[-1])
-        if start > busy_until.get(partition, start - 1):
+        partition = partition_of(query, run)
+        if may_start(query, run, busy.get(partition)):
             chosen.append(run)
-            busy_until[partition] = end
-    return chosen
+            busy[partition] = take(query, run)
+    return arrange(query, chosen)
+
+
+def preference(query: Bound, run: Run) -> tuple[int, int]:
+    """S24: the earliest start, then the latest end; what follows is the order of S9."""
+    return start_of(query, run), -end_of(query, run)
 
 
 def results(query: Bound, runs: Sequence[Run]) -> list[Match]:

@@ -53,8 +53,8 @@ def _why_not_by_time(queries: Sequence[Bound]) -> str:
         return "without WITHIN a match can be of any length"
     if query.within.nanoseconds is None:
         return "its window counts events, not time"
-    if query.output is Output.NON_OVERLAP:
-        return "under NON_OVERLAP each match depends on those before it"
+    if query.output is not Output.ALL:
+        return f"under {query.output.value} each match depends on those before it"
     return ""
 
 
@@ -89,7 +89,7 @@ def _has_the_key(query: Bound, variable: str) -> bool:
 def _lanes(query: Bound) -> tuple[str, ...]:
     """Return the columns that partition one query: PARTITION BY, `[attr]`, or equations that connect all its events."""
     lanes = query.lanes
-    # Equations do not partition what NON_OVERLAP drops, nor what a window of events counts.
+    # Equations do not partition what NON_OVERLAP and LONGEST drop, nor what a window of events counts.
     counts = query.within is not None and query.within.events is not None
     if not lanes.columns and not lanes.agreed and query.output is Output.ALL and not counts:
         with suppress(NotJoined, NotNative):

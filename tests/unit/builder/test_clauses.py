@@ -66,6 +66,12 @@ ABOVE = tuple(Compare(">", X, number(n)) for n in range(4))
         (PATTERN.returns(p=a.x).into("Seen"), {"returns": (Return(X, "p"),), "into": "Seen"}),
         (PATTERN.from_("Seen"), {"source": "Seen"}),
         (PATTERN.non_overlapping(), {"output": Output.NON_OVERLAP}),
+        (
+            PATTERN.non_overlapping(cooldown=timedelta(minutes=5)),
+            {"output": Output.NON_OVERLAP, "cooldown": Window(number(5), "minutes")},
+        ),
+        (PATTERN.longest(), {"output": Output.LONGEST}),
+        (PATTERN.longest(cooldown=cep.param("T")), {"output": Output.LONGEST, "cooldown": Window(Name("T"))}),
         (PATTERN.simultaneous(), {"ties": Ties.SIMULTANEOUS}),
     ],
 )

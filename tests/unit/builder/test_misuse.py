@@ -83,6 +83,12 @@ def test_patterns(wrong: Callable[[], object], message: str, remedy: str) -> Non
         (lambda: A.same(), "same() needs an argument", "pass at least one: same('tag_id')"),
         (lambda: A.same(a.x), "<Column a.x> can't be the name of an attribute", "write same('tag_id')"),
         (lambda: A.within(5), "within(5) has no unit", "write within('5 hours')"),
+        (lambda: A.longest(5), "longest(cooldown=5) has no unit", "write longest(cooldown='5 minutes')"),
+        (
+            lambda: A.longest("soon"),
+            "'soon' is not a window",
+            "write a number and a unit: longest(cooldown='5 minutes')",
+        ),
         (lambda: A.within(True), "True is not a window", NO_WINDOW),
         (lambda: A.within("5"), "'5' is not a window", NO_WINDOW),
         (lambda: A.within("5 huors"), "'5 huors' is not a window", NO_WINDOW),

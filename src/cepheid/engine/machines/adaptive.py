@@ -214,7 +214,7 @@ class AdaptiveMachine:
         return Batch(self.codes, table, ticks(self.codes.schema, table), first)
 
     def can_switch(self) -> bool:
-        """Whether the kept rows are enough to switch: they lack what was absent before, and where NON_OVERLAP ended."""
+        """Whether the kept rows are enough to switch: they lack what was absent before, and where matches ended."""
         return self.compiled.query.output is Output.ALL and not self.compiled.query.looks_back
 
     def unsettled(self) -> int | None:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from cepheid.engine.encoding.batch import Batch
-from cepheid.engine.encoding.codec import decode, encode
+from cepheid.engine.machines.chosen_runs import ChosenRuns
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.match_table import MatchTable, from_matches
 from cepheid.errors import EvaluationError
@@ -22,8 +22,8 @@ from cepheid.pattern.layout import Move
 from cepheid.pattern.tree import Output, Ties
 from cepheid.plan.spec import AUTOMATON
 from cepheid.reference.negation import Absence
-from cepheid.reference.output import Busy, arrange, choose, end_of, results
-from cepheid.reference.partition import Substream
+from cepheid.reference.output import results
+from cepheid.reference.partition import UNSET, Substream
 from cepheid.reference.runs import MAX_RUNS, Run, Runner, Wait
 from cepheid.values.bindings import NOTHING
 from cepheid.values.lanes import lane_key
@@ -108,8 +108,7 @@ class Interpreted:
         self.absence = Absence(query, self.runner)
         self.remembers = bool(query.layout.negations) or query.counted
         self.complete: list[Run] = []
-        self.held: list[Run] = []
-        self.busy: Busy = {}
+        self.chosen = ChosenRuns(query)
         self.merged = 0
         self.created = 0
         constants = self.runner.tests.constants_hold()
@@ -215,15 +214,23 @@ class Interpreted:
                 self.complete += [run for run in decided if self.absence.holds(run)]
             self.prune(lane, now)
         self.lanes = {k: v for k, v in self.lanes.items() if v.waiting or v.pending or v.memory.events}
-        found = arrange(self.query, [*self.held, *self.complete])
-        self.complete, self.held = [], []
-        if self.query.output is Output.NON_OVERLAP and now is not None:
-            # An earlier match may still come true, and then this one must give way.
-            limit = min((end_of(self.query, run) for run in self.pending()), default=None)
-            if limit is not None:
-                self.held = [run for run in found if end_of(self.query, run) >= limit]
-                found = [run for run in found if end_of(self.query, run) < limit]
-        return from_matches(self.query, results(self.query, choose(self.query, found, self.busy)), rows.base)
+        growing = list(self.growing()) if now is not None and self.query.output is Output.LONGEST else []
+        given = self.chosen.settle(self.complete, list(self.pending()), growing, now)
+        self.complete = []
+        return from_matches(self.query, results(self.query, given), rows.base)
+
+    def growing(self) -> Iterator[Run]:
+        """Runs that an event to come can extend."""
+        within = self.query.within
+        for lane in self.lanes.values():
+            self.runner.stream = lane.memory
+            for waiting in lane.waiting:
+                run = waiting.run
+                if within is not None and within.events is not None and UNSET not in run.key:
+                    last = lane.memory.events[-1]
+                    if self.runner.distance(run.key, run.selected[0], last) >= within.events - 1:
+                        continue
+                yield run
 
     def pending(self) -> Iterator[Run]:
         """Complete runs that are not certain yet."""
@@ -263,12 +270,12 @@ class Interpreted:
 
     def unsettled(self) -> int | None:
         """The first position where a match ends that is not certain yet."""
-        return min((run.selected[-1].position for run in (*self.pending(), *self.held)), default=None)
+        return min((run.selected[-1].position for run in (*self.pending(), *self.chosen.held)), default=None)
 
     def compact(self, now: int) -> int | None:
         """The first event that a match to come can have; what is over was let go of when matches were settled."""
         runs = [w.run for lane in self.lanes.values() for w in lane.waiting]
-        runs += [*self.pending(), *self.held]
+        runs += [*self.pending(), *self.chosen.held]
         positions = [run.selected[0].position for run in runs]
         positions += [lane.memory.positions[0] for lane in self.lanes.values() if lane.memory.positions]
         return min(positions, default=None)
@@ -298,8 +305,7 @@ class Interpreted:
             }
             for lane in self.lanes.values()
         ]
-        busy = [[encode(key), end] for key, end in self.busy.items()]
-        return {"lanes": lanes, "held": [self.dump_run(run) for run in self.held], "busy": busy}, []
+        return {"lanes": lanes, **self.chosen.dump(self.dump_run)}, []
 
     def dump_run(self, run: Run) -> list[list[int]]:
         """Moves by their numbers, and positions."""
@@ -338,8 +344,7 @@ class Interpreted:
             key = lane_key(self.split, some)
             assert key is not None
             self.lanes[key] = lane
-        self.held = [self.load_run(run, events, base) for run in facts["held"]]
-        self.busy = {decode(key): end for key, end in facts["busy"]}
+        self.chosen.load(facts, lambda run: self.load_run(run, events, base))
 
     def load_run(self, saved: list[list[int]], rows: list[Event], base: int) -> Run:
         """A run from its moves and positions."""

@@ -10,9 +10,9 @@ from cepheid.engine.encoding.batch import Batch, StreamCodes, check_times
 from cepheid.engine.encoding.event_arrays import Errors, Reader, reader
 from cepheid.engine.machines.policy import ENOUGH_TO_COMPILE, ENOUGH_TO_LOOK, Policy, When
 from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.matches.choice import Choice, Events, Open
 from cepheid.engine.matches.having import keep_having
 from cepheid.engine.matches.match_table import MatchTable
-from cepheid.engine.matches.overlap import NonOverlapping
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arguments import EventArray, EventFact
 from cepheid.kernel.compile import Compilable
@@ -48,7 +48,7 @@ class KernelMachine(ABC):
         self.nullable: frozenset[str] = frozenset()
         self.clock = 0  # the time of the last event
         self.work = 0  # events so far, and the runs that they met: with the tests, what plain Python has done
-        self.chosen = NonOverlapping(self.query) if self.query.output is Output.NON_OVERLAP else None
+        self.chosen = Choice(self.query) if self.query.output is not Output.ALL else None
         self._wanted: Sequence[EventArray] = ()
         self._readers: list[Reader] = []  # of what is wanted
 
@@ -182,10 +182,19 @@ class KernelMachine(ABC):
 
     # Matches.
 
-    def finish(self, matches: MatchTable, rows: KeptRows, limit: int | None) -> MatchTable:
-        """HAVING, and those that must not overlap; `limit`: from this event on an earlier match may still come true."""
+    def finish(self, matches: MatchTable, rows: KeptRows, now: int | None) -> MatchTable:
+        """HAVING, and the choice of those that are apart, given all events before a time (None: all)."""
         passed = keep_having(self.query, matches, rows.kept)
-        return passed if self.chosen is None else self.chosen.choose(passed, rows.kept, rows.base, limit)
+        if self.chosen is None:
+            return passed
+        events = Events(self.query, rows.kept, rows.base)
+        if self.chosen.longest:
+            return self.chosen.choose_longest(passed, events, None if now is None else self.opened(now, events))
+        return self.chosen.choose(passed, events, None if now is None else self.first_uncertain())
+
+    @abstractmethod
+    def opened(self, now: int, events: Events) -> Open:
+        """With which events matches may start that are not known yet, when all events before a time are in."""
 
     @property
     def finishes(self) -> bool:
@@ -206,7 +215,7 @@ class KernelMachine(ABC):
         held = self.chosen.first_start() if self.chosen is not None else None
         found = min((one for one in (first, held) if one is not None), default=None)
         if self.chosen is not None:
-            self.chosen.forget(found)
+            self.chosen.forget(found, self.clock)
         return found
 
     # Clearing.

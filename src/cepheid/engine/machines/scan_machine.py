@@ -11,8 +11,10 @@ from cepheid.engine.encoding.event_arrays import Errors
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.policy import Policy
 from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.matches.choice import Events, Key, Open
 from cepheid.engine.matches.graph import Graph
 from cepheid.engine.matches.graph_matches import GraphMatches, make_decoder
+from cepheid.engine.matches.graph_walk import Walk
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged, concatenate
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.compile import Compilable
@@ -133,7 +135,7 @@ class ScanMachine(KernelMachine):
             self.native,
             dense=not self.lanes.all,
             stretched=self.kernel.stretched,
-            shift=self.kernel.shift if any(self.kernel.stretched) else 0,
+            shift=self.kernel.shift,
         )
 
     def flush(self) -> None:
@@ -158,7 +160,23 @@ class ScanMachine(KernelMachine):
         table = concatenate(self.given) if self.given else NONE
         self.given = []
         table = arranged(table)
-        return self.finish(table.moved(-rows.base), rows, None if now is None else self.first_uncertain())
+        return self.finish(table.moved(-rows.base), rows, now)
+
+    def opened(self, now: int, events: Events) -> Open:
+        """The first event of a run that goes on, by partition."""
+        assert self.chosen is not None
+        nodes, lows = self.state.open_runs(now)
+        walk = Walk(self.graph())
+        found: dict[Key, list[tuple[int, int]]] = {}
+        keys = events.keys([walk.last_event(node) for node in nodes], self.chosen.columns)
+        for key, node, low in zip(keys, nodes, lows, strict=True):
+            found.setdefault(key, []).append((node, low))
+
+        def first(key: Key, bound: int) -> int | None:
+            starts = [walk.first_start(node, low, bound) for node, low in found.get(key, ())]
+            return min((start for start in starts if start is not None), default=None)
+
+        return first
 
     def hand_back(self) -> None:
         """The run is over, and its matches are enumerated: the next one can have the arrays."""

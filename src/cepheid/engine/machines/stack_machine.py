@@ -11,6 +11,7 @@ from cepheid.engine.encoding.event_arrays import Errors
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.policy import TREE_EFFORT, Policy
 from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.matches.choice import Events, Open
 from cepheid.engine.matches.join_matches import JoinMatches
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged
 from cepheid.engine.planning.compiled_query import CompiledQuery
@@ -163,8 +164,7 @@ class StackMachine(KernelMachine):
         if now is None and self.codes.once and self.native:
             self.compiled.take_back_stack(self.state)  # nothing of the state is read from here on
         if self.finishes:
-            limit = None if now is None else self.first_uncertain()
-            return self.finish(arranged(found.all()), rows, limit)
+            return self.finish(arranged(found.all()), rows, now)
         return found
 
     def settle_waiting(self, now: int | None) -> None:
@@ -173,6 +173,12 @@ class StackMachine(KernelMachine):
         until = self.clock if now is None else now - self.window
         self.construct(first=-1, until=until)
         self.state.drop_certain(until)
+
+    def opened(self, now: int, events: Events) -> Open:
+        """Any event can be the first one of a match until its window is over."""
+        assert self.window is not None
+        open_from = events.first_at(now - self.window + 1)
+        return lambda key, bound: max(open_from, bound)
 
     def matches(self, base: int) -> JoinMatches:
         """The matches so far, which are given now."""

@@ -26,7 +26,7 @@ class Graph:
     compiled: bool
     dense: bool = False  # of one lane: all nodes in a window belong together
     stretched: tuple[bool, ...] = ()  # by config: whether a node stands for all events up to the one that follows
-    shift: int = 0  # of words, where there are stretched nodes
+    shift: int = 0  # of words
 
     def enumerate(self, most: int | None = None) -> Iterator[Part]:
         """Words and offsets, in parts of at most so many matches (None: as many as fit)."""
@@ -42,7 +42,8 @@ class Graph:
             room = size if most is None else min(most, size)
             offsets = make(1 + room, np.int64)
             arrays = (*self.nodes, *self.matches, words, offsets, stack, depths, path, place)
-            got = int(function(int(place[0]), self.count, *arrays, stretched, self.shift, size, room, len(path)))
+            shift = self.shift if any(self.stretched) else 0  # asked for where there are stretched nodes
+            got = int(function(int(place[0]), self.count, *arrays, stretched, shift, size, room, len(path)))
             if got:
                 yield np.asarray(words[: int(offsets[got])], np.int64), np.asarray(offsets[: got + 1], np.int64)
             if place[5] == 2:  # a match is longer than all before: its path is kept at the end of an array

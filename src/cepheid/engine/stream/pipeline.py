@@ -114,9 +114,10 @@ class Pipeline:
 
     @property
     def over(self) -> int | None:
-        """The time from which on no event that was released can be in a new match; None if that never comes."""
+        """The time from which on no event so far matters to a match to come; None if that never comes."""
         last, window = self.streams[None].last, self.window
-        return None if last is None or window is None else last + window
+        cooldown = max(-(-query.query.cooldown // query.query.schema.tick) for query in self.queries)
+        return None if last is None or window is None else last + max(window, cooldown)
 
     def deadlines(self) -> Iterator[int]:
         """The times at which there is something to do even if no event arrives.

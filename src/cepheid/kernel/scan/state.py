@@ -285,6 +285,21 @@ class ScanState:
             run("renumber", array, number, len(array))
         self.cells[NODES] = kept
 
+    def open_runs(self, now: int) -> tuple[list[int], list[int]]:
+        """The nodes of the runs that an event at or after a time can extend or refute, and which starts still count."""
+        nodes: list[int] = []
+        lows: list[int] = []
+        for array, lanes in self._roots():
+            entries = np.asarray(array)
+            used = np.flatnonzero(entries != NIL)
+            nodes += entries[used].tolist()
+            if self.window is not None and "seen" in self.arrays:
+                seen = np.asarray(self.arrays["seen"])[used if lanes is None else np.asarray(lanes)[used]]
+                lows += (seen - self.window + 2).tolist()
+            else:
+                lows += [0 if self.window is None else now - self.window + 1] * len(used)
+        return nodes, lows
+
     def end_old_runs(self, clock: int) -> None:
         """Give up runs whose window is over."""
         if self.window is None or "seen" in self.arrays:

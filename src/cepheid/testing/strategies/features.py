@@ -25,6 +25,7 @@ class Features:
     having: bool = True
     returns: bool = True
     outputs: tuple[Output, ...] = tuple(Output)
+    cooldown: bool = True
     ties: tuple[Ties, ...] = tuple(Ties)
     parameters: bool = True  # bare names, sets, user functions
     reads_time: bool = True  # conditions and RETURN may use the time column

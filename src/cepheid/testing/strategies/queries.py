@@ -14,7 +14,19 @@ from cepheid.language import print_program
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.components import name_events
 from cepheid.pattern.parameters import literal
-from cepheid.pattern.tree import Column, Negation, Pattern, Program, Query, Repeat, Return, Selection, Strategy, Window
+from cepheid.pattern.tree import (
+    Column,
+    Negation,
+    Output,
+    Pattern,
+    Program,
+    Query,
+    Repeat,
+    Return,
+    Selection,
+    Strategy,
+    Window,
+)
 from cepheid.pattern.walk import walk
 from cepheid.testing.strategies.conjuncts import conjuncts, same_values
 from cepheid.testing.strategies.expressions import conditions, expressions
@@ -112,6 +124,7 @@ def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Fea
     if partition == "[attr]":
         key = KEY if draw(st.integers(0, 2)) else None
         where.insert(draw(st.integers(0, len(where))), draw(same_values(scope, key)))
+    output = draw(st.sampled_from((*features.outputs[:1] * 3, *features.outputs)))
     return Query(
         pattern,
         source=draw(st.sampled_from([None, None, "readings"])),
@@ -121,7 +134,8 @@ def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Fea
         within=draw(_windows(pattern, schema, features)),
         having=draw(conditions(complete(found, scope))) if features.having and draw(st.integers(0, 3)) == 3 else None,
         returns=draw(_returns(found, scope)) if features.returns and draw(st.integers(0, 3)) == 3 else (),
-        output=draw(st.sampled_from((*features.outputs[:1] * 3, *features.outputs))),
+        output=output,
+        cooldown=draw(_cooldowns(schema)) if features.cooldown and output is not Output.ALL else None,
         ties=draw(st.sampled_from((*features.ties[:1] * 3, *features.ties))),
     )
 
@@ -166,6 +180,11 @@ def _windows(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Fea
     if features.parameters and draw(st.integers(0, 5)) == 5:
         amount = ex.Name("Limit")
     return Window(amount, tick(schema) if kind == "time" else "events")
+
+
+def _cooldowns(schema: pa.Schema) -> st.SearchStrategy[Window | None]:
+    amounts = st.integers(1, LONGEST // 2).map(literal)
+    return st.none() | st.builds(Window, amounts, st.just(tick(schema)))
 
 
 @st.composite

@@ -134,6 +134,7 @@ def _queries() -> st.SearchStrategy[tree.Query]:
         returns=_some(st.builds(tree.Return, inner, names()), 0, 2),
         into=st.none() | names(),
         output=st.sampled_from(tree.Output),
+        cooldown=st.none() | _windows(),
         ties=st.sampled_from(tree.Ties),
     )
 

@@ -1,0 +1,99 @@
+"""S12 and S24 over a stream of complete runs: which are given, and which must wait for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from cepheid.engine.encoding.codec import decode, encode
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.tree import Output
+from cepheid.reference.output import (
+    Busy,
+    Partition,
+    Taken,
+    arrange,
+    choose,
+    end_of,
+    may_start,
+    partition_of,
+    pass_having,
+    preference,
+    start_of,
+    take,
+)
+from cepheid.reference.partition import UNSET
+from cepheid.reference.runs import Run
+
+EVER = -(2**63)
+"""A time before all others."""
+
+
+class ChosenRuns:
+    """Until where each partition is taken, and complete runs that wait."""
+
+    def __init__(self, query: Bound) -> None:
+        self.query = query
+        self.held: list[Run] = []
+        self.busy: Busy = {}
+
+    def settle(
+        self, complete: Sequence[Run], pending: Sequence[Run], growing: Sequence[Run], now: int | None
+    ) -> list[Run]:
+        """The runs that are given, in the order of S9.
+
+        pending: complete runs that something must be absent after. growing: runs that an event to come can extend.
+        now: all events before it are in; None: all are.
+        """
+        found = arrange(self.query, [*self.held, *complete])
+        self.held = []
+        if self.query.output is Output.LONGEST:
+            return self._longest(found, pending, growing)
+        if self.query.output is Output.NON_OVERLAP and now is not None:
+            # An earlier match may still come true, and then this one must give way.
+            limit = min((end_of(self.query, run) for run in pending), default=None)
+            if limit is not None:
+                self.held = [run for run in found if end_of(self.query, run) >= limit]
+                found = [run for run in found if end_of(self.query, run) < limit]
+        return choose(self.query, found, self.busy)
+
+    def _longest(self, found: Sequence[Run], pending: Sequence[Run], growing: Sequence[Run]) -> list[Run]:
+        query, given = self.query, []
+        waiting: dict[Partition, list[Run]] = {}
+        for run in sorted(pass_having(query, found), key=lambda run: preference(query, run)):
+            waiting.setdefault(partition_of(query, run), []).append(run)
+        for partition, runs in waiting.items():
+            others = [run for run in (*pending, *growing) if _may_be_in(query, run, partition)]
+            best: dict[int, Run] = {}  # of each start, the one that comes first
+            for run in runs:
+                best.setdefault(start_of(query, run), run)
+            for run in best.values():
+                if not may_start(query, run, self.busy.get(partition)):
+                    continue
+                if self._gives_way(run, others, self.busy.get(partition)):
+                    self.held += [run for run in best.values() if may_start(query, run, self.busy.get(partition))]
+                    break
+                given.append(run)
+                self.busy[partition] = take(query, run)
+        return arrange(query, given)
+
+    def _gives_way(self, run: Run, others: Iterable[Run], taken: Taken | None) -> bool:
+        """Whether a run that is not complete or not certain can be preferred to this one."""
+        query = self.query
+        return any(start_of(query, one) <= start_of(query, run) and may_start(query, one, taken) for one in others)
+
+    def dump(self, dump_run: Callable[[Run], Any]) -> dict[str, Any]:
+        """As JSON."""
+        busy = [[encode(key), taken.end, taken.free] for key, taken in self.busy.items()]
+        return {"held": [dump_run(run) for run in self.held], "busy": busy}
+
+    def load(self, saved: dict[str, Any], load_run: Callable[[Any], Run]) -> None:
+        """From JSON."""
+        self.held = [load_run(run) for run in saved["held"]]
+        self.busy = {decode(key): Taken(end, *(free or [EVER])) for key, end, *free in saved["busy"]}
+
+
+def _may_be_in(query: Bound, run: Run, partition: Partition) -> bool:
+    """Whether a run can end in a partition: an `[attr]` may not be known yet."""
+    own = partition_of(query, run)
+    return all(mine is UNSET or mine == theirs for mine, theirs in zip(own, partition, strict=True))

@@ -1,0 +1,152 @@
+"""S12 and S24 over a stream: which matches are given where they must be apart, and which must wait for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.codec import decode, encode
+from cepheid.engine.encoding.times import ticks
+from cepheid.engine.matches.match_columns import Ints
+from cepheid.engine.matches.match_table import NONE, MatchTable, arranged, concatenate
+from cepheid.kernel.runtime import NEVER
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.tree import Output
+from cepheid.values.columns import column_values
+from cepheid.values.keys import group_key
+from cepheid.values.value import Value
+
+Key = tuple[Value, ...]
+"""A partition."""
+Open = Callable[[Key, int], int | None]
+"""The first event, from one on, with which a match of a partition can start that is not known yet, if there is one."""
+
+
+class Choice:
+    """Until where each partition is taken, and matches that wait. Rows are positions in here."""
+
+    def __init__(self, query: Bound) -> None:
+        self.query = query
+        self.longest = query.output is Output.LONGEST
+        self.cooldown = -(-query.cooldown // query.schema.tick)
+        self.columns = [*query.partition_by, *(test.attribute for test in query.same)]
+        self.busy: dict[Key, tuple[int, int]] = {}  # the end of the last match, and from when on the next may start
+        self.held: MatchTable = NONE
+
+    def choose(self, found: MatchTable, events: Events, limit: int | None) -> MatchTable:
+        """S12: the matches that are given now. From `limit` on, an earlier match may still become certain."""
+        found = self._with_held(found.moved(events.base))
+        waits = found.last >= limit if limit is not None else np.zeros(len(found), bool)
+        self.held = found.take(np.flatnonzero(waits))
+        return self._take(found.take(np.flatnonzero(~waits)), events, None)
+
+    def choose_longest(self, found: MatchTable, events: Events, opened: Open | None) -> MatchTable:
+        """S24: the matches that are given now; None: no event is to come."""
+        found = self._with_held(found.moved(events.base))
+        found = found.take(np.lexsort((np.arange(len(found)), -found.last, found.first)))
+        return self._take(found, events, opened)
+
+    def _with_held(self, found: MatchTable) -> MatchTable:
+        return arranged(concatenate([self.held, found])) if len(self.held) else found
+
+    def _take(self, found: MatchTable, events: Events, opened: Open | None) -> MatchTable:
+        """Of matches in the order in which they are preferred, those that are given."""
+        starts, ends = found.first.tolist(), found.last.tolist()
+        keys = events.keys(found.first, self.columns)
+        wanted: list[int] = []
+        held: list[int] = []
+        stopped: dict[Key, int] = {}  # where an earlier start may still become that of a match
+        for k, (key, start, end) in enumerate(zip(keys, starts, ends, strict=True)):
+            if start < self.bound(key, events):
+                continue
+            if opened is not None and key not in stopped:
+                first = opened(key, self.bound(key, events))
+                if first is not None and first <= start:
+                    stopped[key] = -1
+            if key not in stopped:
+                self.take(key, end, events)
+                wanted.append(k)
+            elif stopped[key] != start:  # of each start, the one that comes first
+                stopped[key] = start
+                held.append(k)
+        if self.longest:
+            self.held = arranged(found.take(np.array(held, np.int64)))
+        return arranged(found.take(np.array(wanted, np.int64))).moved(-events.base)
+
+    def bound(self, key: Key, events: Events) -> int:
+        """The first event that the next match of a partition may start with."""
+        end, free = self.busy.get(key, (-1, NEVER))
+        return max(end + 1, events.first_at(free)) if free > NEVER else end + 1
+
+    def take(self, key: Key, end: int, events: Events) -> None:
+        """A match that ends at an event is given."""
+        self.busy[key] = end, events.time(end) + self.cooldown if self.cooldown else NEVER
+
+    def first_end(self) -> int | None:
+        """The first end of a match that waits."""
+        return int(self.held.last.min()) if len(self.held) else None
+
+    def first_start(self) -> int | None:
+        """The first start of a match that waits."""
+        return int(self.held.rows.min()) if len(self.held) else None
+
+    def forget(self, first: int | None, clock: int) -> None:
+        """Forget partitions that no later match overlaps: none starts before a position, or before the next event."""
+        self.busy = {
+            key: (end, free)
+            for key, (end, free) in self.busy.items()
+            if free > clock or (first is not None and end >= first)
+        }
+
+    def dump(self) -> dict[str, Any]:
+        """As JSON."""
+        h = self.held
+        arrays = [a.tolist() for a in (h.rows, h.variables, h.offsets, h.reached)]
+        return {
+            "busy": [[encode(key), end, free] for key, (end, free) in self.busy.items()],
+            "held": arrays,
+            "reaches": [sorted(names) for names in h.reaches],
+        }
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """From JSON; before there was a cooldown it was not written."""
+        self.busy = {decode(key): (end, *(free or [NEVER])) for key, end, *free in saved["busy"]}
+        arrays = [np.array(a, np.int64) for a in saved["held"]]
+        self.held = MatchTable(arrays[0], arrays[1], arrays[2], arrays[3], tuple(map(frozenset, saved["reaches"])))
+
+
+class Events:
+    """The rows that are kept, of which the first has the id `base`: what a choice reads of them."""
+
+    def __init__(self, query: Bound, kept: pa.Table, base: int) -> None:
+        self.query = query
+        self.kept = kept
+        self.base = base
+        self._times: Any = None
+
+    @property
+    def times(self) -> Any:
+        """All times, which are in order."""
+        if self._times is None:
+            self._times = ticks(self.query.schema, self.kept)
+        return self._times
+
+    def time(self, event: int) -> int:
+        """The time of an event."""
+        return int(self.times[event - self.base])
+
+    def first_at(self, time: int) -> int:
+        """The first event at or after a time; the one after the last if there is none."""
+        return self.base + int(np.searchsorted(self.times, time))
+
+    def keys(self, events: Ints, columns: Sequence[str]) -> list[Key]:
+        """The partitions of some events."""
+        if not columns:
+            return [()] * len(events)
+        taken = self.kept.select(columns).take(from_numpy(np.asarray(events, np.int64) - self.base))
+        values = [[group_key(v) for v in column_values(taken.column(name))] for name in columns]
+        return list(zip(*values, strict=True))
