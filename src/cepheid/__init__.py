@@ -53,6 +53,11 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'cepheid' has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    """The API, without the modules that it is made of."""
+    return sorted([*__all__, "first", "last", "max", "min", "spark", "sum"])
+
+
 __all__ = [
     "BindError",
     "CepheidError",

@@ -14,7 +14,7 @@ from cepheid.api.events import to_table
 from cepheid.api.observed import observe
 from cepheid.api.options import read_functions, read_params, read_roles, stable
 from cepheid.api.session import Session
-from cepheid.api.spark_bridge import SparkFrame, is_spark, spark_room
+from cepheid.api.spark_bridge import SparkFrame, is_spark, spark_options, spark_room
 from cepheid.api.surprises import Surprises
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.match_table import from_matches
@@ -22,7 +22,7 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache, composite_events, composite_schema
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Arrival, arrival_of
-from cepheid.errors import UsageError, did_you_mean
+from cepheid.errors import UsageError, did_you_mean, nearest
 from cepheid.language import parse, print_program
 from cepheid.pattern.analysis import analyse, check_flow, columns_read
 from cepheid.pattern.bind import bind
@@ -126,7 +126,7 @@ class Query:
                 remedy = "limit the result: q.match(df).limit(n)"
                 raise UsageError("CEP603", "limit= can't be used with a Spark DataFrame", remedy)
             return spark_room().match(events, self, engine=engine, plan=plan, **options)
-        _check_options(options)
+        _check_options(options, ("engine", "plan", "limit"))
         choice = _check_engine(engine, plan)
         _check_limit(limit)
         base = to_table(events)
@@ -237,7 +237,7 @@ class Query:
         if is_spark(events):
             told: Explanation = spark_room().explain(events, self, plan=plan, **options)
             return told
-        _check_options(options)
+        _check_options(options, ("plan",))
         choice = _check_engine("auto", plan)
         if events is None:
             return explain_program(self._compiled.queries, self._compiled.sources)
@@ -266,11 +266,18 @@ def _read(query: object) -> Program:
     raise UsageError("CEP601", f"Query can't read a {shown}", "pass the text of a query, or a pattern of the builder")
 
 
-def _check_options(options: Mapping[str, object]) -> None:
+def _check_options(options: Mapping[str, object], known: Sequence[str]) -> None:
+    """Refuse arguments that do not exist, and those that only Spark has. known: the others."""
     for name in options:
-        raise UsageError(
-            "CEP603", f"'{name}' is not an option for events in memory", "use it with Spark DataFrames only"
-        )
+        only_spark = [option for option in spark_options() if option not in known]
+        if name in only_spark:
+            message = f"'{name}' is not an option for events in memory"
+            raise UsageError("CEP603", message, "use it with Spark DataFrames only")
+        if nearest(name, [*known, *only_spark]) in only_spark:
+            remedy = f"{did_you_mean(name, only_spark, 'options')} It is for Spark DataFrames only"
+        else:
+            remedy = did_you_mean(name, known, "arguments")
+        raise UsageError("CEP603", f"unknown argument '{name}'", remedy)
 
 
 def _check_limit(limit: object) -> None:

@@ -15,7 +15,7 @@ from cepheid.api.surprises import Surprises
 from cepheid.api.watch import Watch
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.few_events import Events
-from cepheid.engine.encoding.times import to_ticks
+from cepheid.engine.encoding.times import from_ticks, to_ticks
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.late import LateFilter
@@ -24,12 +24,15 @@ from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import from_bytes, read_state, to_bytes, write_state
 from cepheid.errors import InputError, UsageError, did_you_mean
+from cepheid.language import print_query
 from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.schema import make_schema
 from cepheid.pattern.types import Kind, from_arrow, zone_of
 
 if TYPE_CHECKING:
     from cepheid.engine.machines.factory import MachineFactory
+
+_SHOWN = 80  # characters of the query
 
 LATE = ("error", "drop", "collect")
 
@@ -61,7 +64,9 @@ class Session:
     >>> s.push([{"ts": 2, "type": "B"}, {"ts": 1, "type": "A"}])
     <0 matches: match_start, match_end, a, b>
     >>> s.advance(3)
-    <1 match: match_start, match_end, a, b>
+    <1 match>
+    match_start  match_end  a                 b
+    1            2          {ts: 1, type: A}  {ts: 2, type: B}
     """
 
     def __init__(
@@ -101,6 +106,14 @@ class Session:
         self._failed = False
         self._events = 0
         self._matches = 0
+
+    def __repr__(self) -> str:
+        text = " ".join("; ".join(print_query(analysed.query) for analysed in self._program.queries).split())
+        shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+        state = "closed" if self._closed else "stopped by an error" if self._failed else "open"
+        counts = f"{self._events} event{'s' * (self._events != 1)}, {self._matches} match{'es' * (self._matches != 1)}"
+        reached = "" if self._watermark is None else f", watermark {from_ticks(self._opened.schema, self._watermark)}"
+        return f"<Session of {shown}: {state}, {counts}{reached}>"
 
     def push(self, events: object) -> Matches:
         """Add events. With `lateness` the watermark follows them; otherwise only `advance` moves it."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Protocol
 
+from cepheid.errors import UsageError
+
 
 class SparkFrame(Protocol):
     """The attributes that identify a Spark DataFrame."""
@@ -24,3 +26,12 @@ def is_spark(value: object) -> bool:
 def spark_room() -> Any:
     """Import `cepheid.spark` by name: it is an extra, and imports this package itself."""
     return import_module("cepheid.spark")
+
+
+def spark_options() -> tuple[str, ...]:
+    """The names of the options of a query on Spark; none if Spark is not installed."""
+    try:
+        names: tuple[str, ...] = import_module("cepheid.spark.options").NAMES
+    except UsageError:
+        return ()
+    return names

@@ -23,6 +23,11 @@ if find_spec("pyspark") is None:
 _MODULES = {"configure": "settings", "metrics": "progress", "pending": "stream"}
 
 
+def __dir__() -> list[str]:
+    """The API, without the modules that it is made of."""
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'cepheid.spark' has no attribute {name!r}")

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from cepheid.errors import UsageError
+
 OBSERVATION = "cepheid"
 """The name under which Spark reports the counters of a stream."""
+
+_ABSENT = object()
 
 COUNTERS = ("events", "runs", "state_bytes", "matches", "late")
 
@@ -19,7 +23,18 @@ def metrics(progress: Any) -> dict[str, int]:
     runs, state_bytes: what the buckets hold that the micro-batch updated.
     All are 0 if Spark reports nothing.
     """
-    observed: Any = progress["observedMetrics"] if isinstance(progress, Mapping) else progress.observedMetrics
+    if progress is None:
+        remedy = "wait until query.lastProgress is not None, or read the event of a StreamingQueryListener"
+        raise UsageError("CEP603", "there are no metrics yet: the stream has not finished a micro-batch", remedy)
+    progress = getattr(progress, "progress", progress)  # an event of a listener has it inside
+    observed: Any = _ABSENT
+    if isinstance(progress, Mapping):
+        observed = progress.get("observedMetrics", None if "batchId" in progress else _ABSENT)
+    else:
+        observed = getattr(progress, "observedMetrics", _ABSENT)
+    if observed is _ABSENT:
+        remedy = "pass query.lastProgress, or the event of a StreamingQueryListener"
+        raise UsageError("CEP603", f"metrics can't read a {type(progress).__name__}", remedy)
     row = observed.get(OBSERVATION) if observed else None
     if row is None:
         return dict.fromkeys(COUNTERS, 0)

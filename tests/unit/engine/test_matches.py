@@ -22,7 +22,13 @@ def test_schema_and_rows() -> None:
     assert [[e["ts"] for e in m["b"]] for m in matches] == [[2], [2, 3], [3]]
     assert [m["c"] for m in matches] == [None, None, None]
     assert list(matches.enumerate(limit=1)) == matches.to_pylist()[:1]
-    assert repr(matches) == "<3 matches: match_start, match_end, a, b, c>"
+    assert repr(matches).splitlines() == [
+        "<3 matches>",
+        "match_start  match_end  a                       b                                         c",
+        "1            2          {ts: 1, type: A, x: 1}  [{ts: 2, type: B, x: 2}]                  NULL",
+        "1            3          {ts: 1, type: A, x: 1}  [{ts: 2, type: B, x: 2}, {ts: 3, type: …  NULL",
+        "1            3          {ts: 1, type: A, x: 1}  [{ts: 3, type: B, x: 3}]                  NULL",
+    ]
 
 
 def test_schema_is_known_before_running() -> None:

@@ -14,6 +14,8 @@ from cepheid.pattern.durations import ARROW_UNITS
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind, plain
 
+_EPOCH = date(1970, 1, 1).toordinal()
+
 
 def ticks(schema: Schema, table: pa.Table, name: str | None = None) -> Any:
     """The times of the events; NULL is an error."""
@@ -74,3 +76,14 @@ def to_ticks(schema: Schema, value: object) -> int:
     except (TypeError, ValueError, pa.ArrowInvalid) as error:
         remedy = f"give a time as the column '{schema.roles.time}' has it ({column})"
         raise UsageError("CEP606", f"{value!r} can't be a watermark: {error}", remedy) from None
+
+
+def from_ticks(schema: Schema, time: int) -> str:
+    """A time in ticks as a reader knows it."""
+    arrow = plain(schema.columns[schema.roles.time])
+    try:
+        if pa.types.is_timestamp(arrow):
+            return str(pa.scalar(time, arrow).as_py())
+        return str(date.fromordinal(_EPOCH + time)) if pa.types.is_date(arrow) else str(time)
+    except (ValueError, OverflowError):  # Python's times end at the year 9999, and at microseconds
+        return str(time)

@@ -13,7 +13,7 @@ from cepheid.engine.encoding.arrow import room_for
 from cepheid.engine.matches.counts import count_graph
 from cepheid.engine.matches.graph import NOTHING, Graph, Part, take_parts, together, whole_ends
 from cepheid.engine.matches.match_columns import Ints, MatchColumns
-from cepheid.engine.matches.match_table import NONE, MatchTable, some_or_one
+from cepheid.engine.matches.match_table import MANY, NONE, MatchTable, first_of, some_or_one
 from cepheid.errors import EvaluationError
 from cepheid.kernel.compile import library_function
 from cepheid.pattern.bind import Bound
@@ -144,6 +144,19 @@ class GraphMatches:
         if self.decoder.ambiguous:
             return len(self.all())
         return count_graph(self.graph) if self.parts is None else self.size()
+
+    def bound(self) -> tuple[int, bool]:
+        """How many there are at most, found without enumerating them, and whether that is exact."""
+        if self.parts is not None:
+            return self.count(), True
+        return count_graph(self.graph), not self.decoder.ambiguous
+
+    def few(self, wanted: int) -> MatchTable | None:
+        """The first few; None if very many must be enumerated to know which these are."""
+        in_order = not (self.decoder.ambiguous or self.decoder.waits)
+        if self.parts is None and not in_order and count_graph(self.graph) > MANY:
+            return None
+        return first_of(self.batches(wanted), wanted)
 
     def size(self) -> int:
         """How many there are, by enumerating them."""

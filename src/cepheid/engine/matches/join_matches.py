@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cepheid.engine.matches.match_columns import MatchColumns
-from cepheid.engine.matches.match_table import MatchTable
+from cepheid.engine.matches.match_table import MANY, MatchTable, first_of
 from cepheid.engine.matches.sorted_matches import find_order, sort_sequences
 from cepheid.kernel.join.output import Part
 
@@ -47,6 +47,14 @@ class JoinMatches:
     def count(self) -> int:
         """How many there are."""
         return sum(len(part.positions[0]) for part in self.parts)
+
+    def bound(self) -> tuple[int, bool]:
+        """How many there are."""
+        return self.count(), True
+
+    def few(self, wanted: int) -> MatchTable | None:
+        """The first few; None if very many must be sorted to know which these are."""
+        return None if self.count() > MANY else first_of(self.batches(wanted), wanted)
 
     def size(self) -> int:
         """How many there are."""

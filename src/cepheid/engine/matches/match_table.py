@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -17,6 +17,9 @@ from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.match import Match
 from cepheid.values.rows import Event, read_rows
+
+MANY = 200_000
+"""Matches that are not put in order only to show the first few."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,14 @@ class MatchTable:
         """The same matches in a table whose rows are numbered otherwise."""
         return replace(self, rows=self.rows + by) if by else self
 
+    def bound(self) -> tuple[int, bool]:
+        """How many there are."""
+        return len(self), True
+
+    def few(self, wanted: int) -> MatchTable:
+        """The first few."""
+        return self.take(np.arange(min(wanted, len(self))))
+
     def all(self) -> MatchTable:
         """All of them."""
         return self
@@ -104,6 +115,12 @@ class LazyMatches(Protocol):
     def size(self) -> int:
         """How many there are, by enumerating them."""
 
+    def bound(self) -> tuple[int, bool]:
+        """How many there are at most, found without enumerating them, and whether that is exact."""
+
+    def few(self, wanted: int) -> MatchTable | None:
+        """The first few; None if very many must be enumerated to know which these are."""
+
     def all(self) -> MatchTable:
         """All of them, or an error that says how many there are."""
 
@@ -113,6 +130,17 @@ class LazyMatches(Protocol):
 
 _EMPTY = np.zeros(0, np.int64)
 NONE = MatchTable(_EMPTY, _EMPTY, np.zeros(1, np.int64), _EMPTY, (frozenset(),))
+
+
+def first_of(parts: Iterable[MatchTable], wanted: int) -> MatchTable:
+    """The first matches of several parts, no more of which are made than it takes."""
+    taken: list[MatchTable] = []
+    for part in parts if wanted else ():
+        taken.append(part)
+        if sum(map(len, taken)) >= wanted:
+            break
+    found = concatenate(taken) if taken else NONE
+    return found.take(np.arange(min(wanted, len(found))))
 
 
 def concatenate(parts: Sequence[MatchTable]) -> MatchTable:

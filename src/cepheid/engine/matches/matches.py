@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -10,8 +11,9 @@ import pyarrow as pa
 
 from cepheid.engine.matches.event_output import write_matches, write_times
 from cepheid.engine.matches.match_columns import MatchColumns
-from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, concatenate, returned
-from cepheid.errors import EvaluationError, UsageError
+from cepheid.engine.matches.match_table import LazyMatches, MatchTable, first_of, returned
+from cepheid.engine.matches.shown import HTML_ROWS, ROWS, as_html, as_text
+from cepheid.errors import CepheidError, EvaluationError, UsageError
 from cepheid.pattern.bind import Bound, Result
 from cepheid.pattern.durations import ARROW_UNITS
 from cepheid.pattern.schema import END, START
@@ -94,19 +96,38 @@ class Matches:
 
     def head(self, limit: int) -> Matches:
         """At most so many, those that come first."""
-        parts: list[MatchTable] = []
         wanted = max(limit, 0)
-        for part in self._source.batches(min(_CHUNK, wanted)) if wanted else ():
-            parts.append(part)
-            if sum(map(len, parts)) >= wanted:
-                break
-        found = concatenate(parts) if parts else NONE
-        found = found.take(np.arange(min(wanted, len(found))))
+        found = first_of(self._source.batches(min(_CHUNK, wanted)) if wanted else (), wanted)
         return Matches(self._query, self._table, found, self.outputs)
 
     def __repr__(self) -> str:
-        names = ", ".join(self._query.match_schema().names)
-        return f"<{self.count()} match{'es' * (self.count() != 1)}: {names}>"
+        first = self._first(ROWS)
+        if first is None:
+            return f"<{self._counted}: {', '.join(self._query.match_schema().names)}>"
+        return as_text(f"<{self._counted}>", first, more=self._has_more(ROWS))
+
+    def _repr_html_(self) -> str:
+        first = self._first(HTML_ROWS)
+        if first is None:
+            return f"<p>{escape(repr(self))}</p>"
+        return as_html(self._counted, first, more=self._has_more(HTML_ROWS))
+
+    @property
+    def _counted(self) -> str:
+        """How many there are, in words."""
+        number, exact = self._source.bound()
+        return f"{'' if exact else 'at most '}{number} match{'es' * (number != 1)}"
+
+    def _has_more(self, shown: int) -> bool:
+        return self._source.bound()[0] > shown
+
+    def _first(self, wanted: int) -> pa.Table | None:
+        """The first matches; None if there are none, or if they can't be shown without making very many."""
+        try:
+            found = self._source.few(wanted)
+            return Matches(self._query, self._table, found).to_arrow() if found is not None and len(found) else None
+        except CepheidError:  # such as one of a user's function: whoever asks for the matches gets it
+            return None
 
     @property
     def schema(self) -> pa.Schema:
