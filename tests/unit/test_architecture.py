@@ -21,7 +21,7 @@ from cepheid.pattern.typing import Typer
 from cepheid.pattern.walk import walk
 from cepheid.testing import read_cases
 from cepheid.testing.strategies import PLAIN, GeneratedQuery, queries
-from cepheid.testing.strategies.operators import SAME, SIGNATURES
+from cepheid.testing.strategies.operators import OF_UNITS, SAME, SIGNATURES
 from cepheid.testing.strategies.trees import BRANCHES, COMPOUNDS, LEAVES, any_events
 from cepheid.values import functions as meanings
 from cepheid.values.evaluate import Compiler
@@ -124,8 +124,10 @@ def test_that_every_node_has_a_case() -> None:
 
 
 def test_that_functions_have_a_meaning_and_a_strategy() -> None:
-    assert set(functions.BUILT_IN) == {*meanings.NULLABLE, *meanings.SCALAR, *meanings.CALENDAR}
-    assert set(functions.BUILT_IN) == {*SAME, *(name for signatures in SIGNATURES.values() for name in signatures)}
+    timed = {*meanings.CALENDAR, *meanings.FIELDS_OF, *meanings.TRUNCATED}
+    assert set(functions.BUILT_IN) == {*meanings.NULLABLE, *meanings.SCALAR, *timed}
+    signed = {name for signatures in SIGNATURES.values() for name in signatures}
+    assert set(functions.BUILT_IN) == {*SAME, *OF_UNITS, *signed}
     assert set(ex.AGGREGATES) == set(meanings.AGGREGATES)
 
 

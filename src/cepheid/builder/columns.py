@@ -13,6 +13,7 @@ from cepheid.errors import BindError
 from cepheid.language import print_expression
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import types
+from cepheid.pattern.casts import read_type_name
 from cepheid.pattern.parameters import literal
 from cepheid.pattern.types import Kind
 from cepheid.pattern.walk import MAX_DEPTH, depth
@@ -110,7 +111,7 @@ class Column:
     def __invert__(self) -> Column:
         """NOT; on `is_in`, `between`, `like` and `is_null` it gives NOT IN, NOT BETWEEN, NOT LIKE and IS NOT NULL."""
         match self.expression:
-            case ex.In() | ex.InSet() | ex.Between() | ex.Like() | ex.IsNull() as node:
+            case ex.In() | ex.InSet() | ex.Between() | ex.Like() | ex.RLike() | ex.IsNull() as node:
                 # Not the same as NOT (x IN …): where x is missing, x NOT IN … is an atom and therefore TRUE (S3).
                 return Column(replace(node, negated=not node.negated))
             case node:
@@ -142,6 +143,22 @@ class Column:
     def like(self, pattern: str | Column) -> Column:
         """`x LIKE 'a%'`: % is any text, _ is one character."""
         return Column(ex.Like(self.expression, operand(pattern)))
+
+    def rlike(self, pattern: str | Column) -> Column:
+        """`x RLIKE '^a+'`: whether a regular expression is found somewhere in the text."""
+        return Column(ex.RLike(self.expression, operand(pattern)))
+
+    def cast(self, type: str) -> Column:
+        """`CAST(x AS INT)`: the value as another type, named as in Spark SQL.
+
+        >>> from cepheid import builder as cep
+        >>> cep.var("a").price.cast("decimal(10, 2)")
+        <Column CAST(a.price AS DECIMAL(10, 2))>
+        """
+        try:
+            return Column(ex.Cast(self.expression, read_type_name(type)))
+        except (ValueError, TypeError, AttributeError) as reason:
+            raise misuse(f"{shown(type)} is not a type", str(reason)) from None
 
 
 def lit(value: object) -> Column:

@@ -10,7 +10,7 @@ from lark.tree import Meta
 from cepheid.errors import ParseError, PatternError, Span, did_you_mean
 from cepheid.language.expressions import ExpressionBuilder, name_of, read_integer
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.durations import NANOSECONDS, UNITS
+from cepheid.pattern.durations import NANOSECONDS, UNITS, units_of
 from cepheid.pattern.lengths import with_lengths
 from cepheid.pattern.tree import (
     AnyOrder,
@@ -31,6 +31,7 @@ from cepheid.pattern.tree import (
     Ties,
     Window,
 )
+from cepheid.pattern.types import INT
 from cepheid.pattern.walk import conjuncts
 
 _CLAUSES = {
@@ -185,6 +186,15 @@ class QueryBuilder(ExpressionBuilder):
                 raise ParseError("CEP111", f"unknown window unit '{unit}'", remedy, self.span(unit))
             unit = UNITS.get(word, "events")
         return Window(amount, unit, span=self.span(meta))
+
+    def within_interval(self, meta: Meta, parts: list[ex.Expression]) -> tuple[dict[str, Any], Span]:
+        length = parts[0]
+        if not isinstance(length, ex.Literal):
+            raise ParseError("CEP111", "a window can't be negative", "write WITHIN INTERVAL 5 MINUTES", self.span(meta))
+        amount, unit = units_of(int(str(length.value)))
+        return {"within": Window(ex.Literal(amount, INT, span=length.span), unit, span=self.span(meta))}, self.span(
+            meta
+        )
 
     def amount(self, meta: Meta, parts: list[Token]) -> ex.Expression:
         build = {"INTEGER": self.integer, "DECIMAL": self.number, "NAME": self.name}[parts[0].type]

@@ -13,7 +13,9 @@ from lark.tree import Meta
 from cepheid.errors import ParseError, Span
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import types
+from cepheid.pattern.casts import read_type_name
 from cepheid.pattern.durations import NANOSECONDS, UNITS
+from cepheid.pattern.intervals import read_interval, total
 from cepheid.pattern.timestamps import read_timestamp
 
 _COMPARISONS = {"==": "=", "<>": "!=", "≠": "!=", "^neq": "!=", "≤": "<=", "≥": ">="}
@@ -80,6 +82,24 @@ class ExpressionBuilder(Transformer[Token, Any]):
     def like(self, meta: Meta, parts: list[Any]) -> ex.Expression:
         return ex.Like(parts[0], parts[2], parts[1] is not None, span=self.span(meta))
 
+    def rlike(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.RLike(parts[0], parts[2], parts[1] is not None, span=self.span(meta))
+
+    def cast(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.Cast(parts[0], parts[1], span=self.span(meta))
+
+    def cast_type(self, meta: Meta, parts: list[Token | None]) -> str:
+        name, *sizes = (str(part) for part in parts if part is not None)
+        text = f"{name}({','.join(sizes)})" if sizes else name
+        try:
+            return read_type_name(text)
+        except ValueError as reason:
+            raise ParseError("CEP113", f"unknown type '{text}'", str(reason), self.span(meta)) from None
+
+    def extract(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        field = ex.Literal(name_of(parts[0]), types.STRING, span=self.span(parts[0]))
+        return ex.Call("date_part", (field, parts[1]), span=self.span(meta))
+
     def arithmetic(self, meta: Meta, parts: list[Any]) -> ex.Expression:
         return ex.Arithmetic(str(parts[1]), parts[0], parts[2], span=self.span(meta))
 
@@ -111,9 +131,29 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return self.number_literal(float(Decimal(parts[0][:-1]) / 100), types.FLOAT, self.span(meta))
 
     def duration(self, meta: Meta, parts: list[Token]) -> ex.Expression:
-        amount, unit = Decimal(parts[0]), NANOSECONDS[UNITS[parts[1].lower()]]
-        nanoseconds = amount * unit if amount < 2**63 else Decimal(2**63)
-        if nanoseconds != int(nanoseconds) or nanoseconds >= 2**63:
+        return self.duration_of(Decimal(parts[0]) * NANOSECONDS[UNITS[parts[1].lower()]], meta)
+
+    def interval_text(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        units = [str(part) for part in parts[1:] if part is not None]
+        try:
+            return self.duration_of(read_interval(text_of(parts[0]), *units), meta)
+        except ValueError as reason:
+            raise ParseError("CEP105", "the interval can't be read", str(reason), self.span(meta)) from None
+
+    def interval_parts(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        try:
+            length = total(parts[1:])
+        except ValueError as reason:
+            raise ParseError("CEP105", "the interval can't be read", str(reason), self.span(meta)) from None
+        return self.duration_of(-length if parts[0] is not None else length, meta)
+
+    def quantity(self, meta: Meta, parts: list[Token]) -> tuple[str, str]:
+        return str(parts[0]), str(parts[1])
+
+    def duration_of(self, nanoseconds: Decimal, meta: Meta) -> ex.Expression:
+        if nanoseconds < 0:  # as the text of a query has it: a duration is never negative
+            return ex.Minus(self.duration_of(-nanoseconds, meta), span=self.span(meta))
+        if nanoseconds >= 2**63 or nanoseconds != int(nanoseconds):
             raise ParseError(
                 "CEP105",
                 "the duration is not a whole number of nanoseconds, or too long",

@@ -21,8 +21,8 @@ _TYPE = re.compile(r"[^\W\d]\w*(-\w+)*\Z")
 # Matched as the grammar does, which folds case beyond ASCII.
 _RESERVED = re.compile(
     """
-    all|and|any|as|between|by|case|date|else|end|event|false|from|having|in|into|is|like|not|null|or|output|partition
-    |pattern|return|seq|then|ties|timestamp|true|when|where|within
+    all|and|any|as|between|by|case|cast|date|else|end|event|extract|false|from|having|in|interval|into|is|like|not|null|or
+    |output|partition|pattern|regexp|return|rlike|seq|then|ties|timestamp|true|when|where|within
     |skip_till_next_match|skip_till_any_match|strict_contiguity|partition_contiguity
     |count|sum|avg|min|max|first|last|stddev
     """,
@@ -205,6 +205,16 @@ def _(node: ex.Between) -> Level:
 @_print.register
 def _(node: ex.Like) -> Level:
     return Level(f"{_wrap(node.operand, SUM)} {_not(node.negated)}LIKE {_wrap(node.pattern, SUM)}", PREDICATE)
+
+
+@_print.register
+def _(node: ex.RLike) -> Level:
+    return Level(f"{_wrap(node.operand, SUM)} {_not(node.negated)}RLIKE {_wrap(node.pattern, SUM)}", PREDICATE)
+
+
+@_print.register
+def _(node: ex.Cast) -> Level:
+    return Level(f"CAST({print_expression(node.operand)} AS {node.type})", PRIMARY)
 
 
 @_print.register

@@ -30,14 +30,20 @@ _SPELLINGS = {
 UNITS = {spelling: unit for unit, others in _SPELLINGS.items() for spelling in (unit, *others)}
 
 
+def units_of(nanoseconds: int) -> tuple[int, str]:
+    """A duration as a whole number of the largest unit that it has."""
+    for unit in ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds"):
+        count, rest = divmod(nanoseconds, NANOSECONDS[unit])
+        if count and not rest:
+            return count, unit
+    return nanoseconds, "nanoseconds"
+
+
 def spell(nanoseconds: int) -> str:
     """The shortest whole spelling of a duration.
 
     >>> spell(43_200_000_000_000), spell(90_000_000_000)
     ('12 hours', '90 seconds')
     """
-    for unit in ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds"):
-        count, rest = divmod(nanoseconds, NANOSECONDS[unit])
-        if count and not rest:
-            return f"{count} {unit if count != 1 else unit[:-1]}"
-    return f"{nanoseconds} nanoseconds"
+    count, unit = units_of(nanoseconds)
+    return f"{count} {unit[:-1] if count == 1 and unit != 'nanoseconds' else unit}"

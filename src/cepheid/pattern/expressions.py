@@ -186,6 +186,23 @@ class Like(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class RLike(Expression):
+    """`x RLIKE '^a+'`: the pattern is found somewhere in the text."""
+
+    operand: Expression
+    pattern: Expression
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Expression):
+    """`CAST(x AS INT)`; the type has the name that `casts.read_type_name` gives it."""
+
+    operand: Expression
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
 class When(Expression):
     """One arm of a CASE."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from cepheid.pattern.types import BOOL, FLOAT, INT, NUMERIC, STRING, Kind, Type, decimal
+from cepheid.pattern.types import BOOL, DATE, FLOAT, INT, NUMERIC, STRING, Kind, Type, decimal
 
 Accepts = frozenset[Kind]
 _TEXT = frozenset({Kind.STRING})
@@ -37,6 +37,11 @@ def _text(result: Type, *more: Accepts, least: int | None = None) -> Function:
     return Function((_TEXT, *more), result, least if least is not None else 1 + len(more))
 
 
+def _like_second(arguments: Sequence[Type]) -> Type:
+    return arguments[1]
+
+
+_OF_A_DAY = (*("year", "quarter", "month", "day", "dayofmonth", "dayofyear", "dayofweek", "weekday", "weekofyear"),)
 _ONE_NUMBER = ("sqrt", "exp", "ln", "log10")
 
 BUILT_IN: dict[str, Function] = {
@@ -65,6 +70,41 @@ BUILT_IN: dict[str, Function] = {
     "nullif": Function((SAME, SAME), None, 2),
     "least": Function((SAME,), None, 2, variadic=True),
     "greatest": Function((SAME,), None, 2, variadic=True),
-    **{name: Function((_MOMENT,), INT, 1) for name in ("year", "month", "day")},
+    **{name: Function((_MOMENT,), INT, 1) for name in _OF_A_DAY},
     **{name: Function((_CLOCK,), INT, 1) for name in ("hour", "minute", "second")},
+    **{name: Function((_TEXT, _MOMENT), INT, 2) for name in ("date_part", "datepart")},
+    "date_trunc": Function((_TEXT, _CLOCK), _like_second, 2),
+    "trunc": Function((frozenset({Kind.DATE}), _TEXT), DATE, 2),
 }
+
+_PARTS = {
+    "year": ("YEAR", "Y", "YEARS", "YR", "YRS"),
+    "yearofweek": ("YEAROFWEEK",),
+    "quarter": ("QUARTER", "QTR"),
+    "month": ("MONTH", "MON", "MONS", "MONTHS"),
+    "weekofyear": ("WEEK", "W", "WEEKS"),
+    "day": ("DAY", "D", "DAYS"),
+    "dayofweek": ("DAYOFWEEK", "DOW"),
+    "dayofweek_iso": ("DAYOFWEEK_ISO", "DOW_ISO"),
+    "dayofyear": ("DOY",),
+    "hour": ("HOUR", "H", "HOURS", "HR", "HRS"),
+    "minute": ("MINUTE", "M", "MIN", "MINS", "MINUTES"),
+    "second": ("SECOND", "S", "SEC", "SECONDS", "SECS"),
+}
+_DAYS = {"YEAR": ("YYYY", "YY"), "QUARTER": (), "MONTH": ("MM", "MON"), "WEEK": ()}
+_CLOCK_UNITS = {"DAY": ("DD",), "HOUR": (), "MINUTE": (), "SECOND": (), "MILLISECOND": (), "MICROSECOND": ()}
+_DAY_UNITS = {word: unit for unit, others in _DAYS.items() for word in (unit, *others)}
+
+PARTS = {words[0]: name for name, words in _PARTS.items()}
+"""The fields of `extract` and `date_part`, and the functions that give them."""
+
+UNITS_OF: dict[str, tuple[int, dict[str, str]]] = {
+    "date_part": (0, {word: words[0] for words in _PARTS.values() for word in words}),
+    "datepart": (0, {word: words[0] for words in _PARTS.values() for word in words}),
+    "date_trunc": (
+        0,
+        {**_DAY_UNITS, **{word: unit for unit, others in _CLOCK_UNITS.items() for word in (unit, *others)}},
+    ),
+    "trunc": (1, _DAY_UNITS),
+}
+"""Functions with a unit of time: which argument it is, and what each word stands for."""

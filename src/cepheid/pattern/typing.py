@@ -7,11 +7,15 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import singledispatchmethod
 
+import pyarrow as pa
+
 from cepheid.errors import BindError, did_you_mean
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.casts import CAST_FUNCTIONS, can_cast, cast_type, read_type_name
 from cepheid.pattern.components import Component
 from cepheid.pattern.constants import read_as
-from cepheid.pattern.functions import BUILT_IN, SAME, Function
+from cepheid.pattern.functions import BUILT_IN, PARTS, SAME, UNITS_OF, Function
+from cepheid.pattern.regular import NotTheSame, compile_regular
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import (
     ANY,
@@ -109,12 +113,20 @@ class Typer:
         if node.function in self.functions:
             return replace(node, arguments=tuple(c[0] for c in checked)), ANY
         name = node.function.lower()
+        if name in CAST_FUNCTIONS and len(node.arguments) == 1:
+            return self.check(ex.Cast(node.arguments[0], read_type_name(name), span=node.span))
+        if name in ("rlike", "regexp", "regexp_like") and len(node.arguments) == 2:
+            return self.check(ex.RLike(*node.arguments, span=node.span))
         if name not in BUILT_IN:
             remedy = did_you_mean(node.function, [*self.functions, *BUILT_IN, *ex.AGGREGATES], "functions")
             more = "" if remedy.startswith("did") else "; pass your own with functions={…}"
             raise BindError("CEP303", f"unknown function '{node.function}'", remedy + more, node.span)
         function = BUILT_IN[name]
         self.check_count(node, function)
+        if name in UNITS_OF:
+            checked = self.with_unit(node, name, checked)
+        if name in ("date_part", "datepart"):
+            return self.part(node, checked)
         same = [pair for pair, accepts in zip(checked, _accepted(function, checked), strict=True) if accepts is SAME]
         unified, common = self.unify(node, same) if same else ([], ANY)
         arguments, given, position = [], [], iter(unified)
@@ -129,6 +141,31 @@ class Typer:
             replace(node, function=name, arguments=tuple(arguments)),
             result(given) if callable(result) else result,
         )
+
+    def with_unit(self, node: ex.Call, name: str, arguments: list[Typed]) -> list[Typed]:
+        """The arguments of a function that takes a unit of time as a constant, which gets its canonical name."""
+        place, units = UNITS_OF[name]
+        unit, given = arguments[place]
+        if not isinstance(unit, ex.Literal) or not isinstance(unit.value, str):
+            example = f"write it in quotes: {name}('{next(iter(units)).lower()}', …)"
+            raise BindError("CEP305", f"the unit of {name} must be a constant", example, node.arguments[place].span)
+        word = units.get(unit.value.upper())
+        if word is None:
+            remedy = did_you_mean(unit.value.upper(), units, "units")
+            raise BindError("CEP305", f"'{unit.value}' is not a unit of {name}", remedy, node.arguments[place].span)
+        return [(replace(unit, value=word), given) if k == place else pair for k, pair in enumerate(arguments)]
+
+    def part(self, node: ex.Call, arguments: list[Typed]) -> Typed:
+        """`extract`: mostly one of the functions of a moment; but seconds come with their fraction."""
+        (unit, _), (moment, type_) = arguments
+        assert isinstance(unit, ex.Literal)
+        function = PARTS[str(unit.value)]
+        if function in BUILT_IN and function != "second":
+            return self.check(ex.Call(function, (moment,), span=node.span))
+        accepts = frozenset({Kind.TIMESTAMP} if function == "second" else {Kind.TIMESTAMP, Kind.DATE})
+        self.require(node, type_, accepts, f"{unit.value} can't be extracted from {_a(type_)}")
+        result = Type(Kind.DECIMAL, pa.decimal128(8, 6)) if function == "second" else INT
+        return replace(node, function="date_part", arguments=(unit, moment)), result
 
     def check_count(self, node: ex.Call, function: Function) -> None:
         count, most = len(node.arguments), len(function.parameters)
@@ -218,6 +255,34 @@ class Typer:
         self.require(node, type_, frozenset({Kind.STRING}), f"LIKE can't be applied to {_a(type_)}")
         self.require(node, of_pattern, frozenset({Kind.STRING}), f"LIKE can't have {_a(of_pattern)} as its pattern")
         return replace(node, operand=operand, pattern=pattern), BOOL
+
+    @check.register
+    def _(self, node: ex.RLike) -> Typed:
+        operand, type_ = self.check(node.operand)
+        pattern, of_pattern = self.check(node.pattern)
+        self.require(node, type_, frozenset({Kind.STRING}), f"RLIKE can't be applied to {_a(type_)}")
+        self.require(node, of_pattern, frozenset({Kind.STRING}), f"RLIKE can't have {_a(of_pattern)} as its pattern")
+        if not isinstance(pattern, ex.Literal):
+            remedy = "write it in quotes, or pass it as a parameter"
+            raise BindError("CEP305", "the pattern of RLIKE must be a constant", remedy, node.pattern.span)
+        if pattern.value is not None:
+            try:
+                compile_regular(str(pattern.value))
+            except NotTheSame as reason:
+                message = f"the regular expression can't be used: {reason}"
+                raise BindError("CEP313", message, "docs/language.md lists what is read", node.pattern.span) from None
+        return replace(node, operand=operand, pattern=pattern), BOOL
+
+    @check.register
+    def _(self, node: ex.Cast) -> Typed:
+        operand, type_ = self.check(node.operand)
+        target = cast_type(node.type, zone_of(self.schema.columns[self.schema.roles.time]))
+        if not can_cast(type_.kind, target.kind):
+            remedy = "cast numbers, strings, booleans, dates and timestamps"
+            if type_.kind is Kind.DATE and target.kind in NUMERIC:
+                remedy = "Spark gives NULL for it; use year(…), month(…), day(…), or cast it to TIMESTAMP first"
+            raise BindError("CEP305", f"{_a(type_)} can't be cast to {node.type}", remedy, node.span)
+        return replace(node, operand=operand), target
 
     @check.register
     def _(self, node: ex.When) -> Typed:

@@ -9,12 +9,14 @@ from functools import singledispatchmethod
 from cepheid.errors import EvaluationError
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.functions import PARTS
 from cepheid.pattern.types import DURATION, Kind, zone_of
 from cepheid.pattern.uses import RANGES, ranges, uses
 from cepheid.pattern.walk import substitute
-from cepheid.values import functions
+from cepheid.values import calendar, functions
 from cepheid.values.arithmetic import ARITHMETIC, TIME_ARITHMETIC, negate
 from cepheid.values.bindings import Bindings
+from cepheid.values.casting import caster
 from cepheid.values.comparison import compare
 from cepheid.values.logic import conjunction, disjunction, negation
 from cepheid.values.rows import Event
@@ -219,7 +221,11 @@ class Compiler:
             nullable = functions.NULLABLE[name]
             return lambda bindings: nullable(*[argument(bindings) for argument in arguments])
         if name in functions.CALENDAR:
-            return self.calendar_call(name, node.arguments[0], arguments[0])
+            return self.calendar_call(functions.CALENDAR[name], node.arguments[0], arguments[0])
+        if name in functions.FIELDS_OF:
+            return self.calendar_call(calendar.FIELDS[field_of(node)], node.arguments[1], arguments[1])
+        if name in functions.TRUNCATED:
+            return self.truncation(node, arguments)
         function = functions.SCALAR[name]
 
         def evaluate(bindings: Bindings) -> Value:
@@ -228,15 +234,28 @@ class Compiler:
 
         return evaluate
 
-    def calendar_call(self, name: str, node: ex.Expression, argument: Evaluator) -> Evaluator:
-        function = functions.CALENDAR[name]
+    def calendar_call(self, function: Callable[[int], Value], node: ex.Expression, argument: Evaluator) -> Evaluator:
         type_ = self.query.typer.check(node)[1]
-        scale = 86_400 * 10**9 if type_.kind is Kind.DATE else 1
+        scale = calendar.DAY if type_.kind is Kind.DATE else 1
         zone = zone_of(type_)
 
         def evaluate(bindings: Bindings) -> Value:
             value = argument(bindings)
-            return None if value is None else function(functions.moment(value * scale, zone))
+            return None if value is None else function(calendar.in_zone(value * scale, zone))
+
+        return evaluate
+
+    def truncation(self, node: ex.Call, arguments: Sequence[Evaluator]) -> Evaluator:
+        of_day = node.function == "trunc"
+        (unit, moment) = reversed(node.arguments) if of_day else node.arguments
+        word, zone = str(getattr(unit, "value", None)), zone_of(self.query.typer.check(moment)[1])
+        argument = arguments[0 if of_day else 1]
+
+        def evaluate(bindings: Bindings) -> Value:
+            value = argument(bindings)
+            if value is None:
+                return None
+            return calendar.truncate_day(word, value) if of_day else calendar.truncate(word, value, zone)
 
         return evaluate
 
@@ -335,6 +354,30 @@ class Compiler:
         return self.atom(evaluate)
 
     @function.register
+    def _(self, node: ex.RLike) -> Evaluator:
+        operand, pattern = self.compile(node.operand), self.compile(node.pattern)
+
+        def evaluate(bindings: Bindings) -> Value:
+            text, wanted = operand(bindings), pattern(bindings)
+            if text is None or wanted is None:
+                return None
+            return functions.rlike(text, wanted) is not node.negated
+
+        return self.atom(evaluate)
+
+    @function.register
+    def _(self, node: ex.Cast) -> Evaluator:
+        operand = self.compile(node.operand)
+        typer = self.query.typer
+        cast = caster(typer.check(node.operand)[1], typer.check(node)[1])
+
+        def evaluate(bindings: Bindings) -> Value:
+            value = operand(bindings)
+            return None if value is None else cast(value)
+
+        return evaluate
+
+    @function.register
     def _(self, node: ex.Case) -> Evaluator:
         arms = [(self.condition(arm.condition), self.compile(arm.result)) for arm in node.arms]
         otherwise = self.compile(node.otherwise) if node.otherwise is not None else None
@@ -346,3 +389,10 @@ class Compiler:
             return otherwise(bindings) if otherwise is not None else None
 
         return evaluate
+
+
+def field_of(node: ex.Call) -> str:
+    """Which field of a moment `date_part` gives; of the seconds it gives the fraction too."""
+    unit = node.arguments[0]
+    assert isinstance(unit, ex.Literal)
+    return {"second": "seconds"}.get(name := PARTS[str(unit.value)], name)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
-from cepheid.pattern.types import time_zone
+from cepheid.pattern.regular import compile_regular
 from cepheid.values.arithmetic import DECIMALS, add, wrap
+from cepheid.values.calendar import PARTS
 from cepheid.values.comparison import equal, order
 from cepheid.values.value import Value
 
@@ -138,10 +138,13 @@ def _fits(text: str, at: int, piece: Sequence[str | None]) -> bool:
     return all(wanted is None or text[at + k] == wanted for k, wanted in enumerate(piece))
 
 
-def moment(nanoseconds: int, zone: str | None) -> datetime:
-    """A timestamp as the clock on the wall shows it."""
-    utc = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=nanoseconds // 1000)
-    return utc.astimezone(time_zone(zone)) if zone else utc
+def rlike(text: str, pattern: str) -> bool:
+    """Whether a regular expression is found somewhere in a text.
+
+    >>> rlike("abc", "b"), rlike("abc", "^b")
+    (True, False)
+    """
+    return compile_regular(pattern).search(text) is not None
 
 
 # Functions that see NULL; all others are NULL when an argument is.
@@ -179,15 +182,12 @@ SCALAR: dict[str, Callable[..., Value]] = {
     "log10": _positive_only(math.log10, 0.0),
 }
 
-# Functions of a moment: they get a datetime.
-CALENDAR: dict[str, Callable[[datetime], int]] = {
-    "year": lambda at: at.year,
-    "month": lambda at: at.month,
-    "day": lambda at: at.day,
-    "hour": lambda at: at.hour,
-    "minute": lambda at: at.minute,
-    "second": lambda at: at.second,
-}
+# Functions of a moment: they get the time that the clock on the wall shows, in nanoseconds.
+CALENDAR: Mapping[str, Callable[[int], Value]] = PARTS
+
+# Functions of a unit and a moment.
+TRUNCATED = frozenset({"date_trunc", "trunc"})
+FIELDS_OF = frozenset({"date_part", "datepart"})
 
 
 def _sum(items: Sequence[Value]) -> Value:

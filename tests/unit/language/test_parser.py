@@ -204,3 +204,36 @@ def test_printing_is_stable() -> None:
         "PATTERN SEQ(A+ a[], B b)\nWHERE skip_till_next_match(a[], b) {\n    [id]\n    AND (a[1].x = 1 OR b.x = 2)\n}"
     )
     assert print_program(parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("INTERVAL '5' MINUTE", "5 minutes"),
+        ("INTERVAL 5 MINUTES", "5 minutes"),
+        ("interval 1 hour 30 minutes", "90 minutes"),
+        ("INTERVAL '1 hour 30 mins'", "90 minutes"),
+        ("INTERVAL '1 02:03:04.5' DAY TO SECOND", "93784500 milliseconds"),
+        ("INTERVAL '02:30' HOUR TO MINUTE", "150 minutes"),
+        ("INTERVAL '-5' MINUTE", "-5 minutes"),
+        ("INTERVAL -5 MINUTES", "-5 minutes"),
+        ("a.x::int", "CAST(a.x AS INT)"),
+        ("cast(a.x + 1 as numeric(7,2))", "CAST(a.x + 1 AS DECIMAL(7, 2))"),
+        ("a.s regexp 'x'", "a.s RLIKE 'x'"),
+        ("a.s not rlike 'x'", "a.s NOT RLIKE 'x'"),
+        ("extract(HOUR from a.ts)", "date_part('HOUR', a.ts)"),
+        ("a.interval + a.cast + a.extract", "a.interval + a.cast + a.extract"),
+    ],
+)
+def test_that_spellings_of_spark_are_read(text: str, canonical: str) -> None:
+    assert print_program(parse(f"PATTERN A a RETURN {text} AS y")) == f"PATTERN A a\nRETURN {canonical} AS y"
+
+
+@pytest.mark.parametrize("unit", ["MONTH", "fortnight", "MINUTE TO HOUR", "HOUR TO SECOND"])
+def test_that_an_interval_must_have_a_length(unit: str) -> None:
+    with pytest.raises(ParseError, match="CEP105"):
+        parse(f"PATTERN A a RETURN INTERVAL '5' {unit} AS y")
+
+
+def test_that_a_window_can_be_an_interval() -> None:
+    assert print_program(parse("PATTERN A a WITHIN INTERVAL 90 MINUTES")) == "PATTERN A a\nWITHIN 90 minutes"

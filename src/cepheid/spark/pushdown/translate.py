@@ -91,6 +91,8 @@ class Translator:
                 return self.one_of(operand, choices, negated=node.negated is not negated)
             case ex.Like():
                 raise NotPushable("it contains LIKE")
+            case ex.RLike():
+                raise NotPushable("it contains RLIKE")
             case ex.Case():
                 raise NotPushable("it contains CASE")
         raise NotPushable(why_computed(node))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.parameters import literal
 from cepheid.testing.strategies.literals import NULL
 from cepheid.testing.strategies.sorts import MOMENTS, NUMBERS, Sort
 from cepheid.testing.strategies.writer import Writer
@@ -56,8 +57,8 @@ _TO_INT: Mapping[str, tuple[Sort, ...]] = {
     "round": (Sort.INT, Sort.INT),
     "floor": (Sort.FLOAT,),
     "ceil": (Sort.FLOAT,),
-    **dict.fromkeys(("year", "month", "day"), (Sort.DATE,)),
-    **dict.fromkeys(("hour", "minute", "second"), (Sort.LOCAL,)),
+    **dict.fromkeys(("year", "month", "day", "dayofmonth", "dayofweek"), (Sort.DATE,)),
+    **dict.fromkeys(("quarter", "dayofyear", "weekday", "weekofyear", "hour", "minute", "second"), (Sort.LOCAL,)),
 }
 _TO_FLOAT: Mapping[str, tuple[Sort, ...]] = {
     "abs": (Sort.FLOAT,),
@@ -90,6 +91,49 @@ def call(writer: Writer, sort: Sort) -> ex.Expression:
         takes = (Sort.ZONED,)
     arguments = [writer.reading(takes[0]), *map(writer.value, takes[1:])]
     return ex.Call(name, tuple(arguments))
+
+
+OF_UNITS: Mapping[str, tuple[Sort, tuple[Sort, ...], tuple[str, ...]]] = {
+    "date_part": (Sort.INT, (Sort.DATE, *MOMENTS), ("year", "week", "DOW", "yearofweek", "dow_iso", "doy")),
+    "datepart": (Sort.INT, MOMENTS, ("hour", "MIN")),
+    "date_trunc": (Sort.LOCAL, (), ("year", "QUARTER", "week", "day", "hour", "minute", "second", "millisecond")),
+    "trunc": (Sort.DATE, (Sort.DATE,), ("year", "mm", "week")),
+}
+"""Functions with a unit of time: what they give, what they take, and some units."""
+
+
+def of_unit(writer: Writer, sort: Sort) -> ex.Expression:
+    """A function of a unit of time and a moment."""
+    gives = Sort.LOCAL if sort is Sort.ZONED else sort
+    name = writer.one_of([name for name, (result, *_) in OF_UNITS.items() if result is gives])
+    _, takes, units = OF_UNITS[name]
+    unit, moment = literal(writer.one_of(units)), writer.certain().reading(writer.one_of(takes or (sort,)))
+    return ex.Call(name, (moment, unit) if name == "trunc" else (unit, moment))
+
+
+def fraction(writer: Writer, sort: Sort) -> ex.Expression:
+    """`extract(SECOND FROM x)`: a decimal."""
+    return ex.Call("date_part", (literal("SECOND"), writer.certain().reading(writer.one_of(MOMENTS))))
+
+
+_NUMBERS_AND_TEXT = (*NUMBERS, Sort.STRING, Sort.BOOL)
+CASTS: Mapping[Sort, tuple[tuple[str, ...], tuple[Sort, ...]]] = {
+    Sort.INT: (("BIGINT", "INT", "SMALLINT", "TINYINT"), (*_NUMBERS_AND_TEXT, *MOMENTS)),
+    Sort.FLOAT: (("DOUBLE", "FLOAT"), (*_NUMBERS_AND_TEXT, *MOMENTS)),
+    Sort.DECIMAL: (("DECIMAL(7, 2)", "DECIMAL(20, 0)"), (*_NUMBERS_AND_TEXT, *MOMENTS)),
+    Sort.STRING: (("STRING",), (*_NUMBERS_AND_TEXT, *MOMENTS, Sort.DATE)),
+    Sort.BOOL: (("BOOLEAN",), (*_NUMBERS_AND_TEXT, *MOMENTS)),
+    Sort.DATE: (("DATE",), (Sort.STRING, Sort.DATE, *MOMENTS)),
+    Sort.LOCAL: (("TIMESTAMP_NTZ",), (Sort.STRING, Sort.DATE, *MOMENTS)),
+    Sort.ZONED: (("TIMESTAMP_LTZ",), (Sort.STRING, Sort.DATE, *MOMENTS)),
+}
+
+
+def cast(writer: Writer, sort: Sort) -> ex.Expression:
+    """CAST to a type of the sort."""
+    names, takes = CASTS[sort]
+    there = [taken for taken in takes if taken in writer.scope.columns] or list(takes)
+    return ex.Cast(writer.certain().reading(writer.one_of(there)), writer.one_of(names))
 
 
 def choice(writer: Writer, sort: Sort) -> ex.Expression:
@@ -143,13 +187,13 @@ def _aggregate(writer: Writer, function: str, sort: Sort) -> ex.Expression:
 COMMON: tuple[Callable[[Writer, Sort], ex.Expression], ...] = (aggregate, choice, case, user_call)
 
 VALUES: Mapping[Sort, tuple[Callable[[Writer, Sort], ex.Expression], ...]] = {
-    Sort.INT: (arithmetic, minus, count, call, *COMMON),
-    Sort.FLOAT: (arithmetic, quotient, average, minus, call, *COMMON),
-    Sort.DECIMAL: (arithmetic, minus, call, *COMMON),
-    Sort.STRING: (call, *COMMON),
-    Sort.DATE: COMMON,
-    Sort.LOCAL: (moved, *COMMON),
-    Sort.ZONED: (moved, *COMMON),
+    Sort.INT: (arithmetic, minus, count, call, cast, of_unit, *COMMON),
+    Sort.FLOAT: (arithmetic, quotient, average, minus, call, cast, *COMMON),
+    Sort.DECIMAL: (arithmetic, minus, call, cast, fraction, *COMMON),
+    Sort.STRING: (call, cast, *COMMON),
+    Sort.DATE: (cast, of_unit, *COMMON),
+    Sort.LOCAL: (moved, cast, of_unit, *COMMON),
+    Sort.ZONED: (moved, cast, of_unit, *COMMON),
     Sort.DURATION: (moved, pause, minus, *COMMON),
 }
 """What an expression of a sort can be, besides a leaf."""

@@ -9,7 +9,7 @@ from cepheid.pattern import expressions as ex
 from cepheid.pattern.parameters import literal
 from cepheid.pattern.uses import RANGES
 from cepheid.testing.strategies.literals import NULL
-from cepheid.testing.strategies.operators import COMMON, call
+from cepheid.testing.strategies.operators import COMMON, call, cast
 from cepheid.testing.strategies.scope import SETS
 from cepheid.testing.strategies.sorts import NUMBERS, Sort
 from cepheid.testing.strategies.writer import Writer
@@ -66,6 +66,14 @@ def like(writer: Writer, _: Sort) -> ex.Expression:
     return ex.Like(writer.reading(Sort.STRING), writer.value(Sort.STRING), writer.chance(3))
 
 
+_REGULAR = ("a", "^a$", "^.$", "[ab]+$", r"\w", "(?i)^A", "b|é", "")
+
+
+def rlike(writer: Writer, _: Sort) -> ex.Expression:
+    """`x RLIKE '^a'`; the pattern is a constant."""
+    return ex.RLike(writer.reading(Sort.STRING), literal(writer.one_of(_REGULAR)), writer.chance(3))
+
+
 def is_null(writer: Writer, _: Sort) -> ex.Expression:
     """`x IS NULL`."""
     return ex.IsNull(writer.reading(writer.sort()), writer.chance(2))
@@ -101,7 +109,7 @@ def quantified(writer: Writer, _: Sort) -> ex.Expression:
 
 
 PREDICATES: tuple[Callable[[Writer, Sort], ex.Expression], ...] = (
-    *(compare, compare, compare, quantified, between, in_list, in_set, like, is_null),
-    *(or_, not_, and_, call, *COMMON),
+    *(compare, compare, compare, quantified, between, in_list, in_set, like, rlike, is_null),
+    *(or_, not_, and_, call, cast, *COMMON),
 )
 """What a condition can be, besides a boolean attribute or constant."""

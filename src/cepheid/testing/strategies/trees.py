@@ -58,6 +58,8 @@ BRANCHES: Mapping[type[ex.Expression], Callable[[Expressions], Expressions]] = {
     ex.InSet: lambda inner: st.builds(ex.InSet, inner, type_names(), st.booleans()),
     ex.Between: lambda inner: st.builds(ex.Between, inner, inner, inner, st.booleans()),
     ex.Like: lambda inner: st.builds(ex.Like, inner, inner, st.booleans()),
+    ex.RLike: lambda inner: st.builds(ex.RLike, inner, inner, st.booleans()),
+    ex.Cast: lambda inner: st.builds(ex.Cast, inner, st.sampled_from(["INT", "STRING", "DECIMAL(10, 2)", "TIMESTAMP"])),
     ex.Case: lambda inner: st.builds(ex.Case, st.none() | inner, _some(_arms(inner)), st.none() | inner),
     ex.SameValue: lambda inner: st.builds(ex.SameValue, names(), st.none() | inner),
     ex.When: lambda inner: _arms(inner),
