@@ -188,13 +188,14 @@ class QueryBuilder(ExpressionBuilder):
         return Window(amount, unit, span=self.span(meta))
 
     def within_interval(self, meta: Meta, parts: list[ex.Expression]) -> tuple[dict[str, Any], Span]:
+        return {"within": self.cooldown_interval(meta, parts)}, self.span(meta)
+
+    def cooldown_interval(self, meta: Meta, parts: list[ex.Expression]) -> Window:
         length = parts[0]
         if not isinstance(length, ex.Literal):
-            raise ParseError("CEP111", "a window can't be negative", "write WITHIN INTERVAL 5 MINUTES", self.span(meta))
+            raise ParseError("CEP111", "a window can't be negative", "write INTERVAL 5 MINUTES", self.span(meta))
         amount, unit = units_of(int(str(length.value)))
-        return {"within": Window(ex.Literal(amount, INT, span=length.span), unit, span=self.span(meta))}, self.span(
-            meta
-        )
+        return Window(ex.Literal(amount, INT, span=length.span), unit, span=self.span(meta))
 
     def amount(self, meta: Meta, parts: list[Token]) -> ex.Expression:
         build = {"INTEGER": self.integer, "DECIMAL": self.number, "NAME": self.name}[parts[0].type]

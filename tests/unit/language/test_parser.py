@@ -236,4 +236,5 @@ def test_that_an_interval_must_have_a_length(unit: str) -> None:
 
 
 def test_that_a_window_can_be_an_interval() -> None:
-    assert print_program(parse("PATTERN A a WITHIN INTERVAL 90 MINUTES")) == "PATTERN A a\nWITHIN 90 minutes"
+    text = "PATTERN A a WITHIN INTERVAL 90 MINUTES OUTPUT ALL COOLDOWN INTERVAL '1' DAY"
+    assert print_program(parse(text)) == "PATTERN A a\nWITHIN 90 minutes\nOUTPUT ALL COOLDOWN 1 day"
