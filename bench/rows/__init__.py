@@ -22,6 +22,7 @@ from bench.rows.shoplifting import shoplifting
 from bench.rows.snapshot import snapshot
 from bench.rows.stock import stock
 from bench.rows.switching import switching
+from bench.rows.ties import ties
 from bench.rows.vshapes import vshapes
 
 ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
@@ -45,6 +46,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "arrow": arrow,
     "program": program,
     "push": push,
+    "ties": ties,
     "memory": memory,
     "cold": cold,
     "compile": compiling,

@@ -92,6 +92,14 @@ class Bound:
         return self.within is not None and self.within.events is not None
 
     @cached_property
+    def types_read(self) -> frozenset[str] | None:
+        """The types of the events that its matches depend on; None where they may depend on every event."""
+        contiguous = {Strategy.STRICT, Strategy.PARTITION}.intersection(self.strategies.values())
+        if self.schema.roles.type is None or self.counted or contiguous:
+            return None
+        return frozenset(name for component in self.components.values() for name in component.types)
+
+    @cached_property
     def waits(self) -> bool:
         """Whether an event must be absent after the last one: then a match is certain when its window is over."""
         return any(move.target is None and _has_absent(move) for moves in self.layout.moves for move in moves)

@@ -46,7 +46,7 @@ def released(arrivals: Arrivals, before: int | None) -> list[tuple[int, int]]:
     found = arrivals.release(before)
     if found is None:
         return []
-    rows, times = found
+    rows, times = as_table(found[0]), found[1]
     assert rows["ts"].to_pylist() == times.tolist()
     return list(zip(times.tolist(), rows["x"].to_pylist(), strict=True))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.columns import (
     Unfit,
     few_numbers,
@@ -21,6 +22,7 @@ from cepheid.engine.encoding.columns import (
 )
 from cepheid.engine.encoding.few_events import FEW, Events, FewEvents, as_table
 from cepheid.engine.encoding.lanes import LaneNumbers
+from cepheid.engine.encoding.reordered import Reordered
 from cepheid.engine.encoding.strings import Strings
 from cepheid.kernel.runtime import NEVER
 from cepheid.pattern.lanes import Lanes
@@ -68,6 +70,14 @@ class Batch:
         """The events as an Arrow table."""
         return as_table(self.events)
 
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column of the events; strings may be codes."""
+        return self.events.column(name) if isinstance(self.events, Reordered) else self.table.column(name)
+
+    def take(self, index: Any) -> pa.Table:
+        """Some of the events as a table, by their places."""
+        return self.events.take(index) if isinstance(self.events, Reordered) else self.table.take(from_numpy(index))
+
     def cells(self, column: str) -> list[Value] | None:
         """The values of a column where there are few events; None where Arrow is to be asked."""
         if not self.few:
@@ -75,14 +85,14 @@ class Batch:
         if column not in self._cells:
             events = self.events
             self._cells[column] = (
-                events.values(column) if isinstance(events, FewEvents) else few_values(events.column(column))
+                events.values(column) if isinstance(events, FewEvents) else few_values(self.column(column))
             )
         return self._cells[column]
 
     def has_nulls(self, column: str) -> bool:
         """Whether a value of a column is NULL."""
         cells = self.cells(column)
-        return bool(self.table.column(column).null_count) if cells is None else None in cells
+        return bool(self.column(column).null_count) if cells is None else None in cells
 
     @cached_property
     def type_codes(self) -> tuple[Any, list[str | None]]:
@@ -90,7 +100,7 @@ class Batch:
         column = self.schema.roles.type
         assert column is not None
         cells = self.cells(column)
-        return type_codes(self.table.column(column)) if cells is None else few_type_codes(cells)
+        return type_codes(self.column(column)) if cells is None else few_type_codes(cells)
 
     def type_numbers(self, types: Sequence[str]) -> Any:
         """For each type code, the number of the type among those that a query names."""
@@ -104,7 +114,7 @@ class Batch:
             if cells is not None:
                 found = strings.encode_few(cells) if kind is Kind.STRING else few_numbers(column, kind, cells)
             else:
-                given = self.table.column(column)
+                given = self.column(column)
                 found = strings.encode(given) if kind is Kind.STRING else numbers_of(column, kind, given)
             self._made[key] = np.ascontiguousarray(found)
         return self._made[key]
@@ -115,9 +125,7 @@ class Batch:
         if key not in self._made:
             cells = self.cells(column)
             self._made[key] = (
-                nulls(self.table.column(column))
-                if cells is None
-                else np.array([value is None for value in cells], np.uint8)
+                nulls(self.column(column)) if cells is None else np.array([value is None for value in cells], np.uint8)
             )
         return self._made[key]
 
@@ -127,13 +135,15 @@ class Batch:
             if self.few:
                 self._made[numbers] = numbers.of_few([self._key(column) for column in numbers.columns], len(self))
             else:
-                self._made[numbers] = np.ascontiguousarray(numbers.of(self.table))
+                self._made[numbers] = np.ascontiguousarray(
+                    numbers.of(self.events if isinstance(self.events, Reordered) else self.table)
+                )
         return self._made[numbers]
 
     def _key(self, column: str) -> list[Value]:
         """The values of a column that is part of a key, where there are few events."""
         cells = self.cells(column)
-        return column_values(self.table.column(column)) if cells is None else cells
+        return column_values(self.column(column)) if cells is None else cells
 
     def once_for(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return what `make` gives for a key; it is called once per batch."""

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engine.encoding.reordered import Reordered
 from cepheid.pattern.durations import ARROW_UNITS
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind, plain
@@ -67,13 +68,15 @@ class FewEvents:
         return pa.Table.from_arrays(arrays, schema=self.form.arrow)
 
 
-Events: TypeAlias = "pa.Table | FewEvents"
-"""Events in either form: both have `num_rows`."""
+Events: TypeAlias = "pa.Table | FewEvents | Reordered"
+"""Events in any form: all have `num_rows`."""
 
 
 def as_table(events: Events) -> pa.Table:
     """Events as an Arrow table."""
-    return events.to_table() if isinstance(events, FewEvents) else events
+    if isinstance(events, FewEvents):
+        return events.to_table()
+    return events.table if isinstance(events, Reordered) else events
 
 
 def joined(parts: Iterable[Events]) -> Events:
@@ -81,7 +84,7 @@ def joined(parts: Iterable[Events]) -> Events:
     found: list[Events] = []
     for is_rows, some in groupby(parts, key=lambda part: isinstance(part, FewEvents)):
         if is_rows:
-            rows: list[FewEvents] = list(some)
+            rows = [part for part in some if isinstance(part, FewEvents)]
             found.append(FewEvents(rows[0].form, [row for part in rows for row in part.rows]))
         else:
             found += some

@@ -11,6 +11,7 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy, room_for, to_numpy
 from cepheid.engine.encoding.codec import decode, encode
 from cepheid.engine.encoding.columns import as_dictionary, nulls
+from cepheid.engine.encoding.reordered import Reordered
 from cepheid.kernel.arrays import Pins
 from cepheid.kernel.compile import has_compiler, library_function
 from cepheid.kernel.runtime import NIL
@@ -44,7 +45,7 @@ class LaneNumbers:
     def __len__(self) -> int:
         return max(len(self.numbers), self.span, len(self.table))
 
-    def of(self, table: pa.Table) -> Any:
+    def of(self, table: pa.Table | Reordered) -> Any:
         """The lane of each event; NOWHERE for one that is in no match."""
         if not self.columns:
             return np.zeros(table.num_rows, np.uint32)
@@ -102,7 +103,7 @@ class LaneNumbers:
             lanes.append(NOWHERE if nowhere else self.numbers.setdefault(key, len(self.numbers)))
         return np.array(lanes, np.uint32)
 
-    def _takes_table(self, table: pa.Table) -> bool:
+    def _takes_table(self, table: pa.Table | Reordered) -> bool:
         """Whether the keys are many whole numbers, none of them NULL."""
         if len(self.columns) != 1 or self.kinds[self.columns[0]] is not Kind.INT or not has_compiler():
             return False

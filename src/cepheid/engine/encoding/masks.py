@@ -22,10 +22,10 @@ from cepheid.values.rows import read_rows
 
 def evaluate_mask(query: Bound, batch: Batch, wanted: Mask, errors: dict[int, CepheidError]) -> Any:
     """Where a condition on one event holds: 1; 2 where it could not be computed, and `errors` says why."""
-    component, table = query.components[wanted.variable], batch.table
+    component = query.components[wanted.variable]
     holds = Compiler(query).condition(wanted.condition)
-    found = np.zeros(table.num_rows, np.uint8)
-    rows = np.arange(table.num_rows)
+    found = np.zeros(len(batch), np.uint8)
+    rows = np.arange(len(batch))
     if query.schema.roles.type is not None:
         codes, names = batch.type_codes
         rows = np.flatnonzero(type_numbers(names, component.types)[codes])
@@ -33,13 +33,13 @@ def evaluate_mask(query: Bound, batch: Batch, wanted: Mask, errors: dict[int, Ce
     calls = any(isinstance(n, ex.Call) and n.function in query.functions for n in walk(wanted.condition))
     index, back = rows, None
     if len(read) == 1 and not calls and query.schema.roles.types is None:
-        column = table.column(next(iter(read)))
+        column = batch.column(next(iter(read)))
         if query.schema.columns[next(iter(read))].kind is Kind.STRING and len(rows) > 64:
             # A pure function of one string is computed once for each distinct string.
             codes = as_dictionary(column.take(from_numpy(rows)))
             _, first, back = np.unique(take_codes(np.arange(len(codes.dictionary)), codes.indices, -1), True, True)
             index = rows[first]
-    events = read_rows(table.take(from_numpy(index)), query.schema)
+    events = read_rows(batch.take(index), query.schema)
     answers = np.zeros(len(index), np.uint8)
     for k, event in enumerate(events):
         try:

@@ -14,6 +14,7 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.few_events import Events, as_table, joined
+from cepheid.engine.encoding.reordered import Reordered
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.protocol import KeptRows, Machine
@@ -144,7 +145,8 @@ class AdaptiveMachine:
         """Keep the last events for the next sample."""
         if events.num_rows > 64 * LOOK:  # a copy, lest all of a large batch is kept
             last = np.arange(events.num_rows - LOOK, events.num_rows)
-            self.recent, self.rows = deque([as_table(events).take(from_numpy(last))]), LOOK
+            taken = events.take(last) if isinstance(events, Reordered) else as_table(events).take(from_numpy(last))
+            self.recent, self.rows = deque([taken]), LOOK
             return
         self.recent.append(events)
         self.rows += events.num_rows

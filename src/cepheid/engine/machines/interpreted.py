@@ -27,7 +27,7 @@ from cepheid.reference.partition import UNSET, Substream
 from cepheid.reference.runs import MAX_RUNS, Run, Runner, Wait
 from cepheid.values.bindings import NOTHING
 from cepheid.values.lanes import lane_key
-from cepheid.values.rows import Event, read_events, read_rows
+from cepheid.values.rows import Event, read_rows
 from cepheid.values.value import Value
 
 Lane = tuple[Value, ...]
@@ -125,7 +125,10 @@ class Interpreted:
 
     def feed(self, batch: Batch) -> None:
         """The next events."""
-        events = [replace(e, row=e.position) for e in read_events(batch.table, self.query.schema, batch.first)]
+        first = batch.first
+        events = [
+            replace(e, row=first + e.row, position=first + e.row) for e in read_rows(batch.table, self.query.schema)
+        ]
         if self.query.ties is Ties.ORDERED:
             for event in events:
                 self.step((event,))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.matches.event_output import write_matches, write_times
 from cepheid.engine.matches.match_columns import MatchColumns
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable, first_of, returned
@@ -36,15 +37,19 @@ class Matches:
     def __init__(
         self,
         query: Bound,
-        table: pa.Table,
+        events: Events,
         found: MatchTable | LazyMatches,
         outputs: Mapping[str, Matches] | None = None,
     ) -> None:
         self._query = query
-        self._table = table
+        self._events = events
         self._source = found
         self._made: MatchColumns | None = None
         self.outputs: Mapping[str, Matches] = outputs or {}
+
+    @property
+    def _table(self) -> pa.Table:
+        return as_table(self._events)
 
     @property
     def _found(self) -> MatchTable:
@@ -59,7 +64,7 @@ class Matches:
 
     def with_outputs(self, outputs: Mapping[str, Matches]) -> Matches:
         """These matches, with those of all queries of the program."""
-        return Matches(self._query, self._table, self._source, outputs)
+        return Matches(self._query, self._events, self._source, outputs)
 
     def __len__(self) -> int:
         return self._source.size()
@@ -98,7 +103,7 @@ class Matches:
         """At most so many, those that come first."""
         wanted = max(limit, 0)
         found = first_of(self._source.batches(min(_CHUNK, wanted)) if wanted else (), wanted)
-        return Matches(self._query, self._table, found, self.outputs)
+        return Matches(self._query, self._events, found, self.outputs)
 
     def __repr__(self) -> str:
         first = self._first(ROWS)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch, StreamCodes
@@ -65,7 +64,7 @@ def take_sample(compiled: CompiledQuery, batch: Batch) -> Sample | None:
         window=_window(compiled.query, batch.times),
         shares=tuple(shares),
         selectivity=tuple(found.selectivity),
-        keys={name: _keys(batch.table, name, rows) for name in _key_columns(join)},
+        keys={name: _keys(batch, name, rows) for name in _key_columns(join)},
         varies=_varies(join, types),
     )
     return Sample(join, statistics)
@@ -119,10 +118,10 @@ def _key_columns(join: Join) -> tuple[str, ...]:
     return tuple(dict.fromkeys(join.lanes.all + agreed))
 
 
-def _keys(table: pa.Table, name: str, rows: Any, most: int = 2048) -> float:
+def _keys(batch: Batch, name: str, rows: Any, most: int = 2048) -> float:
     """Estimate how many values a column has; if nearly all of the sample differ, from the few that are equal."""
     some = rows[:: max(1, len(rows) // most)][:most]
-    distinct = max(1, len(table.column(name).take(from_numpy(some)).unique()))
+    distinct = max(1, len(batch.column(name).take(from_numpy(some)).unique()))
     if distinct < 0.8 * len(some):
         return float(distinct)
     return len(some) ** 2 / (2 * max(1, len(some) - distinct))
@@ -153,7 +152,7 @@ def _tried(compiled: CompiledQuery, join: Join, batch: Batch, chosen: list[Any])
     Plain Python is quick enough for a few hundred.
     """
     index = np.unique(np.concatenate(chosen)) if chosen else np.zeros(0, np.int64)
-    some = Batch(StreamCodes(batch.schema), batch.table.take(from_numpy(index)), batch.times[index], 0)
+    some = Batch(StreamCodes(batch.schema), batch.take(index), batch.times[index], 0)
     nullable = frozenset(name for name in some.table.column_names if some.has_nulls(name))
     trial = compiled.trial(join, nullable)
     errors: dict[int, CepheidError] = {}

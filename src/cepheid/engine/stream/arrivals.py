@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.columns import as_dictionary, type_codes
+from cepheid.engine.encoding.content_order import Ties
 from cepheid.engine.encoding.dictionaries import with_one_dictionary_each
-from cepheid.engine.encoding.few_events import Events, FewEvents, as_table, joined
+from cepheid.engine.encoding.few_events import FEW, Events, FewEvents, as_table, joined
+from cepheid.engine.encoding.reordered import Reordered
 from cepheid.engine.encoding.times import is_ascending, ticks
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.rows import FAN, SEGMENT, Arrival, RowsInMemory, arrival_of, is_crowded
 from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import Kind
-from cepheid.values.columns import column_values
 from cepheid.values.keys import sort_key
 
 Timed = tuple[Events, Any]
@@ -27,10 +30,14 @@ Timed = tuple[Events, Any]
 
 
 class Arrivals:
-    """The waiting room: it gives events back in the order of S1, once all that could come before them are in."""
+    """The waiting room: it gives events back in the order of S1, once all that could come before them are in.
+
+    types: those of events that matches depend on, None for all. Others are not ordered by their content.
+    """
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
+        self.types: frozenset[str] | None = None
         self._heap: list[tuple[int, int, Arrival]] = []  # by the first time, then as they came
         self._number = 0
         self._coded = [
@@ -85,9 +92,15 @@ class Arrivals:
         events, times = self._concatenated(ready)
         if (whole and _follow([arrival for _, _, arrival in found])) or is_ascending(times):
             return events, times
-        table = as_table(events)
-        order = arrange(self.schema, table, times)
-        return (table, times) if order is None else (table.take(from_numpy(order)), times[order])
+        if isinstance(events, FewEvents) and len(times) < FEW:
+            return _arranged_few(self.schema, events, times)
+        table, kind = as_table(events), self.schema.roles.type
+        known = {} if kind is None else {kind: pa.chunked_array([as_dictionary(table.column(kind))])}
+        order = arrange(self.schema, table, times, self.types, known)
+        if order is None:
+            return table, times
+        # Rows that were in the order of time have only changed places with others of their time.
+        return Reordered(table, order, known), times if _in_time(times) else times[order]
 
     def _divide(self, arrival: Arrival, before: int) -> tuple[Timed, Arrival]:
         """The events of an arrival before a time, and the arrival without them. What is stored stays as it is."""
@@ -161,41 +174,72 @@ def _follow(arrivals: list[Arrival]) -> bool:
     return known and all(one.high < other.low for one, other in pairwise(arrivals))
 
 
+def _in_time(times: Any) -> bool:
+    """Whether no time is before the one before."""
+    return bool((times[1:] >= times[:-1]).all())
+
+
 def _by_time(table: pa.Table, times: Any) -> tuple[pa.Table, Any]:
     """The events in the order of their times; those of one time stay in their order."""
-    if (times[1:] >= times[:-1]).all():
+    if _in_time(times):
         return table, times
     order = np.argsort(times, kind="stable")
     return table.take(from_numpy(order)), times[order]
 
 
-def arrange(schema: Schema, table: pa.Table, times: Any) -> Any:
-    """The order of S1 as a permutation, or None where the rows are in it already."""
+def arrange(
+    schema: Schema,
+    table: pa.Table,
+    times: Any,
+    types: frozenset[str] | None = None,
+    known: Mapping[str, pa.ChunkedArray] = MappingProxyType({}),
+) -> Any:
+    """The order of S1 as a permutation, or None where the rows are in it already.
+
+    types: events of other types keep the places that they have among those of their time.
+    known: columns of the table as codes.
+    """
     if is_ascending(times):
         return None
-    ordered = bool((times[1:] >= times[:-1]).all())
-    order = np.arange(len(times)) if ordered else np.argsort(times, kind="stable")
-    by_time = times if ordered else times[order]
-    tied = np.zeros(len(times) + 1, bool)
-    tied[1:-1] = by_time[1:] == by_time[:-1]
-    at = np.flatnonzero(tied[:-1] | tied[1:])  # all rows that share their time with another
-    if len(at):
-        rows = order[at]
-        keys = [times[rows]]
-        among = table.take(from_numpy(rows))
-        for name in (*schema.roles.order_by, *schema.columns):
-            keys += _ranks(schema, among, name)
-        order[at] = rows[np.lexsort(keys[::-1])]
-    return None if ordered and (order[at] == at).all() else order
+    ordered = _in_time(times)
+    order = np.arange(len(times), dtype=np.int32) if ordered else np.argsort(times, kind="stable").astype(np.int32)
+    at = np.arange(len(times)) if types is None else _of_types(schema, table, known, types, None if ordered else order)
+    by_time = times[at] if ordered else times[order[at]]
+    same = np.zeros(len(at) + 1, bool)
+    same[1:-1] = by_time[1:] == by_time[:-1]
+    tied = same[:-1] | same[1:]  # all rows that share their time with another
+    if not tied.any():
+        return None if ordered else order
+    at = at[tied]
+    rows = order[at]
+    whole = ordered and len(at) == len(times)
+    ties = Ties(rows.copy(), np.cumsum(~same[:-1][tied], dtype=np.int32) - 1, whole=whole)
+    for name in dict.fromkeys((*schema.roles.order_by, *schema.columns)):
+        if not ties:
+            break
+        if name != schema.roles.time:
+            ties.split(known[name] if name in known else table.column(name))
+    found = ties.rows
+    if ordered and (found == rows).all():
+        return None
+    order[at] = found
+    return order
 
 
-def _ranks(schema: Schema, table: pa.Table, name: str) -> list[Any]:
-    """A column as numbers that sort as its values do: NULL first, NaN last."""
-    column = table.column(name)
-    kind = schema.columns[name].kind
-    if kind in (Kind.INT, Kind.DATE) and not column.null_count:
-        return [np.array(column_values(column), np.int64)]
-    values = column_values(column)
-    keys = [sort_key(value) for value in values]
-    ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
-    return [np.array([ranks[key] for key in keys], np.int64)]
+def _of_types(
+    schema: Schema, table: pa.Table, known: Mapping[str, pa.ChunkedArray], types: frozenset[str], order: Any
+) -> Any:
+    """The places of the rows of some types in an order of all rows, or as they are."""
+    kind = schema.roles.type
+    assert kind is not None
+    codes, names = type_codes(known[kind] if kind in known else table.column(kind))
+    wanted = np.array([name in types for name in names])
+    found = wanted[codes]
+    return np.flatnonzero(found if order is None else found[order])
+
+
+def _arranged_few(schema: Schema, events: FewEvents, times: Any) -> Timed:
+    """The same of a few events, one by one."""
+    places = [events.form.places[name] for name in (schema.roles.time, *schema.roles.order_by, *schema.columns)]
+    order = sorted(range(len(times)), key=lambda k: [sort_key(events.rows[k][place]) for place in places])
+    return FewEvents(events.form, [events.rows[k] for k in order]), times[order]

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.stream.arrivals import Arrivals
 from cepheid.engine.stream.row_log import RowLog
@@ -47,6 +48,11 @@ class InputStream:
     def kept(self) -> pa.Table:
         """The rows that a match may need, the first of which has the id `base`."""
         return self._log.table
+
+    @property
+    def kept_events(self) -> Events:
+        """The same, in the form in which they came, where that saves work."""
+        return self._log.events
 
     @property
     def rows(self) -> int:

@@ -47,6 +47,9 @@ class Pipeline:
             if into is not None:
                 columns = composite_columns(self.queries[-1].query, self.program.roles)
                 self.streams[into] = InputStream(composite_schema(columns, self.program.roles), once=once)
+        read = [query.query.types_read for query in self.queries if query.stream is self.streams[None]]
+        if None not in read:
+            self.streams[None].arrivals.types = frozenset(name for types in read for name in types or ())
 
     def query(self, number: int, stream: InputStream, kind: str | None = None) -> QueryStream:
         """A query over a stream, ready to run."""

@@ -40,7 +40,7 @@ class QueryStream:
     def settle(self, now: int | None) -> Matches:
         """The matches that are certain to stand when all events before a time (None: all) are in."""
         found = self.machine.settle(now, self.stream)
-        return self.nothing() if found is NONE else Matches(self.query, self.stream.kept, found)
+        return self.nothing() if found is NONE else Matches(self.query, self.stream.kept_events, found)
 
     def certain(self, now: int) -> int:
         """The time before which no further match can end, when all events before `now` are in."""

@@ -7,6 +7,7 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.dictionaries import without_unused_words
 from cepheid.engine.encoding.few_events import Events, as_table, joined
+from cepheid.engine.encoding.reordered import Reordered
 
 MANY_CHUNKS = 64
 LARGE = 4_096
@@ -34,6 +35,12 @@ class RowLog:
             self._take_added()
             self._table = pa.concat_tables(self._pieces) if self._pieces else empty_table(self._schema)
         return self._table
+
+    @property
+    def events(self) -> Events:
+        """All rows, as they came if they came together: no column is moved before it is read."""
+        only = self._added[0] if len(self._added) == 1 and not self._pieces else None
+        return only if isinstance(only, Reordered) else self.table
 
     def cut(self, count: int) -> None:
         """Let go of the first rows."""
