@@ -4,17 +4,18 @@ from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass, field
 from operator import itemgetter
+from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from cepheid import InputError, Matches
 from cepheid.testing.outcomes import to_json
-from cepheid.testing.strategies import PLAIN, GeneratedQuery, programs, rows, scenarios, streams
+from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, programs, rows, scenarios, streams
 from cepheid.testing.strategies.schemas import TIME
 
 Row = dict[str, Any]
@@ -133,6 +134,25 @@ class Sessions(RuleBasedStateMachine):
         expected = self.query.make().match(events, engine="reference").to_pylist()
         assert self.model.found == Counter(map(to_json, expected)), self.model.taken
         assert self.session.stats.events == len(self.model.taken)
+
+
+@pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
+@settings(max_examples=settings.default.max_examples * 2)
+@given(scenarios(Features(negations=2), schema=PLAIN), st.randoms(use_true_random=False))
+def test_that_nothing_to_come_undoes_what_was_given(scenario: Scenario, chance: Random) -> None:
+    """S10, S26: also where an event after a negation may be left out, and at the very time that a window ends."""
+    query, events = scenario
+    expected = Counter(map(to_json, query.make().match(events, engine="reference").to_pylist()))
+    session, found = query.make().session(), Counter[str]()
+    session.push(events.slice(0, 0))
+    coming = sorted(events.to_pylist(), key=itemgetter(TIME))
+    while coming:
+        some = [coming.pop(min(chance.randint(0, 2), len(coming) - 1)) for _ in range(chance.randint(1, len(coming)))]
+        session.push(pa.Table.from_pylist(some, schema=PLAIN))
+        if coming and chance.randint(0, 3):
+            found.update(map(to_json, session.advance(min(row[TIME] for row in coming)).to_pylist()))
+            assert found <= expected
+    assert found + Counter(map(to_json, session.close().to_pylist())) == expected
 
 
 TestSessions = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")(Sessions.TestCase)

@@ -250,7 +250,7 @@ class Session:
 
     @property
     def window(self) -> int | None:
-        """The longest window of a query in ticks, or None if one of them is not bounded in time."""
+        """For how many ticks an event can matter to a query, or None if one of them is not bounded in time."""
         return self._opened.window
 
     @property

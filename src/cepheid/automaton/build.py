@@ -60,6 +60,8 @@ def _check(query: Bound) -> None:
         raise NotNative("TIES SIMULTANEOUS")
     if query.schema.start is not None:
         raise NotNative("composite events")
+    if any(period is not None for period in query.periods):
+        raise NotNative("an absent event FOR a while")
     if query.same and query.schema.roles.types is not None:
         raise NotNative("[attr] with declared types")
     if query.same and Strategy.STRICT in strategies and len(strategies) > 1:

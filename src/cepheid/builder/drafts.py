@@ -101,7 +101,7 @@ class Draft:
         PATTERN Shelf a
         WITHIN 12 hours
         """
-        return self._with(within=_window(window))
+        return self._with(within=read_length(window))
 
     def having(self, *conditions: Column) -> Draft:
         """Conditions on the complete match."""
@@ -187,10 +187,10 @@ def _checked(*drafts: Draft) -> tree.Program:
 
 
 def _cooldown(cooldown: object) -> tree.Window | None:
-    return None if cooldown is None else _window(cooldown, "longest(cooldown={})", "5 minutes")
+    return None if cooldown is None else read_length(cooldown, "longest(cooldown={})", "5 minutes")
 
 
-def _window(window: object, call: str = "within({})", example: str = "12 hours") -> tree.Window:
+def read_length(window: object, call: str = "within({})", example: str = "12 hours") -> tree.Window:
     """A window of time or of events; `call` is how it was passed, `example` another one."""
     match window:
         case Column(expression=ex.Name() as name):
@@ -205,7 +205,7 @@ def _window(window: object, call: str = "within({})", example: str = "12 hours")
         case _:
             text = ""
     try:
-        return read_window(text, "within", None)
+        return read_window(text, "window", None)
     except BindError:
         examples = [call.format(f"'{one}'") for one in (example, *(["500 events"] if "within" in call else []))]
         remedy = f"write a number and a unit: {', '.join(examples)}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
-from cepheid.builder.drafts import Draft
+from cepheid.builder.columns import Column
+from cepheid.builder.drafts import Draft, read_length
 from cepheid.builder.misuse import check_name, misuse, shown
 from cepheid.builder.variables import Variable, variable_name
 from cepheid.errors import PatternError
@@ -27,6 +29,18 @@ class Pattern(Draft):
             remedy = "negate one event: ~cep.event('Register', 'b')"
             raise PatternError("CEP209", f"only a single event can be negated, not {shown(self)}", remedy)
         return _pattern(tree.Negation(event))
+
+    def for_(self, period: str | timedelta | Column) -> Pattern:
+        """How long a negated event must be absent, at the start or end of a pattern: `!(Register b) FOR 10 minutes`.
+
+        >>> print(seq(event("Shelf", "a"), (~event("Register", "b")).for_("10 minutes")))
+        PATTERN SEQ(Shelf a, !(Register b) FOR 10 minutes)
+        """
+        negation = self.query.pattern
+        if not isinstance(negation, tree.Negation):
+            remedy = "write (~cep.event('Register', 'b')).for_('10 minutes')"
+            raise misuse(f"for_ says how long a negated event is absent; {shown(self)} is not negated", remedy)
+        return _pattern(tree.Negation(negation.event, read_length(period, "for_({})", "10 minutes")))
 
     def __or__(self, other: Pattern) -> Pattern:
         """One or the other; `p | q | r` is one OR of three, as it is in the text."""

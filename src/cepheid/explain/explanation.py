@@ -111,7 +111,9 @@ def normal_form(query: Analysed) -> str:
 def _component(query: Analysed, component: Component) -> tuple[str, str, str, str]:
     types = " or ".join(component.types)
     if component.negated:
-        return component.variable, types, "absent", ""
+        periods = (absent.period for absent in query.layout.negations if absent.variable == component.variable)
+        period = next(periods, None)
+        return component.variable, types, f"absent for {print_window(period)}" if period is not None else "absent", ""
     binds = "one event"
     if component.array:
         binds = "zero or more events" if component.can_be_empty else "one or more events"

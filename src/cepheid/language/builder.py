@@ -97,15 +97,19 @@ class QueryBuilder(ExpressionBuilder):
         assert isinstance(times, tuple)
         return Repeat(body, times[0], times[1], span=self.span(meta))
 
-    def negation(self, meta: Meta, parts: list[Pattern]) -> Pattern:
-        if not isinstance(parts[0], Event):
+    def negation(self, meta: Meta, parts: list[Any]) -> Pattern:
+        event, period = parts
+        if not isinstance(event, Event):
             raise PatternError(
                 "CEP209",
                 "only a single event can be negated",
                 "write !(Type b) or !(ANY(T1, T2) b); a sequence or a repetition can't be negated",
                 self.span(meta),
             )
-        return Negation(parts[0], span=self.span(meta))
+        return Negation(event, period, span=self.span(meta))
+
+    def period(self, meta: Meta, parts: list[Any]) -> Window:
+        return self.window(meta, parts)
 
     def event(self, meta: Meta, parts: list[Any]) -> Pattern:
         names, times, variable = parts
@@ -176,6 +180,7 @@ class QueryBuilder(ExpressionBuilder):
         return {"within": self.window(meta, parts)}, self.span(meta)
 
     def window(self, meta: Meta, parts: list[Any]) -> Window:
+        """A length, and its unit in the spelling of `durations`."""
         amount, unit = parts
         if unit is not None:
             word = unit.lower()

@@ -164,6 +164,7 @@ _HABITS = {
     "LIMIT": "limit the result instead: q.match(events, limit=10), or --limit on the command line",
     "DISTINCT": "RETURN has no DISTINCT; remove duplicates from the result",
     "INTERVAL": "write the number and the unit: 5 minutes",
+    "FOR": "FOR follows a negated event at the start or end of the pattern: !(B b) FOR 10 minutes",
     "JOIN": "bind both events in the pattern: SEQ(A a, B b)",
 }
 

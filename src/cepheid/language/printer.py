@@ -21,7 +21,7 @@ _TYPE = re.compile(r"[^\W\d]\w*(-\w+)*\Z")
 # Matched as the grammar does, which folds case beyond ASCII.
 _RESERVED = re.compile(
     """
-    all|and|any|as|between|by|case|cast|date|else|end|event|extract|false|from|having|in|interval|into|is|like|not|null|or
+    all|and|any|as|between|by|case|cast|date|else|end|event|extract|false|for|from|having|in|interval|into|is|like|not|null|or
     |output|partition|pattern|regexp|return|rlike|seq|then|ties|timestamp|true|when|where|within
     |skip_till_next_match|skip_till_any_match|strict_contiguity|partition_contiguity
     |count|sum|avg|min|max|first|last|stddev
@@ -259,7 +259,8 @@ def _(node: tree.Event) -> str:
 
 @print_pattern.register
 def _(node: tree.Negation) -> str:
-    return f"!({print_pattern(node.event)})"
+    period = f" FOR {print_window(node.period)}" if node.period is not None else ""
+    return f"!({print_pattern(node.event)}){period}"
 
 
 @print_pattern.register

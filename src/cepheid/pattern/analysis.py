@@ -13,6 +13,7 @@ from cepheid.pattern.check import (
     check_ends,
     check_negations,
     check_output,
+    check_periods,
     check_same_values,
     check_strategies,
 )
@@ -61,8 +62,9 @@ def analyse(query: Query, params: Params, roles: Roles) -> Analysed:
     query = rewrite_expressions(query, lambda expression: canonical(expression, found))
     for condition in query.where:
         check_same_values(condition, top=True)
-    layout = lay_out(pattern)
+    layout = lay_out(query.pattern)
     check_ends(query, layout)
+    check_periods(layout)
     strategies = check_strategies(query, found)
     same = tuple(c for c in query.where if isinstance(c, ex.SameValue))
     conditions = tuple(c for c in query.where if not isinstance(c, ex.SameValue))

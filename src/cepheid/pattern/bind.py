@@ -13,7 +13,7 @@ from cepheid.pattern import expressions as ex
 from cepheid.pattern.analysis import Analysed, Functions
 from cepheid.pattern.components import Component
 from cepheid.pattern.lanes import Lanes
-from cepheid.pattern.layout import Layout, Move, Step
+from cepheid.pattern.layout import Layout, absences
 from cepheid.pattern.parameters import window_nanoseconds
 from cepheid.pattern.placement import Placement, place
 from cepheid.pattern.schema import END, START, Schema
@@ -102,12 +102,59 @@ class Bound:
     @cached_property
     def waits(self) -> bool:
         """Whether an event must be absent after the last one: then a match is certain when its window is over."""
-        return any(move.target is None and _has_absent(move) for moves in self.layout.moves for move in moves)
+        return bool(self.trailing)
 
     @cached_property
     def looks_back(self) -> bool:
         """Whether an event must be absent before the first one."""
-        return any(map(_has_absent, self.layout.starts))
+        return bool(self.leading)
+
+    @cached_property
+    def leading(self) -> tuple[int, ...]:
+        """The negations before the first event, by number."""
+        return tuple(dict.fromkeys(absences(self.layout.starts)))
+
+    @cached_property
+    def trailing(self) -> tuple[int, ...]:
+        """The negations after the last event, by number."""
+        at_end = (move for moves in self.layout.moves for move in moves if move.target is None)
+        return tuple(dict.fromkeys(absences(at_end)))
+
+    @cached_property
+    def periods(self) -> tuple[int | None, ...]:
+        """Of each negation: how many nanoseconds the event must be absent, where the query says it (S26)."""
+        unit = self.schema.roles.unit
+        return tuple(
+            None if absent.period is None else window_nanoseconds(absent.period, unit)
+            for absent in self.layout.negations
+        )
+
+    @cached_property
+    def span(self) -> int | None:
+        """Within how many ticks the events of a match are; None where only the events tell."""
+        if self.within is not None:
+            return self.window if self.timed else None
+        single = all(move.target is None for moves in self.layout.moves for move in moves)
+        return 1 if single else None
+
+    @cached_property
+    def ahead(self) -> int:
+        """For how many ticks after its last event an event can undo a match, whatever the window is (S26)."""
+        return max((self.ticks(self.periods[n]) for n in self.trailing), default=0)
+
+    @cached_property
+    def behind(self) -> int:
+        """For how many ticks before its first event an event can undo a match, whatever the window is (S26)."""
+        return max((self.ticks(self.periods[n]) for n in self.leading), default=0)
+
+    @cached_property
+    def reach(self) -> int | None:
+        """For how many ticks an event can matter to matches; None where only the events tell."""
+        return None if self.span is None else self.span + max(self.ahead, self.behind)
+
+    def ticks(self, nanoseconds: int | None) -> int:
+        """A duration in ticks of the time column; 0 for none."""
+        return 0 if nanoseconds is None else -(-nanoseconds // self.schema.tick)
 
     @cached_property
     def conditions(self) -> tuple[ex.Expression, ...]:
@@ -126,10 +173,6 @@ class Bound:
         event = pa.struct(list(self.schema.arrow))
         fields += [pa.field(c.variable, pa.list_(event) if c.array else event) for c in self.positive]
         return pa.schema(fields)
-
-
-def _has_absent(move: Move) -> bool:
-    return any(mark.step is Step.ABSENT for mark in move.marks)
 
 
 def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from cepheid.errors import PatternError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.components import Component
-from cepheid.pattern.layout import Layout, Step
+from cepheid.pattern.layout import Layout, Step, absences
 from cepheid.pattern.placement import check_complete
 from cepheid.pattern.schema import END, START, Roles, output_names
 from cepheid.pattern.tree import Event, Maybe, Negation, Output, Pattern, Query, Repeat, Seq, Strategy
@@ -47,14 +47,33 @@ def check_ends(query: Query, layout: Layout) -> None:
     at_end = [move for moves in layout.moves for move in moves if move.target is None]
     for move in (*layout.starts, *at_end):
         for mark in move.marks:
-            if mark.step is Step.ABSENT:
+            if mark.step is Step.ABSENT and layout.negations[mark.number].period is None:
                 where = "end" if move.target is None else "start"
                 raise PatternError(
                     "CEP203",
                     f"negation at the {where} of the pattern needs WITHIN",
-                    "add a window, such as WITHIN 12 hours: it says how long the event must be absent",
+                    "add a window, such as WITHIN 12 hours, or say how long the event must be absent: "
+                    "!(Type b) FOR 10 minutes",
                     layout.negations[mark.number].event.span,
                 )
+
+
+def check_periods(layout: Layout) -> None:
+    """An absence that lasts for a while is at the start or end of a pattern, whichever way leads there (S26)."""
+    between = set(absences(move for moves in layout.moves for move in moves if move.target is not None))
+    for number, absent in enumerate(layout.negations):
+        if absent.period is None:
+            continue
+        if absent.period.unit == "events":
+            remedy = "write a duration, such as FOR 10 minutes"
+            raise PatternError("CEP221", "FOR takes a duration, not a number of events", remedy, absent.period.span)
+        if number in between:
+            raise PatternError(
+                "CEP221",
+                "FOR is only allowed for a negation at the start or end of the pattern",
+                "remove FOR: between two events, the absence lasts from the one to the other",
+                absent.period.span or absent.event.span,
+            )
 
 
 def canonical(condition: ex.Expression, components: Components) -> ex.Expression:

@@ -7,12 +7,12 @@ crossed - is written on the move as marks, in order. All operators end here: SEQ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from cepheid.errors import PatternError
-from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq
+from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq, Window
 from cepheid.pattern.walk import children, walk
 
 
@@ -73,10 +73,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """Where an event must be absent; `loops`: outermost first."""
+    """Where an event must be absent; `loops`: outermost first; `period`: for how long, if the query says so (S26)."""
 
     event: Event
     loops: tuple[int, ...]
+    period: Window | None = None
 
     @property
     def variable(self) -> str:
@@ -178,8 +179,8 @@ class _Drafts:
                 self.places.append(Place(node, later, loops))
                 self.moves.append([])
                 return _Numbered(node, len(self.places) - 1)
-            case Negation(event=event):
-                self.negations.append(Absent(event, loops))
+            case Negation(event=event, period=period):
+                self.negations.append(Absent(event, loops, period))
                 return _Numbered(node, len(self.negations) - 1)
             case Repeat(body=body, low=low, high=high):
                 loop = len(self.loops)
@@ -332,6 +333,11 @@ def _variables(pattern: Pattern) -> frozenset[str]:
 
 def _unique(moves: list[Move]) -> list[Move]:
     return list(dict.fromkeys(moves))
+
+
+def absences(moves: Iterable[Move]) -> Iterator[int]:
+    """The numbers of the negations that some moves cross."""
+    return (mark.number for move in moves for mark in move.marks if mark.step is Step.ABSENT)
 
 
 def always_bound(layout: Layout) -> frozenset[str]:

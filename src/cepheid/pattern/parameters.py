@@ -17,7 +17,7 @@ from cepheid.pattern import types
 from cepheid.pattern.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions import Attribute, Expression, In, Index, InSet, Literal, Name
 from cepheid.pattern.timestamps import EPOCH, nanoseconds_of, nanoseconds_since_epoch
-from cepheid.pattern.tree import Query, Window
+from cepheid.pattern.tree import Negation, Pattern, Query, Window
 from cepheid.pattern.walk import rewrite, rewrite_expressions
 
 Params = Mapping[str, object]
@@ -130,9 +130,15 @@ def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], sing
         other = f"; or, for text, write '{node.name}' in quotes; or, for an attribute, write {example}"
         raise _unknown(node.name, node.span, params, other)
 
+    def with_period(node: Pattern) -> Pattern:
+        if isinstance(node, Negation) and node.period is not None:
+            return replace(node, period=_window(node.period, params, "FOR"))
+        return node
+
     query = rewrite_expressions(query, lambda expression: rewrite(expression, change))
-    within, cooldown = (one and _window(one, params) for one in (query.within, query.cooldown))
-    return replace(query, within=within, cooldown=cooldown)
+    within = query.within and _window(query.within, params, "WITHIN")
+    cooldown = query.cooldown and _window(query.cooldown, params, "COOLDOWN")
+    return replace(query, pattern=rewrite(query.pattern, with_period), within=within, cooldown=cooldown)
 
 
 def _unknown(name: str, span: Span | None, params: Params, other: str = "") -> BindError:
@@ -165,7 +171,7 @@ def _members(node: InSet, params: Params) -> tuple[Literal, ...]:
     return tuple(literal(member, node.span, node.set) for member in ordered)
 
 
-def _window(window: Window, params: Params) -> Window:
+def _window(window: Window, params: Params, word: str) -> Window:
     """A window whose amount is a number and whose unit is known, or None for the unit of the time column."""
     if isinstance(window.amount, Name):
         name = window.amount.name
@@ -177,7 +183,7 @@ def _window(window: Window, params: Params) -> Window:
         elif isinstance(value, timedelta) and window.unit is None:
             window = Window(Literal(nanoseconds_of(value), types.INT), "nanoseconds", span=window.span)
         elif isinstance(value, timedelta | str):
-            remedy = f"write WITHIN {name} without a unit, or pass a number"
+            remedy = f"write {word} {name} without a unit, or pass a number"
             raise BindError("CEP307", f"the parameter '{name}' already has a unit", remedy, window.span)
         else:
             window = replace(window, amount=literal(value, window.amount.span, name))

@@ -26,9 +26,10 @@ class Event(Pattern):
 
 @dataclass(frozen=True, slots=True)
 class Negation(Pattern):
-    """`!(Register b)`: no such event there."""
+    """`!(Register b)`: no such event there. `period`: for how long, of `!(Register b) FOR 10 minutes` (S26)."""
 
     event: Event
+    period: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)

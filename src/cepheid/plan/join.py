@@ -140,6 +140,8 @@ def _check(query: Bound) -> None:
         raise NotJoined("OUTPUT LONGEST without a window of time")
     if query.ties is Ties.SIMULTANEOUS:
         raise NotJoined("TIES SIMULTANEOUS")
+    if any(period is not None for period in query.periods):
+        raise NotJoined("an absent event FOR a while")
     if query.schema.start is not None:
         raise NotJoined("composite events")
     if query.same and query.schema.roles.types is not None:

@@ -41,7 +41,6 @@ class Absence:
         stream = self.runner.stream
         if self.query.schema.roles.type is not None:
             stream = stream.of_types(frozenset(self.query.layout.negations[gap.negation].event.types))
-        first, last = run.selected[0], run.selected[-1]
         before = run.selected[gap.after - 1] if gap.after > 0 else None
         after = run.selected[gap.after] if gap.after < len(run.selected) else None
         begin = stream.after(before.position) if before else 0
@@ -49,9 +48,7 @@ class Absence:
         for event in stream.events[begin:end]:
             if self.touches(before, event) or self.touches(event, after):
                 continue
-            if (before is None and not self.inside(run, event, last)) or (
-                after is None and not self.inside(run, first, event)
-            ):
+            if (before is None or after is None) and not self.in_reach(run, gap, event, at_end=after is None):
                 continue
             yield event
 
@@ -62,6 +59,13 @@ class Absence:
         if self.query.schema.start is not None:
             return later.start <= earlier.time
         return self.query.ties is Ties.SIMULTANEOUS and later.time <= earlier.time
+
+    def in_reach(self, run: Run, gap: Gap, event: Event, *, at_end: bool) -> bool:
+        """At an end of the pattern: FOR counts from the selected event there (S26), WITHIN from the other end (S10)."""
+        first, last, period = run.selected[0], run.selected[-1], self.query.periods[gap.negation]
+        if period is not None:
+            return (event.time - last.time if at_end else first.time - event.time) < period
+        return self.inside(run, first, event) if at_end else self.inside(run, event, last)
 
     def inside(self, run: Run, first: Event, last: Event) -> bool:
         """`time > time(last) - T` at the start, `time < time(first) + T` at the end: both strict, like S8."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cepheid.automaton.model import NotNative
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.layout import Step, always_bound
+from cepheid.pattern.layout import always_bound
 from cepheid.pattern.tree import Output
 from cepheid.plan.join import NotJoined, make_join
 
@@ -19,7 +19,7 @@ class Partitioning:
     """How events can be partitioned so that each partition has its own matches.
 
     key: columns on which all events of a match agree, and those of the composite events that it is made of.
-    window: the greatest length of a match in ticks, if slices of time can be matched separately.
+    window: on how many ticks from its first event on a match depends, if slices of time can be matched separately.
     lookback: on how many ticks before its first event a match depends.
     not_by_time: why slices of time cannot be matched separately; else empty.
     """
@@ -39,27 +39,23 @@ def choose_partitioning(queries: Sequence[Bound], sources: Sequence[str | None])
     if reason:
         return Partitioning(_key(queries, sources), not_by_time=reason)
     (query,) = queries
-    assert query.within is not None
-    assert query.within.nanoseconds is not None
-    window = -(-query.within.nanoseconds // query.schema.tick)
-    return Partitioning(_key(queries, sources), window, window if _looks_back(query) else 0)
+    assert query.span is not None
+    absent = [query.periods[number] for number in query.leading]
+    lookback = max((query.span if period is None else query.ticks(period) for period in absent), default=0)
+    return Partitioning(_key(queries, sources), query.span + query.ahead, lookback)
 
 
 def _why_not_by_time(queries: Sequence[Bound]) -> str:
     if len(queries) > 1:
         return "a program of several queries has no single window"
     (query,) = queries
-    if query.within is None:
-        return "without WITHIN a match can be of any length"
-    if query.within.nanoseconds is None:
+    if query.counted:
         return "its window counts events, not time"
+    if query.span is None:
+        return "without WITHIN a match can be of any length"
     if query.output is not Output.ALL:
         return f"under {query.output.value} each match depends on those before it"
     return ""
-
-
-def _looks_back(query: Bound) -> bool:
-    return any(mark.step is Step.ABSENT for move in query.layout.starts for mark in move.marks)
 
 
 def _key(queries: Sequence[Bound], sources: Sequence[str | None]) -> tuple[str, ...]:

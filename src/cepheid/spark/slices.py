@@ -44,7 +44,7 @@ def slice_by_time(df: DataFrame, time: str, partitioning: Partitioning, count: i
     """Cut the events into about `count` slices, each in one task; a row near a border is in two of them."""
     assert partitioning.window is not None
     span = df.agg(F.min(ticks_of(df, time)).alias(_LOW), F.max(ticks_of(df, time)).alias(_HIGH))
-    bits = span.select(_bits(_span() / F.lit(count), partitioning.window).alias(_BITS))
+    bits = span.select(_bits(_span() / F.lit(count), partitioning).alias(_BITS))
     sliced = _numbered(df.crossJoin(F.broadcast(bits)), ticks_of(df, time), partitioning).drop(_BITS)
     number = F.shiftright(SLICE, 6)
     if hasattr(sliced, "repartitionById"):  # since Spark 4.1; a hash could put neighbouring slices into one task
@@ -71,7 +71,7 @@ def slice_hot_keys(
     )
     share = _span() * F.col(_TOTAL) / (F.col(_COUNT) * F.lit(2 * count))
     renamed = [F.col(name).alias(f"__cepheid_key{k}") for k, name in enumerate(names)]
-    hot = hot.select(*renamed, _bits(share, partitioning.window).alias(_BITS))
+    hot = hot.select(*renamed, _bits(share, partitioning).alias(_BITS))
     agree = [F.col(name).eqNullSafe(F.col(f"__cepheid_key{k}")) for k, name in enumerate(names)]
     # All hot keys have slices of one length: they may share a task, which distinguishes slices by code only.
     hot = hot.withColumn(_BITS, F.max(_BITS).over(Window.partitionBy(F.lit(1))))
@@ -90,9 +90,10 @@ def _span() -> Column:
     return F.col(_HIGH).cast("double") - F.col(_LOW).cast("double")
 
 
-def _bits(length: Column, window: int) -> Column:
+def _bits(length: Column, partitioning: Partitioning) -> Column:
     """Return the bits of a slice's length, which is a power of two: one integer can then code its number and length."""
-    least = max(_LEAST_WINDOWS * window, _LEAST_TICKS)
+    assert partitioning.window is not None
+    least = max(_LEAST_WINDOWS * max(partitioning.window, partitioning.lookback), _LEAST_TICKS)
     return F.least(F.ceil(F.log2(F.greatest(length, F.lit(float(least))))), F.lit(62)).cast("int")
 
 

@@ -89,6 +89,13 @@ def test_patterns(wrong: Callable[[], object], message: str, remedy: str) -> Non
             "'soon' is not a window",
             "write a number and a unit: longest(cooldown='5 minutes')",
         ),
+        (lambda: (~A).for_(5), "for_(5) has no unit", "write for_('5 minutes')"),
+        (lambda: (~A).for_(None), "None is not a window", "write a number and a unit: for_('10 minutes')"),
+        (
+            lambda: A.for_("5 hours"),
+            "for_ says how long a negated event is absent; <PATTERN A a> is not negated",
+            "write (~cep.event('Register', 'b')).for_('10 minutes')",
+        ),
         (lambda: A.within(True), "True is not a window", NO_WINDOW),
         (lambda: A.within("5"), "'5' is not a window", NO_WINDOW),
         (lambda: A.within("5 huors"), "'5 huors' is not a window", NO_WINDOW),

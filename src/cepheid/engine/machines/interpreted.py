@@ -24,7 +24,7 @@ from cepheid.plan.spec import AUTOMATON
 from cepheid.reference.negation import Absence
 from cepheid.reference.output import results
 from cepheid.reference.partition import UNSET, Substream
-from cepheid.reference.runs import MAX_RUNS, Run, Runner, Wait
+from cepheid.reference.runs import MAX_RUNS, Gap, Run, Runner, Wait
 from cepheid.values.bindings import NOTHING
 from cepheid.values.lanes import lane_key
 from cepheid.values.rows import Event, read_rows
@@ -111,6 +111,8 @@ class Interpreted:
         self.chosen = ChosenRuns(query)
         self.merged = 0
         self.created = 0
+        # Of each absence at the start: for how long, where the query says it.
+        self.leading = {query.periods[n] for n in query.leading}
         constants = self.runner.tests.constants_hold()
         blank = Run(-1, (), NOTHING, {}, (), self.runner.agreement.unset)
         self.starts = [(move, self.runner.pass_marks(blank, move.marks)) for move in query.layout.starts if constants]
@@ -242,10 +244,15 @@ class Interpreted:
 
     def is_decided(self, lane: LaneState, run: Run, now: int | None) -> bool:
         """Whether everything that could still be a witness after a complete run is in."""
-        within = self.query.within
+        last = len(run.selected)
+        return now is None or all(self.is_over(lane, run, gap, now) for gap in run.gaps if gap.after == last)
+
+    def is_over(self, lane: LaneState, run: Run, gap: Gap, now: int) -> bool:
+        """Whether no witness of an absence at the end is still to come (S10, S26)."""
+        period, within = self.query.periods[gap.negation], self.query.within
+        if period is not None:
+            return now >= run.selected[-1].time + period
         assert within is not None
-        if now is None:
-            return True
         if within.nanoseconds is not None:
             return now >= run.selected[0].time + within.nanoseconds
         assert within.events is not None
@@ -257,19 +264,29 @@ class Interpreted:
         if within is not None and within.nanoseconds is not None and now is not None:
             lane.waiting = [w for w in lane.waiting if now - w.run.selected[0].time < within.nanoseconds]
         events = lane.memory.events
-        if len(events) < 16:
+        idle = not lane.waiting and not lane.pending  # then nobody asks but what looks back, and the lane may go
+        if not events or (len(events) < 16 and not idle):
             return
-        firsts = [w.run.selected[0].position for w in lane.waiting] + [r.selected[0].position for r in lane.pending]
-        keep = min(firsts, default=events[-1].position)
-        if self.query.looks_back and within is not None:
-            if within.nanoseconds is not None:
-                since = [e.position for e in events if now is None or e.time > now - within.nanoseconds]
-            elif self.one_key and within.events is not None:
-                since = lane.memory.positions[-within.events :]
-            else:
-                since = lane.memory.positions
-            keep = min([keep, *since[:1]])
+        firsts = [w.run.selected[0] for w in lane.waiting]
+        positions = [first.position for first in firsts] + [r.selected[0].position for r in lane.pending]
+        keep = min(positions, default=events[-1].position + 1)
+        if self.query.looks_back and now is not None:
+            keep = min([keep, *self.remembered(lane, firsts, now)])
         lane.memory.forget(keep)
+
+    def remembered(self, lane: LaneState, firsts: Sequence[Event], now: int) -> Iterator[int]:
+        """The first events that can still be witnesses before a match, for each absence at the start."""
+        within = self.query.within
+        for period in self.leading:
+            if period is None and within is not None and within.nanoseconds is None:
+                counted = self.one_key and within.events is not None
+                yield from lane.memory.positions[-(within.events or 0) if counted else 0 :][:1]
+                continue
+            # WITHIN counts from the last event of a match, which is to come; FOR from the first, which may be there.
+            earliest = now if period is None else min([now, *(first.time for first in firsts)])
+            length = period if period is not None else within.nanoseconds if within is not None else None
+            assert length is not None  # else the query was refused
+            yield from (e.position for e in lane.memory.events if e.time > earliest - length)
 
     def unsettled(self) -> int | None:
         """The first position where a match ends that is not certain yet."""

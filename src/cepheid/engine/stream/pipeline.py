@@ -111,8 +111,8 @@ class Pipeline:
 
     @property
     def window(self) -> int | None:
-        """The longest window of a query in ticks, or None if one of them is not bounded in time."""
-        windows = [query.query.window if query.query.timed else None for query in self.queries]
+        """For how many ticks an event can matter to a query, or None if one of them is not bounded in time."""
+        windows = [query.query.reach for query in self.queries]
         return None if None in windows else max(window for window in windows if window is not None)
 
     @property
@@ -129,10 +129,15 @@ class Pipeline:
         """
         yield from (arrival.low + 1 for arrival in self.streams[None].arrivals.waiting)
         for query in self.queries:
-            end, stream, window = query.machine.unsettled(), query.stream, query.query.window
-            if end is not None and query.query.timed and window is not None and stream.rows:
-                first, last = (int(ticks(stream.schema, stream.kept.slice(at, 1))[0]) for at in (0, end - stream.base))
-                yield max(first + window, last + 1)
+            end, stream, bound = query.machine.unsettled(), query.stream, query.query
+            if end is None or not stream.rows:
+                continue
+            first, last = (int(ticks(stream.schema, stream.kept.slice(at, 1))[0]) for at in (0, end - stream.base))
+            moments = [last + bound.ticks(bound.periods[n]) for n in bound.trailing if bound.periods[n] is not None]
+            if bound.timed and bound.window is not None and len(moments) < max(1, len(bound.trailing)):
+                moments.append(first + bound.window)
+            if moments:
+                yield max(min(moments), last + 1)
 
     def receive(self, name: str, events: pa.Table) -> None:
         """Composite events. What a user-defined function returns has no type before there is a value."""

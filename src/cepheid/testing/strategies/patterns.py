@@ -8,9 +8,10 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq
+from cepheid.pattern.parameters import literal
+from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq, Window
 from cepheid.testing.strategies.features import EVERYTHING, Features
-from cepheid.testing.strategies.streams import kinds
+from cepheid.testing.strategies.streams import LONGEST, kinds
 
 MOST_EVENTS = 5
 """A longer pattern has very many matches and shows nothing new."""
@@ -26,6 +27,7 @@ class _Drawer:
     event_types: Sequence[str]
     features: Features
     names: Iterator[int]
+    unit: str | None
     left: int = MOST_EVENTS
 
     def chance(self, one_in: int) -> bool:
@@ -78,14 +80,44 @@ class _Drawer:
             parts.append(self.part(depth))
             if self.left < 2:
                 break
-        return Seq((*parts, *self.absence()))
+        return Seq((*parts, *self.tail()))
+
+    def tail(self) -> list[Pattern]:
+        """Negations at the end, now and then with an event after them that may be left out."""
+        absent = self.absence()
+        if not absent or self.left < 1 or not self.features.composition or not self.chance(3):
+            return absent
+        again = self.absence() if self.left > 1 else []
+        event = self.event()
+        return [
+            *absent,
+            *again,
+            Maybe(event) if self.chance(2) else Repeat(event, 0, self.draw(st.sampled_from((None, 2)))),
+        ]
 
     def absence(self) -> list[Pattern]:
-        return [Negation(self.event())] if self.features.negation and self.chance(7) else []
+        return [Negation(self.event())] if self.features.negation and self.chance(self.features.negations) else []
+
+    def with_periods(self, pattern: Pattern) -> Pattern:
+        """Some negations at the ends last for a while, whatever the window is (S26)."""
+        if not isinstance(pattern, Seq) or self.unit is None:
+            return pattern
+        parts = list(pattern.parts)
+        for at in (0, -1):
+            node = parts[at]
+            if isinstance(node, Negation) and self.chance(2):
+                amount = literal(self.draw(st.integers(1, LONGEST)))
+                parts[at] = Negation(node.event, Window(amount, self.unit))
+        return Seq(tuple(parts))
 
 
 @st.composite
-def patterns(draw: st.DrawFn, event_types: Sequence[str], features: Features = EVERYTHING) -> Pattern:
-    """Patterns of few events over some types, each with a variable of its own or named by its type."""
-    drawer = _Drawer(draw, event_types, features, count())
-    return drawer.part(2) if drawer.chance(6) else drawer.sequence(2)
+def patterns(
+    draw: st.DrawFn, event_types: Sequence[str], features: Features = EVERYTHING, unit: str | None = None
+) -> Pattern:
+    """Patterns of few events over some types, each with a variable of its own or named by its type.
+
+    unit: in which absences for a while are counted; None: there are none.
+    """
+    drawer = _Drawer(draw, event_types, features, count(), unit)
+    return drawer.with_periods(drawer.part(2) if drawer.chance(6) else drawer.sequence(2))

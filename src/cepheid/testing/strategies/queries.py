@@ -96,7 +96,7 @@ def queries(
 ) -> GeneratedQuery:
     """Queries that bind to a schema without an error."""
     typed = TYPE in schema.names
-    pattern = draw(patterns(event_types if typed else event_types[:1], features))
+    pattern = draw(patterns(event_types if typed else event_types[:1], features, tick(schema)))
     tree = draw(_clauses(pattern, schema, features))
     options = dict(OPTIONS if features.parameters else {})
     if not typed:
@@ -170,8 +170,8 @@ def _columns(draw: st.DrawFn, schema: pa.Schema) -> tuple[Column, ...]:
 
 @st.composite
 def _windows(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Features) -> Window | None:
-    """A negation needs a window: it may be at the start or end of the pattern."""
-    absent = any(isinstance(node, Negation) for node in walk(pattern))
+    """A negation needs a window: it may be at the start or end of the pattern, without FOR."""
+    absent = any(isinstance(node, Negation) and node.period is None for node in walk(pattern))
     kind = draw(st.sampled_from([w for w in features.windows if w is not None or not absent]))
     if kind is None:
         return None

@@ -93,7 +93,7 @@ def _repeats(draw: st.DrawFn, inner: Patterns) -> tree.Repeat:
 
 
 COMPOUNDS: Mapping[type[tree.Pattern], Callable[[Patterns], Patterns]] = {
-    tree.Negation: lambda inner: st.builds(tree.Negation, any_events()),
+    tree.Negation: lambda inner: st.builds(tree.Negation, any_events(), st.none() | _windows()),
     tree.Repeat: _repeats,
     tree.Maybe: lambda inner: st.builds(tree.Maybe, inner),
     tree.Seq: lambda inner: st.builds(tree.Seq, _some(inner)),
