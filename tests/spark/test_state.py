@@ -282,14 +282,14 @@ def test_the_state_is_as_large_as_the_window() -> None:
 def test_when_a_bucket_wants_to_be_called() -> None:
     run = Run(worker_query("PATTERN SEQ(A a, B b, !(C c)) WHERE [id] WITHIN 20 seconds", engine="plain"))
     run.batch(table((3, "A", 1), (5, "B", 1)))
-    assert run.bucket().timer == BEGIN + 3_001  # the first event that waits
+    assert run.bucket().timer == BEGIN + 3_000  # the first event that waits
     run.watermark = BEGIN + 10_000
     run.batch()
-    assert run.bucket().timer == BEGIN + 23_000  # the end of the window
+    assert run.bucket().timer == BEGIN + 22_999  # the end of the window
     run.watermark = BEGIN + 23_000
     run.batch()
     assert len(run.rows) == 1
-    assert run.bucket().timer == BEGIN + 25_000  # of the last one: then all is over
+    assert run.bucket().timer == BEGIN + 24_999  # of the last one: then all is over
     run.watermark = BEGIN + 25_000
     run.batch()
     assert run.bucket().timer is None
@@ -299,10 +299,10 @@ def test_a_tick_before_the_watermark() -> None:
     """Watermarks are in milliseconds, events in microseconds."""
     run = Run(worker_query(PAIR, engine="plain"))
     run.step(table((1.0009, "A", 1), (2, "B", 1)))
-    assert run.bucket().timer == BEGIN + 1001
+    assert run.bucket().timer == BEGIN + 1000
     run.watermark = BEGIN + 1001
     run.batch()
-    assert run.bucket().timer == BEGIN + 2001
+    assert run.bucket().timer == BEGIN + 2000
     run.watermark = BEGIN + 2001
     run.batch()
     assert len(run.rows) == 1

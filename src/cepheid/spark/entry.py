@@ -30,8 +30,12 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
         default if there is much to read.
     late: stream: what happens to late events, which the watermark has passed: "drop" (they are counted) or "error".
     buckets: stream: the number of buckets that the keys are divided among; it is fixed once there is a checkpoint.
+    event_time: stream: the name of a column to add, with the time at which a match became certain. It has the watermark
+        of the stream, so that operators on event time may follow.
     """
     job = make_job(df, query, read_options(options))
+    if job.options.event_time is not None and not df.isStreaming:
+        raise UsageError("CEP603", "event_time is an option for streams, and this is a batch", "leave it out")
     return stream.match(job) if df.isStreaming else batch.match(job)
 
 

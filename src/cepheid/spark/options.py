@@ -23,6 +23,7 @@ class Options:
     skew: bool | None = None
     late: str = "drop"
     buckets: int | None = None
+    event_time: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("partitions", "buckets"):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cepheid.errors import UsageError
 
 OBSERVATION = "cepheid"
-"""The name under which Spark reports the counters of a stream."""
+"""The beginning of the names under which Spark reports the counters of a stream: one for each query in it."""
 
 _ABSENT = object()
 
@@ -21,8 +21,17 @@ def metrics(progress: Any) -> dict[str, int]:
     events: how many events the micro-batch took in. matches: how many matches it returned.
     late: how many events arrived after the watermark had passed them.
     runs, state_bytes: what the buckets hold that the micro-batch updated.
-    All are 0 if Spark reports nothing.
+    All are 0 if Spark reports nothing. If a stream has several queries, such as two that are joined, they are added up.
     """
+    totals = dict.fromkeys(COUNTERS, 0)
+    for values in _observed(progress):
+        for name in COUNTERS:
+            totals[name] += int(values[name] or 0)
+    return totals
+
+
+def _observed(progress: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the counters of each query in a stream."""
     if progress is None:
         remedy = "wait until query.lastProgress is not None, or read the event of a StreamingQueryListener"
         raise UsageError("CEP603", "there are no metrics yet: the stream has not finished a micro-batch", remedy)
@@ -35,10 +44,10 @@ def metrics(progress: Any) -> dict[str, int]:
     if observed is _ABSENT:
         remedy = "pass query.lastProgress, or the event of a StreamingQueryListener"
         raise UsageError("CEP603", f"metrics can't read a {type(progress).__name__}", remedy)
-    row = observed.get(OBSERVATION) if observed else None
-    if row is None:
-        return dict.fromkeys(COUNTERS, 0)
-    values = row if isinstance(row, Mapping) else row.asDict()
-    if "schema" in values and "values" in values:  # the form that Spark Connect uses
-        values = dict(zip((field["name"] for field in values["schema"]["fields"]), values["values"], strict=True))
-    return {name: int(values[name] or 0) for name in COUNTERS}
+    for name, row in (observed or {}).items():
+        if not name.startswith(OBSERVATION):
+            continue
+        values = row if isinstance(row, Mapping) else row.asDict()
+        if "schema" in values and "values" in values:  # the form that Spark Connect uses
+            values = dict(zip((field["name"] for field in values["schema"]["fields"]), values["values"], strict=True))
+        yield values

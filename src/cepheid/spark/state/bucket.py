@@ -21,11 +21,15 @@ from cepheid.spark.worker import WorkerQuery, cached_query
 
 @dataclass(frozen=True)
 class BucketOutput:
-    """What a bucket did in a micro-batch: the new matches, and how many events it took in and dropped as late."""
+    """What a bucket did in a micro-batch: the new matches, and how many events it took in and dropped as late.
+
+    passed: the latest watermark, in ticks, that the stream may have had before this micro-batch; None if it had none.
+    """
 
     matches: Matches | None
     events: int
     late: int
+    passed: int | None
 
 
 class Bucket:
@@ -46,19 +50,41 @@ class Bucket:
 
     # Events.
 
-    def take(self, arrived: Iterable[PackedEvents], watermark: int | None, late: str) -> BucketOutput:
-        """Match what the watermark, in milliseconds, has passed since the last call, and take in the new events."""
+    def take(
+        self, arrived: Iterable[PackedEvents], watermark: int | None, late: str, *, chained: bool = False
+    ) -> BucketOutput:
+        """Match what the watermark, in milliseconds, has passed since the last call, and take in the new events.
+
+        chained: the events come out of another stateful operator, with times up to the watermark, so that they are
+            taken in first.
+        """
         now = None if watermark is None else watermark * self.ticks_per_ms
-        matches = None
+        passed = self._passed(now)
+        matches, counts = None, (0, 0)
+        if chained:
+            counts = self._take_in(arrived, late)
         if now is not None and now != self.watermark:
             self.watermark = now
             matches = self._reach(now)
+        if not chained:
+            counts = self._take_in(arrived, late)
+        events, rows = counts
+        return BucketOutput(matches, events, rows - events, passed)
+
+    def _take_in(self, arrived: Iterable[PackedEvents], late: str) -> tuple[int, int]:
+        """Take in events; return how many of them are not late, and how many there are."""
         events = rows = 0
         with _explaining_the_watermark():
             for blob, low, high, count in arrived:
                 events += self._opened().take(Arrival(packed(blob), count, low, high), late=late)
                 rows += count
-        return BucketOutput(matches, events, rows - events)
+        return events, rows
+
+    def _passed(self, now: int | None) -> int | None:
+        """Return the latest watermark that the stream may have had before: if it was after the timer, Spark called."""
+        if self.timer is None or now is None:
+            return self.watermark
+        return min(max(self.watermark or 0, self.timer * self.ticks_per_ms), now - 1)
 
     def _reach(self, now: int) -> Matches | None:
         """Move the watermark of the session, and return the matches that became certain."""
@@ -88,7 +114,10 @@ class Bucket:
         return self._opened().close()
 
     def due(self) -> int | None:
-        """Return the first watermark, in milliseconds, at which there is something to do even if no event arrives."""
+        """Return the time, in milliseconds, after which a watermark has something to do even if no event arrives.
+
+        Spark calls when the watermark is after a timer.
+        """
         if self.session is None:
             return None
         moments, over = list(self.session.deadlines()), self.session.over
@@ -98,7 +127,7 @@ class Bucket:
             return None
         due = -(-min(moments) // self.ticks_per_ms)
         now = 0 if self.watermark is None else self.watermark // self.ticks_per_ms
-        return max(due, now + 1)
+        return max(due - 1, now)
 
     # The store.
 

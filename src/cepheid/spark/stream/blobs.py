@@ -53,13 +53,13 @@ def event_packer(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
     return cepheid_pack
 
 
-def match_unpacker(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
-    """Make the function for `mapInArrow` that unpacks matches."""
+def match_unpacker(columns: pa.Schema) -> Callable[[Batches], Batches]:
+    """Make the function for `mapInArrow` that unpacks matches of these columns."""
 
     def cepheid_unpack(batches: Batches) -> Batches:
         for batch in batches:
             for blob in batch.column(0):
                 if blob.is_valid:
-                    yield from unpack(blob.as_buffer()).cast(worker_query.match_schema).to_batches()
+                    yield from unpack(blob.as_buffer()).cast(columns).to_batches()
 
     return cepheid_unpack

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -14,6 +16,7 @@ from cepheid.spark.schemas import spark_schema
 from cepheid.spark.state.fingerprint import stream_fingerprint
 from cepheid.spark.stream.blobs import BUCKET, PACKED, event_packer, match_unpacker
 from cepheid.spark.stream.buckets import bucket_count, bucket_of
+from cepheid.spark.stream.event_time import event_time_of, follows_state, output_schema, refuse_second_watermark
 from cepheid.spark.stream.processor import OUTPUT, cepheid_match
 
 
@@ -24,9 +27,21 @@ def match(job: Job) -> DataFrame:
     bucket = bucket_of(worker_query.event_schema, job.partitioning.key, buckets)
     rows = rename_for_python(job.events.select("*", bucket.alias(BUCKET)))
     packed = rows.mapInArrow(event_packer(worker_query), spark_schema(PACKED))
-    processor = cepheid_match(worker_query, stream_fingerprint(worker_query, buckets), job.options.late)
+    added = event_time_of(job)
+    columns = (
+        worker_query.match_schema if added is None else worker_query.match_schema.append(added.field(worker_query))
+    )
+    processor = cepheid_match(
+        worker_query,
+        stream_fingerprint(worker_query, buckets),
+        job.options.late,
+        event_time=added,
+        chained=follows_state(job.df),
+    )
     output = packed.groupBy("slot").transformWithStateInPandas(
         processor, spark_schema(OUTPUT), outputMode="Append", timeMode="EventTime"
     )
-    observed = output.observe(OBSERVATION, *(F.sum(name).alias(name) for name in COUNTERS))
-    return observed.select("blob").mapInArrow(match_unpacker(worker_query), spark_schema(worker_query.match_schema))
+    observed = output.observe(f"{OBSERVATION}_{uuid4().hex}", *(F.sum(name).alias(name) for name in COUNTERS))
+    matches = observed.select("blob").mapInArrow(match_unpacker(columns), output_schema(job, columns, added))
+    refuse_second_watermark(matches)
+    return matches

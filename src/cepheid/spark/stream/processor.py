@@ -15,6 +15,7 @@ from cepheid.spark.state.cache import BucketCache
 from cepheid.spark.state.control import claim_checkpoint
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.stream.buckets import CONTROL
+from cepheid.spark.stream.event_time import EventTime
 from cepheid.spark.stream.handle_store import HandleStore
 from cepheid.spark.worker import WorkerQuery
 
@@ -28,10 +29,20 @@ _CACHE = BucketCache(room=256 << 20)
 class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the name
     """Takes in the events of a bucket, and returns the matches that the watermark has made certain."""
 
-    def __init__(self, worker_query: WorkerQuery, fingerprint: StreamFingerprint, late: str) -> None:
+    def __init__(
+        self,
+        worker_query: WorkerQuery,
+        fingerprint: StreamFingerprint,
+        late: str,
+        *,
+        event_time: EventTime | None,
+        chained: bool,
+    ) -> None:
         self.worker_query = worker_query
         self.fingerprint = fingerprint
         self.late = late
+        self.event_time = event_time
+        self.chained = chained
 
     def init(self, handle: Any) -> None:
         """Spark calls this before the first bucket of a task."""
@@ -62,10 +73,10 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         # Spark says 0 before the first watermark, so events before 1970 wait until later ones arrive.
         watermark = times.getCurrentWatermarkInMs()
         bucket = _CACHE.take(self.worker_query, self.fingerprint, number, self.store)
-        output = bucket.take(arrived, watermark if watermark > 0 else None, self.late)
+        output = bucket.take(arrived, watermark if watermark > 0 else None, self.late, chained=self.chained)
         due = bucket.due()
         if due != bucket.timer:
-            if bucket.timer is not None and (arrived or bucket.timer > watermark):
+            if bucket.timer is not None and (arrived or bucket.timer >= watermark):
                 self.handle.deleteTimer(bucket.timer)
             if due is not None:
                 self.handle.registerTimer(due)
@@ -79,15 +90,19 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
             "matches": 0,
             "late": output.late,
         }
-        yield from output_frames(self.worker_query, output, counters)
+        yield from output_frames(self.worker_query, output, counters, self.event_time)
         _CACHE.put(bucket, number, bucket.size + (0 if stats is None else stats.state_bytes))
 
 
-def output_frames(worker_query: WorkerQuery, output: BucketOutput, counters: dict[str, int]) -> Iterator[Any]:
+def output_frames(
+    worker_query: WorkerQuery, output: BucketOutput, counters: dict[str, int], event_time: EventTime | None
+) -> Iterator[Any]:
     """Yield pandas DataFrames, as Spark wants them. Matches are packed, because pandas has no nested columns."""
     import pandas as pd
 
     for table in worker_query.tables(output.matches) if output.matches is not None else ():
+        if event_time is not None:
+            table = event_time.add(worker_query, table, output.passed)
         yield pd.DataFrame([{"blob": write(table), **counters, "matches": table.num_rows}])
         counters = dict.fromkeys(counters, 0)
     if any(counters.values()):
