@@ -14,6 +14,7 @@ from cepheid.automaton.model import (
     Config,
     Ends,
     Exit,
+    Fixed,
     Held,
     Kill,
     NotNative,
@@ -27,9 +28,11 @@ from cepheid.automaton.registers import Registers
 from cepheid.automaton.resolve import Settled, Sight
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.expressions import Nth
 from cepheid.pattern.layout import Mark, Move, Step
 from cepheid.pattern.placement import When
 from cepheid.pattern.tree import Strategy, Ties
+from cepheid.pattern.types import INT
 from cepheid.pattern.uses import uses
 from cepheid.pattern.walk import walk
 from cepheid.values.bindings import NOTHING
@@ -229,8 +232,11 @@ class _Builder:
         sight = Sight(self.query, self.registers, after, variable, again)
         fence = [*tests, *self.agreement(variable, begin=source is None)]
         for when, condition in self.query.placement.at_place.get(move.target, ()):
-            if when is When.ALWAYS or (when is When.LATER) == again:
+            if when is When.ALWAYS or (when is not When.FIRST) == again:
                 test = sight.test(condition)
+                if test is not None and isinstance(when, Nth):
+                    other = ex.Compare("!=", self.registers.length(variable), Fixed(when.number - 1, INT))
+                    test = replace(test, condition=ex.Or((other, test.condition)), unary=False)
                 fence += [test] if test is not None else []
         target = self.number(after)
         if len(self.arcs) == MAX_ARCS:

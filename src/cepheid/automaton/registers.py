@@ -13,6 +13,10 @@ from cepheid.pattern.walk import walk
 ZERO, ONE = Fixed(0, INT), Fixed(1, INT)
 ZERO_REAL = Fixed(0.0, FLOAT)
 NOTHING = ex.Literal(None, NULL)
+FOLDED = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
+"""The aggregates that a few registers hold."""
+MAX_STEPS = 16
+"""How far back a register for each event is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,26 @@ class Registers:
         """An attribute of the last event of a variable, or of its only one."""
         now = Now(column, type_)
         return self._rule((variable, "last", column), f"{variable}_{column}", type_, variable, now, now)
+
+    def back(self, variable: str, steps: int, column: str, type_: Type) -> Held:
+        """An attribute so many events before the last one of a variable."""
+        if steps > MAX_STEPS:
+            raise NotNative(f"more than {MAX_STEPS} events back")
+        if steps == 0:
+            return self.last(variable, column, type_)
+        later = self.back(variable, steps - 1, column, type_)
+        name = f"{variable}_back_{steps}_{column}"
+        return self._rule((variable, "back", steps, column), name, type_, variable, NOTHING, later)
+
+    def nth(self, variable: str, number: int, column: str, type_: Type, *, at_hand: bool) -> ex.Expression:
+        """An attribute of the event of a variable with a number, 2 or greater. `at_hand`: it may be the one at hand."""
+        now = Now(column, type_)
+        is_it = ex.Compare("=", self.length(variable), Fixed(number - 1, INT))
+        held = self._fold(
+            (variable, "nth", number, column), f"{variable}_{number}_{column}", type_, variable,
+            lambda _: NOTHING, lambda old: _case(is_it, now, old),
+        )  # fmt: skip
+        return _case(is_it, now, held) if at_hand else held
 
     def length(self, variable: str) -> Held:
         """How many events a variable has."""
@@ -99,8 +123,6 @@ class Registers:
             "min": lambda old: _case(null, old, _case(_or(ex.IsNull(old), ex.Compare("<", x, old)), x, old)),
             "max": lambda old: _case(null, old, _case(_or(ex.IsNull(old), ex.Compare(">", x, old)), x, old)),
         }
-        if function not in updates:
-            raise NotNative(f"the aggregate {function}")
         kind = of if function in ("first", "last", "min", "max") else type_
         return self._fold((key, function), name.format(function), kind, variable, lambda _: x, updates[function])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cepheid.automaton.model import Held, NotNative, Now, Test
-from cepheid.automaton.registers import NOTHING, ZERO, Registers
+from cepheid.automaton.registers import FOLDED, NOTHING, ONE, ZERO, Registers
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.types import BOOL, Kind
@@ -46,7 +46,7 @@ class Sight:
         alone = not any(isinstance(node, Held) for node in walk(resolved))
         return Test(resolved, condition, self.variable or "", unary=alone and self.variable is not None)
 
-    def sees(self, variable: str, index: ex.Index, *, counts: bool) -> bool:
+    def sees(self, variable: str, index: ex.AnyIndex, *, counts: bool) -> bool:
         """Whether a variable is there, as S5 asks before it tests a conjunct."""
         if variable == self.variable:
             return True
@@ -60,20 +60,33 @@ class Sight:
             case ex.Attribute(variable=variable, index=index, name=name):
                 type_ = self.query.schema.columns[name]
                 earlier = self.again and index in (ex.Index.FIRST, ex.Index.PREVIOUS)
-                if variable == self.variable and not earlier:
+                if variable == self.variable and not earlier and isinstance(index, ex.Index):
                     return Now(name, type_)
                 if variable != self.variable and variable not in self.settled.bound:
                     return NOTHING
+                if isinstance(index, ex.Nth | ex.Back):
+                    return self.counted(variable, index, name)
                 if index is ex.Index.FIRST:
                     return self.registers.first(variable, name, type_)
                 return self.registers.last(variable, name, type_)
             case ex.Length(variable=variable):
                 return self.length(variable)
+            case ex.Rows():
+                return ONE  # in count(a[]) FILTER (…): each event counts
             case ex.Aggregate():
                 return self.aggregate(node)
             case ex.Quantified():
                 return self.quantified(node)
         return None
+
+    def counted(self, variable: str, index: ex.Nth | ex.Back, name: str) -> ex.Expression:
+        """`a[2].x`, `a[i-2].x`: NULL where there is no such event."""
+        type_ = self.query.schema.columns[name]
+        if variable == self.variable and not self.again:
+            return NOTHING
+        if isinstance(index, ex.Back):
+            return self.registers.back(variable, index.steps - 1, name, type_)
+        return self.registers.nth(variable, index.number, name, type_, at_hand=variable == self.variable)
 
     def length(self, variable: str) -> ex.Expression:
         """How many events a variable has."""
@@ -84,6 +97,8 @@ class Sight:
     def aggregate(self, node: ex.Aggregate) -> ex.Expression:
         """A running aggregate; over nothing `count` is 0 and the others are NULL."""
         variable = uses(node.argument)[0].variable
+        if node.distinct or node.function not in FOLDED:
+            raise NotNative(f"the aggregate {node.function}{'(DISTINCT …)' * node.distinct}")
         if variable not in self.settled.bound:
             return ZERO if node.function == "count" else NOTHING
         if isinstance(node.argument, ex.Rows) and node.function == "count":

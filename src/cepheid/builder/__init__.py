@@ -13,7 +13,27 @@ WITHIN 1 hour
 
 from cepheid.builder.columns import Column, col, lit, param
 from cepheid.builder.drafts import Draft, program
-from cepheid.builder.functions import Case, all, any, avg, call, count, first, last, max, min, stddev, sum, when
+from cepheid.builder.functions import (
+    Case,
+    all,
+    any,
+    avg,
+    call,
+    collect,
+    count,
+    count_distinct,
+    distinct,
+    filtered,
+    first,
+    last,
+    max,
+    median,
+    min,
+    percentile,
+    stddev,
+    sum,
+    when,
+)
 from cepheid.builder.patterns import Pattern, any_order, either, event, seq
 from cepheid.builder.variables import Events, Variable, var
 
@@ -30,15 +50,21 @@ __all__ = [
     "avg",
     "call",
     "col",
+    "collect",
     "count",
+    "count_distinct",
+    "distinct",
     "either",
     "event",
+    "filtered",
     "first",
     "last",
     "lit",
     "max",
+    "median",
     "min",
     "param",
+    "percentile",
     "program",
     "seq",
     "stddev",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from cepheid.builder.columns import Column, condition, operand
 from cepheid.builder.misuse import check_name, misuse, shown
@@ -59,6 +60,67 @@ def last(argument: Column) -> Column:
 def stddev(argument: Column) -> Column:
     """The sample standard deviation of some values."""
     return _aggregate("stddev", argument)
+
+
+def count_distinct(argument: Column) -> Column:
+    """How many different values that are not NULL; `distinct` does the same for any aggregate.
+
+    >>> from cepheid import builder as cep
+    >>> cep.count_distinct(cep.var("a").each.user)
+    <Column count(DISTINCT a[].user)>
+    """
+    return distinct(_aggregate("count", argument))
+
+
+def collect(argument: Column) -> Column:
+    """The values that are not NULL, as a list."""
+    return _aggregate("collect", argument)
+
+
+def median(argument: Column) -> Column:
+    """The median of some values, interpolated."""
+    return _aggregate("median", argument)
+
+
+def percentile(argument: Column, share: object) -> Column:
+    """The value at a share of the sorted values, from 0 to 1, interpolated.
+
+    >>> from cepheid import builder as cep
+    >>> cep.percentile(cep.var("a").each.price, 0.9)
+    <Column percentile(a[].price, 0.9)>
+    """
+    return _changed(_aggregate("percentile", argument), "percentile", share=operand(share))
+
+
+def distinct(aggregate: Column) -> Column:
+    """An aggregate over each value once.
+
+    >>> from cepheid import builder as cep
+    >>> cep.distinct(cep.sum(cep.var("a").each.price))
+    <Column sum(DISTINCT a[].price)>
+    """
+    return _changed(aggregate, "distinct", distinct=True)
+
+
+def filtered(aggregate: Column, test: Column) -> Column:
+    """An aggregate over the events for which a condition holds.
+
+    >>> from cepheid import builder as cep
+    >>> a = cep.var("a")
+    >>> cep.filtered(cep.count(a.each), a.each.price > 9)
+    <Column count(a[]) FILTER (WHERE a[].price > 9)>
+    """
+    return _changed(aggregate, "filtered", filter=condition(test))
+
+
+def _changed(aggregate: object, function: str, **changes: Any) -> Column:
+    node = aggregate.expression if isinstance(aggregate, Column) else None
+    if isinstance(node, ex.Call) and len(node.arguments) == 1:  # it may be an aggregate of the user's own
+        node = ex.Aggregate(node.function, node.arguments[0])
+    if not isinstance(node, ex.Aggregate):
+        remedy = f"write cep.{function}(cep.sum(cep.var('a').each.price){', …' * (function == 'filtered')})"
+        raise misuse(f"{function} can't be applied to {shown(aggregate)}, which is no aggregate", remedy)
+    return Column(replace(node, **changes))
 
 
 def all(test: Column) -> Column:

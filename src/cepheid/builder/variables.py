@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cepheid.builder.columns import Column
 from cepheid.builder.misuse import check_name, misuse, shown
-from cepheid.pattern.expressions import Attribute, Index
+from cepheid.pattern.expressions import AnyIndex, Attribute, Back, Index, Nth
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -14,7 +14,7 @@ class Events:
     """One or some of the events of a variable: `a.first`, `a.each`. Attributes are read as `.price` or `["price"]`."""
 
     _variable: str
-    _index: Index
+    _index: AnyIndex
 
     def __repr__(self) -> str:
         return f"<{self._variable}{self._index.value.replace('a.', self._variable + '.')}>"
@@ -67,6 +67,16 @@ class Variable(Events):
         """`a[]`: each event in a condition, all of them in an aggregate."""
         return Events(self._variable, Index.EACH)
 
+    def nth(self, number: int) -> Events:
+        """`a[2]`: the event with a number, counted from 1; its attributes are NULL if there is none."""
+        _check_count(number, "nth")
+        return Events(self._variable, Index.FIRST if number == 1 else Nth(number))
+
+    def back(self, steps: int) -> Events:
+        """`a[i-2]`: so many events before the current one; its attributes are NULL if there is none."""
+        _check_count(steps, "back")
+        return Events(self._variable, Index.PREVIOUS if steps == 1 else Back(steps))
+
     @property
     def len(self) -> Column:
         """`a.LEN`: how many events a Kleene variable has; of a single event, its attribute `len`."""
@@ -85,6 +95,11 @@ def var(name: str) -> Variable:
     return Variable(check_name(name, "a variable", "write cep.var('a')"), Index.ONE)
 
 
+def _check_count(number: object, method: str) -> None:
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise misuse(f"{method}({shown(number)}) means no event", f"pass 1 or more: cep.var('a').{method}(2)")
+
+
 def variable_name(variable: str | Variable) -> str:
     """The name of a variable that is given by name or as `cep.var("a")`."""
     if isinstance(variable, Variable):
@@ -92,7 +107,7 @@ def variable_name(variable: str | Variable) -> str:
     return check_name(variable, "a variable", "write 'a' or cep.var('a')")
 
 
-def source_of(events: Events) -> tuple[str, Index]:
+def source_of(events: Events) -> tuple[str, AnyIndex]:
     """The variable and the index that an aggregate over events runs over."""
     if isinstance(events, Variable):
         name = events._variable

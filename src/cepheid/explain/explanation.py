@@ -14,6 +14,7 @@ from cepheid.language import print_expression, print_query, print_window
 from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.components import Component
+from cepheid.pattern.expressions import Nth
 from cepheid.pattern.layout import always_bound
 from cepheid.pattern.placement import When, place
 from cepheid.pattern.schema import END, START
@@ -131,7 +132,8 @@ def sittings(query: Analysed) -> tuple[Sitting, ...]:
     for number, spot in enumerate(query.layout.places):
         array = query.components[spot.variable].array
         for when, condition in placement.at_place.get(number, ()):
-            where = _WHEN[when].format(spot.variable) if array else f"begin {spot.variable}"
+            told = f"take {{}}{when.value}" if isinstance(when, Nth) else _WHEN[when]
+            where = told.format(spot.variable) if array else f"begin {spot.variable}"
             found.append(Sitting(where, print_expression(condition)))
     for number, loop in enumerate(query.layout.loops):
         names = ", ".join(v for v in query.components if v in loop.variables)

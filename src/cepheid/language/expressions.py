@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -206,7 +207,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
     def rows(self, meta: Meta, parts: list[Any]) -> ex.Expression:
         return ex.Rows(name_of(parts[0]), self.own_index(parts[0], parts[1]), span=self.span(meta))
 
-    def own_index(self, variable: Token, index: ex.Index | Token) -> ex.Index:
+    def own_index(self, variable: Token, index: ex.AnyIndex | Token) -> ex.AnyIndex:
         """The index, which must belong to the variable: `a[a.LEN]` does, `a[b.LEN]` does not."""
         if isinstance(index, Token):
             if name_of(index) != name_of(variable):
@@ -219,27 +220,29 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return ParseError(
             "CEP107",
             f"'{span.excerpt}' is not a valid index",
-            f"use {a}[1], {a}[i], {a}[i-1], {a}[..i-1], {a}[{a}.LEN] or {a}[]",
+            f"use {a}[1], {a}[2], {a}[i], {a}[i-1], {a}[i-2], {a}[..i-1], {a}[{a}.LEN] or {a}[]",
             span,
         )
 
     def each(self, meta: Meta, _: Sequence[Token]) -> ex.Index:
         return ex.Index.EACH
 
-    def nth(self, meta: Meta, parts: list[Token]) -> ex.Index:
-        if parts[0] != "1":
+    def nth(self, meta: Meta, parts: list[Token]) -> ex.AnyIndex:
+        number = read_integer(parts[0], self.span(meta), "write a smaller number")
+        if number == 0:
             raise self.bad_index(self.span(meta))
-        return ex.Index.FIRST
+        return ex.Index.FIRST if number == 1 else ex.Nth(number)
 
     def current(self, meta: Meta, parts: list[Token]) -> ex.Index:
         if parts[0].lower() != "i":
             raise self.bad_index(self.span(meta))
         return ex.Index.CURRENT
 
-    def back(self, meta: Meta, parts: list[Token]) -> ex.Index:
-        if parts[0].lower() != "i" or parts[2] != "1":
+    def back(self, meta: Meta, parts: list[Token]) -> ex.AnyIndex:
+        steps = read_integer(parts[2], self.span(meta), "write a smaller number")
+        if parts[0].lower() != "i" or steps == 0:
             raise self.bad_index(self.span(meta))
-        return ex.Index.PREVIOUS
+        return ex.Index.PREVIOUS if steps == 1 else ex.Back(steps)
 
     def before(self, meta: Meta, parts: list[Token]) -> ex.Index:
         if parts[0].lower() != "i" or parts[2] != "1":
@@ -252,18 +255,35 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return parts[0]
 
     def call(self, meta: Meta, parts: list[Any]) -> ex.Expression:
-        function, span = name_of(parts[0]), self.span(meta)
-        arguments = tuple(p for p in parts[1:] if p is not None)
-        if function.lower() not in ex.AGGREGATES:
-            return ex.Call(function, arguments, span=span)
-        if len(arguments) != 1:
+        arguments, condition = tuple(p for p in parts[1:-1] if p is not None), parts[-1]
+        if condition is None and name_of(parts[0]).lower() not in ex.AGGREGATES:
+            return ex.Call(name_of(parts[0]), arguments, span=self.span(meta))
+        return self.aggregate(parts[0], arguments, condition, self.span(meta))
+
+    def distinct_call(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        aggregate = self.aggregate(parts[0], tuple(parts[1:-1]), parts[-1], self.span(meta))
+        return replace(aggregate, distinct=True)
+
+    def filter(self, meta: Meta, parts: list[ex.Expression]) -> ex.Expression:
+        return parts[0]
+
+    def aggregate(
+        self, name: Token, arguments: tuple[ex.Expression, ...], condition: ex.Expression | None, span: Span
+    ) -> ex.Aggregate:
+        function = name_of(name)
+        if function.lower() in ex.AGGREGATES:
+            function = function.lower()
+        wanted = 2 if function == "percentile" else 1
+        if len(arguments) != wanted:
+            example = f"{function}(a[].price{', 0.9' * (wanted == 2)})"
             raise ParseError(
                 "CEP110",
-                f"{function} takes one argument, not {len(arguments)}",
-                f"write {function}(a[].price) or {function}(a[..i-1].price)",
+                f"{name} takes {'two arguments' if wanted == 2 else 'one argument'}, not {len(arguments)}",
+                f"write {example} or {example.replace('[]', '[..i-1]')}",
                 span,
             )
-        return ex.Aggregate(function.lower(), arguments[0], span=span)
+        share = arguments[1] if wanted == 2 else None
+        return ex.Aggregate(function, arguments[0], filter=condition, share=share, span=span)
 
     def for_all(self, meta: Meta, parts: list[Any]) -> ex.Expression:
         return ex.Quantified(parts[0].upper(), parts[1], span=self.span(meta))

@@ -23,8 +23,9 @@ _RESERVED = re.compile(
     """
     all|and|any|as|between|by|case|cast|date|else|end|event|extract|false|for|from|having|in|interval|into|is|like|not|null|or
     |output|partition|pattern|regexp|return|rlike|seq|then|ties|timestamp|true|when|where|within
+    |distinct|filter
     |skip_till_next_match|skip_till_any_match|strict_contiguity|partition_contiguity
-    |count|sum|avg|min|max|first|last|stddev
+    |count|sum|avg|min|max|first|last|stddev|median|percentile|collect
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -107,7 +108,7 @@ def _(node: ex.Name) -> Level:
     return Level(quote_name(node.name), PRIMARY)
 
 
-def _indexed(variable: str, index: ex.Index) -> str:
+def _indexed(variable: str, index: ex.AnyIndex) -> str:
     a = quote_name(variable)
     return f"{a}[{a}.LEN]" if index is ex.Index.LAST else a + index.value
 
@@ -131,7 +132,11 @@ def _(node: ex.Length) -> Level:
 
 @_print.register
 def _(node: ex.Aggregate) -> Level:
-    return Level(f"{node.function}({print_expression(node.argument)})", PRIMARY)
+    distinct = "DISTINCT " if node.distinct else ""
+    share = f", {print_expression(node.share)}" if node.share is not None else ""
+    condition = f" FILTER (WHERE {print_expression(node.filter)})" if node.filter is not None else ""
+    name = node.function if node.function in ex.AGGREGATES else quote_name(node.function)
+    return Level(f"{name}({distinct}{print_expression(node.argument)}{share}){condition}", PRIMARY)
 
 
 @_print.register

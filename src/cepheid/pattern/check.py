@@ -91,7 +91,8 @@ def canonical(condition: ex.Expression, components: Components) -> ex.Expression
 
     def change(node: ex.Expression) -> ex.Expression:
         if isinstance(node, ex.Aggregate):
-            return replace(node, argument=rewrite(node.argument, _running))
+            condition = node.filter and rewrite(node.filter, _running)
+            return replace(node, argument=rewrite(node.argument, _running), filter=condition)
         return node
 
     return rewrite(condition, change)
@@ -105,18 +106,20 @@ def _running(node: ex.Expression) -> ex.Expression:
 
 def _check_aggregates(node: ex.Expression, *, inside: bool) -> None:
     match node:
-        case ex.Aggregate(function=name, argument=argument):
-            found = uses(argument)
+        case ex.Aggregate(function=name, argument=argument, filter=condition):
+            found = uses(node)
             over = {(u.variable, _range(u.index)) for u in found}
             example = f"{name}(a[].price) or {name}(a[..i-1].price)"
             if inside:
                 remedy = "compute the inner one in RETURN … INTO, and the outer one in a query that reads it"
                 raise PatternError("CEP206", "aggregates can't be nested", remedy, node.span)
-            if len(over) != 1 or None in {r for _, r in over}:
+            if not uses(argument) or len(over) != 1 or None in {r for _, r in over}:
                 raise PatternError(
                     "CEP206", f"{name} needs the events of one Kleene variable", f"write {example}", node.span
                 )
-            if name == "count" and isinstance(argument, ex.Rows):
+            if condition is not None:
+                _check_aggregates(condition, inside=True)
+            if name == "count" and isinstance(argument, ex.Rows) and not node.distinct:
                 return
             _check_aggregates(argument, inside=True)
         case ex.Quantified(quantifier=name, condition=condition):
@@ -152,7 +155,7 @@ def _check_quantified(node: ex.Expression) -> None:
                 _check_quantified(child)
 
 
-def _range(index: ex.Index) -> str | None:
+def _range(index: ex.AnyIndex) -> str | None:
     if index in (ex.Index.BEFORE, ex.Index.PREVIOUS):
         return "before"
     return "all" if index is ex.Index.EACH else None

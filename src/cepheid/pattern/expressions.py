@@ -25,6 +25,33 @@ class Index(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Nth:
+    """`a[2]`: an event by its number, 2 or greater; NULL if there is none (S27)."""
+
+    number: int
+
+    @property
+    def value(self) -> str:
+        """As it is written."""
+        return f"[{self.number}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    """`a[i-2]`: so many events, 2 or more, before the current one; NULL if there is none (S27)."""
+
+    steps: int
+
+    @property
+    def value(self) -> str:
+        """As it is written."""
+        return f"[i-{self.steps}]"
+
+
+AnyIndex = Index | Nth | Back
+
+
+@dataclass(frozen=True, slots=True)
 class Expression:
     """A node of an expression. Two nodes are equal whatever the text that they came from."""
 
@@ -51,7 +78,7 @@ class Attribute(Expression):
     """`a.price`, `a[i-1].price`."""
 
     variable: str
-    index: Index
+    index: AnyIndex
     name: str
 
 
@@ -60,7 +87,7 @@ class Rows(Expression):
     """`a[]` or `a[..i-1]` without an attribute: what `count` counts."""
 
     variable: str
-    index: Index
+    index: AnyIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +99,16 @@ class Length(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Expression):
-    """`avg(a[..i-1].price)`, `count(a[])`."""
+    """`avg(a[..i-1].price)`, `count(a[])`, `count(DISTINCT a[].x)`, `sum(a[].x) FILTER (WHERE a[].y > 1)`.
+
+    `share`: of `percentile`, which of the sorted values is meant, from 0 to 1.
+    """
 
     function: str
     argument: Expression
+    distinct: bool = False
+    filter: Expression | None = None
+    share: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,4 +261,4 @@ class SameValue(Expression):
 
 
 QUANTIFIERS = ("ALL", "ANY")
-AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
+AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev", "median", "percentile", "collect")

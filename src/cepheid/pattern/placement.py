@@ -8,9 +8,9 @@ from enum import Enum
 
 from cepheid.errors import PatternError
 from cepheid.pattern.components import Component
-from cepheid.pattern.expressions import Expression, Index
+from cepheid.pattern.expressions import Expression, Index, Nth
 from cepheid.pattern.layout import Layout, Place
-from cepheid.pattern.uses import ITERATED, Use, uses
+from cepheid.pattern.uses import Use, is_iterated, uses
 
 
 class When(Enum):
@@ -23,9 +23,13 @@ class When(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Conditions by the number of their place, loop or negation; those without variables are constant."""
+    """Conditions by the number of their place, loop or negation; those without variables are constant.
 
-    at_place: Mapping[int, tuple[tuple[When, Expression], ...]] = field(default_factory=dict)
+    `Nth`: tested when that event of the variable is bound, and once more when the repetition is left, since there may
+    be none.
+    """
+
+    at_place: Mapping[int, tuple[tuple[When | Nth, Expression], ...]] = field(default_factory=dict)
     at_exit: Mapping[int, tuple[Expression, ...]] = field(default_factory=dict)
     of_witness: Mapping[int, tuple[Expression, ...]] = field(default_factory=dict)
     constant: tuple[Expression, ...] = ()
@@ -33,7 +37,7 @@ class Placement:
 
 def place(conditions: Sequence[Expression], layout: Layout, components: Mapping[str, Component]) -> Placement:
     """Find the place where each condition is tested; an error says why there is none."""
-    at_place: dict[int, list[tuple[When, Expression]]] = {}
+    at_place: dict[int, list[tuple[When | Nth, Expression]]] = {}
     at_exit: dict[int, list[Expression]] = {}
     of_witness: dict[int, list[Expression]] = {}
     constant: list[Expression] = []
@@ -76,7 +80,7 @@ def check_complete(
     """Check references once all events are bound; `a.x` of a group may only be read in a round of it."""
     for use in found:
         component = components[use.variable]
-        if use.index in ITERATED or (use.index is Index.EACH and not use.whole):
+        if is_iterated(use.index) or (use.index is Index.EACH and not use.whole):
             raise _no_single_event(use, reader)
         current = layout is not None and not component.indexed and _in_round(use.variable, loops, layout)
         if use.index is Index.ONE and component.array and not current:
@@ -100,7 +104,9 @@ def _needs_index(use: Use, *, complete: bool = False) -> PatternError:
     return PatternError("CEP208", f"'{a}' is a list of events and needs an index", remedy, use.node.span)
 
 
-def _places(found: Sequence[Use], layout: Layout, components: Mapping[str, Component]) -> Iterator[tuple[int, When]]:
+def _places(
+    found: Sequence[Use], layout: Layout, components: Mapping[str, Component]
+) -> Iterator[tuple[int, When | Nth]]:
     names = {use.variable for use in found}
     for number, spot in enumerate(layout.places):
         if spot.variable not in names or _comes_later(found, spot, layout):
@@ -135,7 +141,7 @@ def _around(spot: Place, layout: Layout) -> frozenset[str]:
 
 def _check_own_whole(own: Sequence[Use]) -> None:
     for use in own:
-        if not use.whole and use.index is not Index.FIRST:
+        if not use.whole and not _is_numbered(use):
             a = use.variable
             raise PatternError(
                 "CEP206",
@@ -143,6 +149,10 @@ def _check_own_whole(own: Sequence[Use]) -> None:
                 f"use the events so far, {a}[..i-1], or move the part on all of {a}[] to HAVING",
                 use.node.span,
             )
+
+
+def _is_numbered(use: Use) -> bool:
+    return use.index is Index.FIRST or isinstance(use.index, Nth)
 
 
 def _incomplete(use: Use) -> PatternError:
@@ -155,13 +165,23 @@ def _incomplete(use: Use) -> PatternError:
     )
 
 
-def _when(own: Sequence[Use], component: Component) -> When:
+def _when(own: Sequence[Use], component: Component) -> When | Nth:
     """On which events of its variable a condition holds a reference to the current one."""
     indexes = {use.index for use in own}
     for use in own:
         if use.index is Index.ONE and component.indexed:
             raise _needs_index(use)
-    if indexes & ITERATED:
+    nth = max((index.number for index in indexes if isinstance(index, Nth)), default=0)
+    iterated = any(map(is_iterated, indexes))
+    if nth > 2 if iterated else nth and indexes & {Index.EACH, Index.ONE}:
+        a = component.variable
+        raise PatternError(
+            "CEP205",
+            f"{a}[{nth}] may come after the event that the condition is tested on",
+            f"compare all events with it when they are bound: ALL({a}[].x > {a}[{nth}].x)",
+            own[0].node.span,
+        )
+    if iterated:
         if Index.EACH in indexes or Index.ONE in indexes:
             a = component.variable
             raise PatternError(
@@ -171,13 +191,15 @@ def _when(own: Sequence[Use], component: Component) -> When:
                 own[0].node.span,
             )
         return When.LATER
+    if nth:
+        return Nth(nth)
     return When.FIRST if indexes == {Index.FIRST} else When.ALWAYS
 
 
 def _check_others(others: Sequence[Use], spot: Place, layout: Layout, components: Mapping[str, Component]) -> None:
     around = _around(spot, layout)
     for use in others:
-        if use.index in ITERATED or (use.index is Index.EACH and not use.whole):
+        if is_iterated(use.index) or (use.index is Index.EACH and not use.whole):
             raise _no_single_event(use, f"a condition on {spot.variable}")
         if use.whole and use.variable in around:
             raise _incomplete(use)
@@ -199,10 +221,11 @@ def _exits(found: Sequence[Use], layout: Layout, components: Mapping[str, Compon
         if loop.outer or names & loop.later:
             continue
         inside = [use for use in found if use.variable in loop.variables]
-        if not any(use.whole for use in inside):
+        numbered = any(isinstance(use.index, Nth) for use in inside) and not any(is_iterated(u.index) for u in inside)
+        if not numbered and not any(use.whole for use in inside):
             continue
         for use in inside:
-            if not use.whole and use.index is not Index.FIRST:
+            if not use.whole and not _is_numbered(use):
                 raise _incomplete(use)
         check_complete(found, components, f"a condition on all of {', '.join(sorted(loop.variables))}")
         yield number

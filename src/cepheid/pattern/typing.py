@@ -29,6 +29,7 @@ from cepheid.pattern.types import (
     decimal,
     duration,
     finest_unit,
+    plain,
     scale_of,
     timestamp,
     zone_of,
@@ -88,13 +89,24 @@ class Typer:
 
     @check.register
     def _(self, node: ex.Aggregate) -> Typed:
-        argument, type_ = self.check(node.argument)
         name = node.function
-        checked = replace(node, argument=argument)
+        if name not in ex.AGGREGATES:
+            remedy = did_you_mean(name, ex.AGGREGATES, "aggregates")
+            message = f"DISTINCT and FILTER need an aggregate, and '{name}' is none"
+            raise BindError("CEP303", message, remedy, node.span)
+        argument, type_ = self.check(node.argument)
+        if node.filter is not None:
+            # Aggregates ignore NULL, so a value that the filter leaves out is NULL from here on.
+            argument = ex.Case(None, (ex.When(self.condition(node.filter), argument),), None, span=node.filter.span)
+        checked = replace(node, argument=argument, filter=None, share=self.share(node))
+        if node.distinct:
+            self.require(node, type_, _ORDERED, f"{name}(DISTINCT …) can't be applied to {_a(type_)}")
         if name == "count":
             return checked, INT
         if name in ("first", "last"):
             return checked, type_
+        if name == "collect":
+            return checked, ANY if type_.kind is Kind.ANY else Type(Kind.OPAQUE, pa.list_(plain(type_)))
         if name in ("min", "max"):
             self.require(node, type_, _ORDERED, f"{name} can't be applied to {_a(type_)}")
             return checked, type_
@@ -102,6 +114,16 @@ class Typer:
         if name == "sum":
             return checked, type_ if type_.kind in (Kind.ANY, Kind.NULL) else _widest(type_)
         return checked, FLOAT
+
+    def share(self, node: ex.Aggregate) -> ex.Literal | None:
+        """Which part of the sorted values a percentile is at."""
+        if node.share is None:
+            return None
+        value = node.share.value if isinstance(node.share, ex.Literal) else None
+        if not isinstance(value, int | float | Decimal) or isinstance(value, bool) or not 0 <= value <= 1:
+            remedy = f"write a number from 0 to 1, or a parameter: {node.function}(a[].price, 0.9)"
+            raise BindError("CEP306", f"{node.function} needs a constant from 0 to 1", remedy, node.share.span)
+        return ex.Literal(float(value), FLOAT, span=node.share.span)
 
     @check.register
     def _(self, node: ex.Quantified) -> Typed:

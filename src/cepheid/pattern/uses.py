@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from cepheid.pattern.expressions import (
     QUANTIFIERS,
     Aggregate,
+    AnyIndex,
     Attribute,
+    Back,
     Expression,
     Index,
     Length,
@@ -20,13 +22,18 @@ ITERATED = frozenset({Index.CURRENT, Index.PREVIOUS, Index.BEFORE})
 RANGES = frozenset({Index.EACH, Index.BEFORE})
 
 
+def is_iterated(index: AnyIndex) -> bool:
+    """Whether an index has a meaning only while the events of a variable are bound one by one."""
+    return index in ITERATED or isinstance(index, Back)
+
+
 @dataclass(frozen=True, slots=True)
 class Use:
     """One reference to a variable. `whole`: it needs all events of the variable (a.LEN, a[a.LEN], avg(a[].x))."""
 
     node: Expression
     variable: str
-    index: Index
+    index: AnyIndex
     whole: bool = False
     counts: bool = False  # a.LEN, count(…), ALL(…) and ANY(…) are defined when nothing is bound
 
@@ -40,8 +47,8 @@ def uses(node: Expression, aggregate: str | None = None) -> tuple[Use, ...]:
             return (Use(node, variable, index, whole, counts),)
         case Length(variable=variable):
             return (Use(node, variable, Index.LAST, whole=True, counts=True),)
-        case Aggregate(function=function, argument=argument):
-            return uses(argument, function)
+        case Aggregate(function=function, argument=argument, filter=condition):
+            return (*uses(argument, function), *(uses(condition, function) if condition is not None else ()))
         case Quantified(quantifier=quantifier, condition=condition):
             return uses(condition, quantifier)
     return tuple(use for child in children(node) for use in uses(child, aggregate))

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from cepheid.errors import EvaluationError
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.expressions import Nth
 from cepheid.pattern.layout import Loop, Mark, Move, Place, Step
 from cepheid.pattern.placement import When
 from cepheid.pattern.tree import Strategy, Ties
@@ -276,7 +277,11 @@ class Conditions:
         return all(
             test(bindings)
             for when, test in self._at_place.get(place, ())
-            if when is When.ALWAYS or (when is When.FIRST) == (count == 1)
+            if (
+                count == when.number
+                if isinstance(when, Nth)
+                else when is When.ALWAYS or (when is When.FIRST) == (count == 1)
+            )
         )
 
     def at_exit(self, loop: int, bindings: Bindings) -> bool:

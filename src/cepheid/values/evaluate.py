@@ -140,11 +140,12 @@ class Compiler:
         read = self.reader(name)
         if node.index is ex.Index.ONE:
             return lambda bindings: read(bindings.now[variable]) if variable in bindings.now else None
-        at = {ex.Index.FIRST: 0, ex.Index.PREVIOUS: -2}.get(node.index, -1)
+        at = _position(node.index)
+        least = at + 1 if at >= 0 else -at
 
         def evaluate(bindings: Bindings) -> Value:
-            events = bindings.all.get(variable)
-            return read(events[at]) if events else None
+            events = bindings.all.get(variable, ())
+            return read(events[at]) if len(events) >= least else None
 
         return evaluate
 
@@ -170,7 +171,7 @@ class Compiler:
     def _(self, node: ex.Aggregate) -> Evaluator:
         use = uses(node.argument)[0]  # all of them run over the same events
         variable, index = use.variable, use.index
-        aggregate = functions.AGGREGATES[node.function]
+        aggregate = self.aggregation(node)
         item = self.compile(node.argument)
 
         def value_of(event: Event) -> Value:
@@ -185,6 +186,18 @@ class Compiler:
             return aggregate([value for value in found if value is not None])
 
         return evaluate
+
+    def aggregation(self, node: ex.Aggregate) -> Callable[[Sequence[Value]], Value]:
+        """What is made of the values that are not NULL, in order."""
+        aggregate = functions.AGGREGATES[node.function]
+        if node.function == "collect":
+            aggregate = _originals
+        if node.share is not None:
+            assert isinstance(node.share, ex.Literal)
+            aggregate = functions.percentile(float(str(node.share.value)))
+        if not node.distinct:
+            return aggregate
+        return lambda items: aggregate(functions.distinct(items))
 
     @function.register
     def _(self, node: ex.Quantified) -> Evaluator:
@@ -396,3 +409,18 @@ def field_of(node: ex.Call) -> str:
     unit = node.arguments[0]
     assert isinstance(unit, ex.Literal)
     return {"second": "seconds"}.get(name := PARTS[str(unit.value)], name)
+
+
+def _position(index: ex.AnyIndex) -> int:
+    """Which of the events that are bound so far an index means; the last one is at hand."""
+    match index:
+        case ex.Nth(number=number):
+            return number - 1
+        case ex.Back(steps=steps):
+            return -1 - steps
+    return {ex.Index.FIRST: 0, ex.Index.PREVIOUS: -2}.get(index, -1)
+
+
+def _originals(items: Sequence[Value]) -> list[Value]:
+    """Values for a list of the output: of times that user functions gave, what they gave."""
+    return [item.original if isinstance(item, Time) else item for item in items]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from functools import cmp_to_key
 
 from cepheid.pattern.regular import compile_regular
 from cepheid.values.arithmetic import DECIMALS, add, wrap
 from cepheid.values.calendar import PARTS
 from cepheid.values.comparison import equal, order
+from cepheid.values.keys import group_key
 from cepheid.values.value import Value
 
 
@@ -216,6 +218,39 @@ def _deviation(items: Sequence[Value]) -> Value:
     return math.sqrt(squares / (count - 1)) if count > 1 else None
 
 
+def percentile(share: float) -> Callable[[Sequence[Value]], Value]:
+    """The value at a share of the sorted values, interpolated between two of them as Spark does.
+
+    >>> percentile(0.5)([4, 1, 2]), percentile(0.25)([1, 2])
+    (2.0, 1.25)
+    """
+
+    def apply(items: Sequence[Value]) -> Value:
+        if not items:
+            return None
+        numbers = sorted(items, key=cmp_to_key(order))
+        position = share * (len(numbers) - 1)
+        low, high = math.floor(position), math.ceil(position)
+        one, other = float(numbers[low]), float(numbers[high])
+        if low == high or order(one, other) == 0:
+            return one
+        return (high - position) * one + (position - low) * other
+
+    return apply
+
+
+def distinct(items: Sequence[Value]) -> list[Value]:
+    """Each value once, where it comes first; NaN equals NaN.
+
+    >>> distinct([2, 1, 2, 1.0])
+    [2, 1]
+    """
+    found: dict[Value, Value] = {}
+    for item in items:
+        found.setdefault(group_key(item), item)
+    return list(found.values())
+
+
 # Aggregates get the values that are not NULL, in order.
 AGGREGATES: dict[str, Callable[[Sequence[Value]], Value]] = {
     "count": len,
@@ -226,4 +261,7 @@ AGGREGATES: dict[str, Callable[[Sequence[Value]], Value]] = {
     "first": lambda items: items[0] if items else None,
     "last": lambda items: items[-1] if items else None,
     "stddev": _deviation,
+    "median": percentile(0.5),
+    "percentile": percentile(0.5),
+    "collect": list,
 }

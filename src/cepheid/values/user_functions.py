@@ -10,7 +10,7 @@ import pyarrow as pa
 from cepheid.errors import BindError, EvaluationError
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.parameters import literal
-from cepheid.pattern.types import Kind, Type, zone_of
+from cepheid.pattern.types import Kind, Type, from_arrow, zone_of
 from cepheid.values.value import Value
 
 
@@ -23,6 +23,9 @@ def as_python(type_: Type) -> Callable[[Value], Value]:
         return lambda value: None if value is None else pa.scalar(value // 1000, arrow).as_py()
     if type_.kind is Kind.DURATION:
         return lambda value: None if value is None else pa.scalar(value // 1000, pa.duration("us")).as_py()
+    if type_.kind is Kind.OPAQUE and pa.types.is_list(type_.arrow):
+        one = as_python(from_arrow(type_.arrow.value_type))  # what `collect` gives; a column has Python's own values
+        return lambda value: value and [one(item) if isinstance(item, int) else item for item in value]
     return lambda value: value
 
 

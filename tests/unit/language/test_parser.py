@@ -155,7 +155,7 @@ def test_all_clauses_in_any_order() -> None:
         ("PATTERN SEQ(A a B b)", "CEP101", 1, 17, "','"),
         ("EVENT A a WITHIN 5 fortnights", "CEP111", 1, 20, "units are"),
         ("EVENT A a WITHIN 5 hour WITHIN 6 hours", "CEP106", 1, 25, "keep one"),
-        ("EVENT A+ a[] WHERE a[2].x > 1", "CEP107", 1, 21, "a[1], a[i]"),
+        ("EVENT A+ a[] WHERE a[0].x > 1", "CEP107", 1, 21, "a[1], a[2], a[i]"),
         ("EVENT A+ a[] WHERE a[b.LEN].x > 1", "CEP107", 1, 22, "a[a.LEN]"),
         ("EVENT A+ a[] WHERE a[-1].x > 1", "CEP101", 1, 22, "use a[1]"),
         ("EVENT A a WITHIN 5 m", "CEP111", 1, 20, "minutes"),

@@ -18,13 +18,14 @@ from cepheid.errors import CepheidError, EvaluationError, UsageError
 from cepheid.pattern.bind import Bound, Result
 from cepheid.pattern.durations import ARROW_UNITS
 from cepheid.pattern.schema import END, START
-from cepheid.pattern.types import Kind, Type, plain
+from cepheid.pattern.types import Kind, Type, from_arrow, plain
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
 
+_TIMES = (Kind.TIMESTAMP, Kind.DURATION, Kind.DATE)
 _CHUNK = 1024  # matches that are made into Python objects at a time
 
 
@@ -206,7 +207,23 @@ def _returned(result: Result, values: list[Any]) -> pa.Array:
             return pa.array([None if v is None else v // scale for v in values], pa.int64()).cast(arrow)
         if kind is Kind.DATE:
             return pa.array(values, pa.int32()).cast(pa.date32()).cast(arrow)
+        if pa.types.is_list(arrow) and from_arrow(arrow.value_type).kind in _TIMES:
+            return _lists(result, values)
         return pa.array(values, arrow)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError) as error:
         remedy = "return values of one type, within the range of that type"
         raise EvaluationError("CEP502", f"column '{result.name}' can't be made: {error}", remedy) from None
+
+
+def _lists(result: Result, values: list[Any]) -> pa.Array:
+    """Lists of times: those that `collect` gives are integers, too; a column has Python's own values."""
+    arrow = result.type.arrow
+    items = [item for value in values if value is not None for item in value]
+    if not any(isinstance(item, int) for item in items):
+        return pa.array(values, arrow)
+    one = _returned(Result(result.name, result.expression, from_arrow(arrow.value_type)), items)
+    offsets: list[int | None] = [0]
+    for value in values:
+        offsets.append(offsets[-1] + len(value or ()))  # type: ignore[operator]
+    ends = [None if value is None else start for value, start in zip(values, offsets, strict=False)]
+    return pa.ListArray.from_arrays(pa.array([*ends, offsets[-1]], pa.int32()), one).cast(arrow)

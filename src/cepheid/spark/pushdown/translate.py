@@ -60,7 +60,7 @@ class Translator:
             raise NotPushable(f"it compares {' and '.join(variables)}")
         if any(use.whole or use.counts for use in reads) or len({use.index for use in reads}) > 1:
             raise NotPushable(f"it reads several events of {next(iter(variables))}")
-        if reads[0].index in (ex.Index.PREVIOUS, ex.Index.BEFORE):
+        if reads[0].index in (ex.Index.PREVIOUS, ex.Index.BEFORE) or not isinstance(reads[0].index, ex.Index):
             raise NotPushable(f"it reads several events of {next(iter(variables))}")
         return self.translate(condition)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cepheid.pattern import expressions as ex
 from cepheid.testing.strategies.expressions import conditions, quantifications
 from cepheid.testing.strategies.literals import literals
-from cepheid.testing.strategies.scope import Scope, earlier, settled
+from cepheid.testing.strategies.scope import Reference, Scope, earlier, settled
 from cepheid.testing.strategies.variables import Variable
 
 
@@ -59,7 +59,8 @@ def _on_each(variable: Variable, variables: Sequence[Variable], scope: Scope) ->
 def _on_later(variable: Variable, variables: Sequence[Variable], scope: Scope) -> st.SearchStrategy[ex.Expression]:
     """`a[i].x > a[i-1].x`, `a[i].x > avg(a[..i-1].x)`; an aggregate over `a[i-1]` is over all before."""
     a = variable.name
-    own = [(a, ex.Index.CURRENT), (a, ex.Index.PREVIOUS), (a, ex.Index.CURRENT), (a, ex.Index.FIRST)]
+    own: list[Reference] = [(a, ex.Index.CURRENT), (a, ex.Index.PREVIOUS), (a, ex.Index.CURRENT), (a, ex.Index.FIRST)]
+    own += [(a, ex.Nth(2)), (a, ex.Back(2))]
     ranges = ((a, ex.Index.BEFORE), (a, ex.Index.PREVIOUS))
     return conditions(replace(scope, attributes=(*own, *earlier(variable, variables)), ranges=ranges))
 

@@ -166,7 +166,7 @@ def aggregate(writer: Writer, sort: Sort) -> ex.Expression:
 
 def average(writer: Writer, sort: Sort) -> ex.Expression:
     """The aggregates that give a double."""
-    return _aggregate(writer, writer.one_of(("avg", "stddev")), writer.one_of(NUMBERS))
+    return _aggregate(writer, writer.one_of(("avg", "stddev", "median", "percentile")), writer.one_of(NUMBERS))
 
 
 def count(writer: Writer, sort: Sort) -> ex.Expression:
@@ -181,7 +181,10 @@ def _aggregate(writer: Writer, function: str, sort: Sort) -> ex.Expression:
     argument: ex.Expression = inside.one_of(list(inside.attributes(sort)))
     if sort in NUMBERS and inside.chance(3):
         argument = ex.Arithmetic(inside.one_of("+-*"), argument, inside.value(Sort.INT))
-    return ex.Aggregate(function, argument)
+    distinct = inside.chance(4)
+    condition = inside.value(Sort.BOOL) if inside.chance(4) else None
+    share = literal(inside.one_of((0.5, 0.25, 1, 0.9))) if function == "percentile" else None
+    return ex.Aggregate(function, argument, distinct, condition, share)
 
 
 COMMON: tuple[Callable[[Writer, Sort], ex.Expression], ...] = (aggregate, choice, case, user_call)

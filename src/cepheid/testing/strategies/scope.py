@@ -10,13 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.pattern.expressions import Index
+from cepheid.pattern.expressions import AnyIndex, Index, Nth
 from cepheid.testing.strategies.schemas import TIME, TYPE
 from cepheid.testing.strategies.sorts import Sort, sort_of
 from cepheid.testing.strategies.values import DAY, MOMENT
 from cepheid.testing.strategies.variables import Variable
 
-Reference = tuple[str, Index]
+Reference = tuple[str, AnyIndex]
+SECOND = Nth(2)
 
 
 def same(value: Any) -> Any:
@@ -87,7 +88,7 @@ def complete(variables: Sequence[Variable], scope: Scope) -> Scope:
     ones = [(v.name, Index.ONE) for v in positive if not v.array]
     return replace(
         scope,
-        attributes=(*ones, *((name, index) for name in arrays for index in (Index.FIRST, Index.LAST))),
+        attributes=(*ones, *((name, index) for name in arrays for index in (Index.FIRST, Index.LAST, SECOND))),
         ranges=tuple((name, Index.EACH) for name in arrays),
         lengths=tuple(arrays),
     )
@@ -105,8 +106,8 @@ def settled(variables: Sequence[Variable], scope: Scope, whole: Mapping[int, Var
         scope,
         attributes=(
             *((v.name, Index.ONE) for v in variables if not v.array and not v.negated),
-            *((v.name, Index.FIRST) for v in firsts),
-            *((name, index) for name in wholes for index in (Index.FIRST, Index.LAST)),
+            *((v.name, index) for v in firsts for index in (Index.FIRST, SECOND)),
+            *((name, index) for name in wholes for index in (Index.FIRST, Index.LAST, SECOND)),
         ),
         ranges=tuple((name, Index.EACH) for name in wholes),
         lengths=tuple(wholes),

@@ -20,7 +20,11 @@ from cepheid.testing.strategies.names import names, type_names
 Expressions = st.SearchStrategy[ex.Expression]
 Patterns = st.SearchStrategy[tree.Pattern]
 
-_INDEXES = [index for index in ex.Index if index is not ex.Index.ONE]
+_INDEXES = (
+    st.sampled_from([index for index in ex.Index if index is not ex.Index.ONE])
+    | st.builds(ex.Nth, st.integers(2, 20))
+    | st.builds(ex.Back, st.integers(2, 20))
+)
 
 
 def _some(items: st.SearchStrategy[Any], least: int = 1, most: int = 3) -> st.SearchStrategy[tuple[Any, ...]]:
@@ -34,14 +38,16 @@ def _is_number(node: ex.Expression) -> bool:
 LEAVES: Mapping[type[ex.Expression], Expressions] = {
     ex.Literal: any_literals(),
     ex.Name: st.builds(ex.Name, names()),
-    ex.Attribute: st.builds(ex.Attribute, names(), st.sampled_from(ex.Index), names()),
-    ex.Rows: st.builds(ex.Rows, names(), st.sampled_from(_INDEXES)),
+    ex.Attribute: st.builds(ex.Attribute, names(), st.just(ex.Index.ONE) | _INDEXES, names()),
+    ex.Rows: st.builds(ex.Rows, names(), _INDEXES),
     ex.Length: st.builds(ex.Length, names()),
 }
 """Strategies for the expressions without parts."""
 
 BRANCHES: Mapping[type[ex.Expression], Callable[[Expressions], Expressions]] = {
-    ex.Aggregate: lambda inner: st.builds(ex.Aggregate, st.sampled_from(ex.AGGREGATES), inner),
+    ex.Aggregate: lambda inner: st.builds(
+        _aggregate, st.sampled_from(ex.AGGREGATES), inner, st.booleans(), st.none() | inner, inner
+    ),
     ex.Quantified: lambda inner: st.builds(ex.Quantified, st.sampled_from(ex.QUANTIFIERS), inner),
     ex.Call: lambda inner: st.builds(
         ex.Call, names().filter(lambda name: name.lower() not in ex.AGGREGATES), _some(inner, 0)
@@ -65,6 +71,12 @@ BRANCHES: Mapping[type[ex.Expression], Callable[[Expressions], Expressions]] = {
     ex.When: lambda inner: _arms(inner),
 }
 """Strategies for the expressions with parts, given one for the parts."""
+
+
+def _aggregate(
+    function: str, argument: ex.Expression, distinct: bool, condition: ex.Expression | None, share: ex.Expression
+) -> ex.Aggregate:
+    return ex.Aggregate(function, argument, distinct, condition, share if function == "percentile" else None)
 
 
 def _arms(inner: Expressions) -> st.SearchStrategy[ex.When]:

@@ -48,11 +48,11 @@ class Writer:
     def leaf(self, sort: Sort) -> ex.Expression:
         """A constant, a parameter, a count or an attribute."""
         found = list(self.attributes(sort))
+        counts = list(self.counts()) if sort is Sort.INT else []
+        if counts and self.chance(3):
+            return self.one_of(counts)
         if found and not self.chance(3):
             return self.one_of(found)
-        counts = list(self.counts()) if sort is Sort.INT else []
-        if counts and self.chance(2):
-            return self.one_of(counts)
         named = [name for name, (kind, _) in PARAMETERS.items() if kind is sort]
         if self.scope.parameters and named and self.chance(4):
             return ex.Name(self.one_of(named))
@@ -79,10 +79,10 @@ class Writer:
         """A writer of expressions with a known type; the type of a user-defined function is only known when it runs."""
         return replace(self, scope=replace(self.scope, parameters=False))
 
-    def for_each(self, reference: tuple[str, ex.Index]) -> Writer:
+    def for_each(self, reference: tuple[str, ex.AnyIndex]) -> Writer:
         """A writer of what ALL or ANY asks of each of some events."""
         return replace(self, scope=self.scope.for_each(reference))
 
-    def inside(self, reference: tuple[str, ex.Index]) -> Writer:
+    def inside(self, reference: tuple[str, ex.AnyIndex]) -> Writer:
         """A writer of what an aggregate runs over."""
         return replace(self, scope=self.scope.within(reference), depth=min(self.depth, 1))
