@@ -117,7 +117,7 @@ def preference(query: Bound, run: Run) -> tuple[int, int]:
 
 def results(query: Bound, runs: Sequence[Run]) -> list[Match]:
     """The rows and RETURN values of matches."""
-    compiler = Compiler(query)
+    compiler = Compiler(query, output=True)
     columns = [compiler.result(r.expression) for r in query.returns]
     return [
         Match(

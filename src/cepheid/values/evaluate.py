@@ -33,11 +33,13 @@ class Missing(Exception):  # noqa: N818  a signal, not an error
 class Compiler:
     """Turns the expressions of a bound query into functions of the bindings.
 
-    The event that is being bound is already the last one of its variable.
+    The event that is being bound is already the last one of its variable. With `output`, they are those of RETURN,
+    where an attribute that the type of its event lacks is NULL.
     """
 
-    def __init__(self, query: Bound) -> None:
+    def __init__(self, query: Bound, *, output: bool = False) -> None:
         self.query = query
+        self.output = output
         self.declared = query.schema.roles.types is not None
 
     def condition(self, node: ex.Expression) -> Callable[[Bindings], bool]:
@@ -81,14 +83,11 @@ class Compiler:
         return checked
 
     def result(self, node: ex.Expression) -> Evaluator:
-        """A value for the output: what is missing is NULL there."""
+        """A value for the output."""
         evaluate = self.compile(node)
 
         def safe(bindings: Bindings) -> Value:
-            try:
-                value = evaluate(bindings)
-            except Missing:
-                return None
+            value = evaluate(bindings)
             return value.original if isinstance(value, Time) else value
 
         return safe
@@ -156,9 +155,11 @@ class Compiler:
             return lambda event: event.values[name]
 
         def read(event: Event) -> Value:
-            if not schema.has(event.type, name):
-                raise Missing
-            return event.values[name]
+            if schema.has(event.type, name):
+                return event.values[name]
+            if self.output:
+                return None
+            raise Missing
 
         return read
 

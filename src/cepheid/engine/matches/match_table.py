@@ -218,7 +218,7 @@ def returned(
             computed.append(result)
         made[result.name] = copied
     if computed:
-        compiler = Compiler(query)
+        compiler = Compiler(query, output=True)
         evaluators = [compiler.result(result.expression) for result in computed]
         bound = list(bindings(query, table, source.all()))
         for result, evaluate in zip(computed, evaluators, strict=True):
