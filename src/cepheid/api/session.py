@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from cepheid.api.events import to_table
+from cepheid.api.readable import is_checked
 from cepheid.api.row_reader import RowReader
 from cepheid.api.surprises import Surprises
 from cepheid.api.watch import Watch
@@ -21,13 +22,14 @@ from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.late import LateFilter
 from cepheid.engine.stream.parts import FlatSink, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.retyped import as_types, retype, typed_like
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import from_bytes, read_state, to_bytes, write_state
 from cepheid.errors import InputError, UsageError, did_you_mean
 from cepheid.language import print_query
 from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.schema import make_schema
-from cepheid.pattern.types import Kind, from_arrow, zone_of
+from cepheid.pattern.types import Kind, from_arrow, is_untyped, zone_of
 
 if TYPE_CHECKING:
     from cepheid.engine.machines.factory import MachineFactory
@@ -131,7 +133,7 @@ class Session:
     def _read(self, events: object) -> Events:
         """Events of the columns of those before: where a look shows that they are, no column is converted."""
         if self._events:
-            if isinstance(events, pa.Table) and events.schema.equals(self._columns):
+            if isinstance(events, pa.Table) and events.schema.equals(self._columns) and not self._checked:
                 return events
             rows = self._rows.read(events)
             if rows is not None:
@@ -274,12 +276,14 @@ class Session:
 
     def _open(self, columns: pa.Schema) -> Pipeline:
         schema = make_schema(columns, self._roles)
+        pipeline = Pipeline(self._cache, self._factory, schema, once=False)  # which may not fit the query
         self._columns = schema.arrow
+        self._checked = any(is_checked(arrow) for arrow in self._columns.types)
         self._rows = RowReader(schema)
         if self._lateness is not None:  # in the query's unit, like a bare number in WITHIN
             self._lateness_ticks = -(-self._lateness * NANOSECONDS[self._roles.unit] // schema.tick)
         self._nothing = None
-        return Pipeline(self._cache, self._factory, schema, once=False)
+        return pipeline
 
     def _check_open(self) -> None:
         if self._closed:
@@ -306,6 +310,9 @@ class Session:
             remedy = f"give every batch the columns of the first: {', '.join(wanted.names)}"
             raise InputError("CEP409", f"the batch {' and '.join(told)}", remedy)
         table = table.select(wanted.names)
+        if any(map(is_untyped, wanted.types)):
+            wanted = self._retyped(table.schema)
+        table = as_types(table, typed_like(table.schema, wanted))
         for field in wanted:
             _check_fits(field, table.schema.field(field.name).type)
         try:
@@ -313,6 +320,21 @@ class Session:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             remedy = "give every batch the column types of the first"
             raise InputError("CEP409", f"the batch does not fit the first one: {error}", remedy) from None
+
+    def _retyped(self, given: pa.Schema) -> pa.Schema:
+        """Columns that had only NULL so far get the types that a batch has for them."""
+        wanted = typed_like(self._columns, given)
+        if wanted.equals(self._columns):
+            return self._columns
+        flat = FlatSink()
+        header = self.save(flat)
+        pipeline = self._open(wanted)
+        source = retype(header, flat, pipeline)
+        _, _, load, late = read_state(header, source, self._program.fingerprint)
+        load(pipeline)
+        self._pipeline = pipeline
+        self._late.set_aside = [late] if late is not None else []
+        return self._columns
 
     def _completed(self, table: pa.Table) -> pa.Table:
         """Add columns that no row of a list of dicts has, as NULL."""

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from cepheid.api.observed import observe
 from cepheid.api.surprises import ENOUGH, Surprises
+from cepheid.engine.stream.retyped import as_types
 from cepheid.engine.stream.rows import Arrival, RowsInMemory
 from cepheid.pattern.schema import Schema
 
@@ -39,7 +40,8 @@ class Watch:
             self._look(schema, whole=True)
 
     def _look(self, schema: Schema, *, whole: bool) -> None:
-        events = pa.concat_tables([rows.table() for rows in self._seen])
+        # A column that had no value at first has got its type since.
+        events = pa.concat_tables([as_types(rows.table(), schema.arrow) for rows in self._seen])
         times = np.concatenate([rows.times for rows in self._seen])
         seen = observe(self._surprises.program, schema, events, times, whole=whole)
         self._surprises.warn(self._surprises.of_events(schema, seen))

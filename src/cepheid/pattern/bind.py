@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from cepheid.errors import BindError, did_you_mean
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.analysis import Analysed, Functions
+from cepheid.pattern.analysis import Analysed, Functions, columns_read
 from cepheid.pattern.components import Component
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.layout import Layout, absences
@@ -60,6 +60,7 @@ class Bound:
     ties: Ties
     functions: Mapping[str, Callable[..., object]]
     typer: Typer
+    reads: tuple[str, ...]  # the columns that it reads
 
     @property
     def positive(self) -> tuple[Component, ...]:
@@ -217,6 +218,7 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
         ties=query.ties,
         functions=functions,
         typer=typer,
+        reads=tuple(name for name in columns_read(analysed) if name in schema.columns),
     )
 
 
