@@ -34,7 +34,7 @@ from cepheid.pattern.placement import When
 from cepheid.pattern.tree import Strategy, Ties
 from cepheid.pattern.types import INT
 from cepheid.pattern.uses import uses
-from cepheid.pattern.walk import walk
+from cepheid.pattern.walk import conjuncts, walk
 from cepheid.values.bindings import NOTHING
 from cepheid.values.evaluate import Compiler
 
@@ -49,10 +49,10 @@ ENDS = {
 }
 
 
-def build(query: Bound) -> Automaton:
-    """The automaton of a query, or the reason why there is none."""
+def build(query: Bound, *, having: bool = False) -> Automaton:
+    """The automaton of a query, or the reason why there is none. having: its matches are those that pass HAVING."""
     _check(query)
-    builder = _Builder(query)
+    builder = _Builder(query, conjuncts(query.having) if having and query.having is not None else ())
     automaton = builder.build()
     return replace(find_live(automaton, builder.start), ambiguous=is_ambiguous(automaton))
 
@@ -97,8 +97,9 @@ class _Wait:
 class _Builder:
     """The tables under construction."""
 
-    def __init__(self, query: Bound) -> None:
+    def __init__(self, query: Bound, having: Sequence[ex.Expression]) -> None:
         self.query = query
+        self.having = having
         self.layout = query.layout
         self.points: list[_Point] = []
         self.waiting: list[_Wait] = []
@@ -347,6 +348,7 @@ class _Builder:
         if passed is None:
             return
         after, tests = passed
+        tests += [Sight(self.query, self.registers, after).whole(condition) for condition in self.having]
         absent = tuple(
             Absent(self.layout.negations[m.number].event.types, self.witness(m.number, after))
             for m in move.marks

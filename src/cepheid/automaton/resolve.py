@@ -46,6 +46,11 @@ class Sight:
         alone = not any(isinstance(node, Held) for node in walk(resolved))
         return Test(resolved, condition, self.variable or "", unary=alone and self.variable is not None)
 
+    def whole(self, condition: ex.Expression) -> Test:
+        """A condition on the complete match: what is unbound is NULL in it."""
+        check_missing(self.query, condition)
+        return Test(substitute(condition, self.reference), condition, "", unary=False)
+
     def sees(self, variable: str, index: ex.AnyIndex, *, counts: bool) -> bool:
         """Whether a variable is there, as S5 asks before it tests a conjunct."""
         if variable == self.variable:

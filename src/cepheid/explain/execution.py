@@ -51,7 +51,7 @@ def _runs(query: Bound, compiled: CompiledQuery) -> tuple[tuple[str, ...], str]:
         called = _calls(query, "called for each run and event")
         return (f"interpreted, one event after the other: {compiled.why_interpreted}", *called), ""
     kernel = compiled.scan(frozenset())
-    return tuple(_scanned(query, compiled.program, kernel)), kernel.code.text
+    return tuple(_scanned(query, compiled.program, kernel, having=compiled.tests_having)), kernel.code.text
 
 
 def _joined(join: Join) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _joined(join: Join) -> Iterator[str]:
         yield f"stack {stack.variable}: {what}; {when}; holds {held}"
 
 
-def _scanned(query: Bound, program: Program, kernel: ScanKernel) -> Iterator[str]:
+def _scanned(query: Bound, program: Program, kernel: ScanKernel, *, having: bool) -> Iterator[str]:
     states, registers = len(program.rooms), len(program.automaton.registers)
     yield f"on a generated kernel: {states} state{'s' * (states != 1)}, {registers} register{'s' * (registers != 1)}"
     for room in program.rooms:
@@ -78,6 +78,8 @@ def _scanned(query: Bound, program: Program, kernel: ScanKernel) -> Iterator[str
         kept = "one run for each partition" if room.is_slot else "runs that agree on these are merged"
         label = program.automaton.configs[room.state.config].label
         yield f"state {room.number}, after {label}: holds {held}; {kept}"
+    if query.having is not None:
+        yield "HAVING: " + ("tested when a run is complete" if having else "tested on each match, all are enumerated")
     for mask in kernel.masks:
         yield f"computed once for each batch: {print_expression(mask.condition)}"
     yield from _calls(query, "called once for each event of its type, before the kernel runs")

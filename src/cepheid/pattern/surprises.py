@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from cepheid.errors import CepheidWarning
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.contradictions import find_contradictions
-from cepheid.pattern.tree import Event, Query, Repeat, Strategy
+from cepheid.pattern.having import is_folded
+from cepheid.pattern.tree import Event, Pattern, Query, Repeat, Strategy
 from cepheid.pattern.walk import walk
 
 
@@ -16,6 +17,7 @@ def find_surprises(query: Query, strategies: Mapping[str, Strategy]) -> tuple[Ce
     return (
         *_without_strategy(query, strategies),
         *_unbounded(query, strategies),
+        *_tests_every_subset(query, strategies),
         *_never_true(query),
         *find_contradictions(query),
     )
@@ -43,10 +45,35 @@ def _without_strategy(query: Query, strategies: Mapping[str, Strategy]) -> Itera
 
 def _unbounded(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[CepheidWarning]:
     """Skip-till-any Kleene without a window: as many matches as there are subsets."""
+    names = _of_subsets(query, strategies)
+    if names and query.within is None:
+        closure = "a Kleene closure under skip_till_any_match without WITHIN matches every subset of the events"
+        yield CepheidWarning("CEP001", f"{', '.join(names)}: {closure}", "add WITHIN or skip_till_next_match")
+
+
+def _tests_every_subset(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[CepheidWarning]:
+    """HAVING on as many matches as there are subsets, each of which is made to be tested."""
+    names = _of_subsets(query, strategies)
+    if not names or query.within is None or query.having is None:
+        return
+    arrays = [name for name in _arrays(query.pattern) if name in strategies]
+    if not is_folded(query.having, strategies, arrays, windowed=True):
+        many = "under skip_till_any_match there is one for every subset of the events"
+        message = f"{', '.join(names)}: HAVING is tested on each match, and {many}"
+        yield CepheidWarning("CEP011", message, "use skip_till_next_match, or test it in WHERE")
+
+
+def _of_subsets(query: Query, strategies: Mapping[str, Strategy]) -> list[str]:
+    """The variables of the first closure without an upper bound that is under skip_till_any_match."""
     for node in walk(query.pattern):
-        if query.within is None and isinstance(node, Repeat) and node.high is None:
+        if isinstance(node, Repeat) and node.high is None:
             names = [str(e.variable) for e in walk(node.body) if isinstance(e, Event)]
             if any(strategies.get(name) is Strategy.ANY for name in names):
-                closure = "a Kleene closure under skip_till_any_match without WITHIN matches every subset of the events"
-                yield CepheidWarning("CEP001", f"{', '.join(names)}: {closure}", "add WITHIN or skip_till_next_match")
-                return
+                return names
+    return []
+
+
+def _arrays(pattern: Pattern) -> set[str]:
+    """The variables inside repetitions."""
+    bodies = [node.body for node in walk(pattern) if isinstance(node, Repeat)]
+    return {str(event.variable) for body in bodies for event in walk(body) if isinstance(event, Event)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Output, Ties
+from cepheid.reference.partition import UNSET
 from cepheid.reference.runs import Run
 from cepheid.values.evaluate import Compiler
 from cepheid.values.keys import group_key
@@ -62,6 +63,8 @@ class Taken:
     free: int
 
 
+UNKNOWN = ("unknown", None)
+"""Stands for the value of an `[attr]` that no event of a run has."""
 Partition = tuple[Value, ...]
 Busy = dict[Partition, Taken]
 
@@ -69,7 +72,8 @@ Busy = dict[Partition, Taken]
 def partition_of(query: Bound, run: Run) -> Partition:
     """The partition of a complete run: PARTITION BY and `[attr]`."""
     first = run.selected[0]
-    return tuple(group_key(first.values[name]) for name in query.partition_by), *map(group_key, run.key)
+    agreed = (UNKNOWN if value is UNSET else group_key(value) for value in run.key)
+    return tuple(group_key(first.values[name]) for name in query.partition_by), *agreed
 
 
 def may_start(query: Bound, run: Run, taken: Taken | None) -> bool:

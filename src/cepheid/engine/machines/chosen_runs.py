@@ -9,6 +9,7 @@ from cepheid.engine.encoding.codec import decode, encode
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Output
 from cepheid.reference.output import (
+    UNKNOWN,
     Busy,
     Partition,
     Taken,
@@ -22,7 +23,6 @@ from cepheid.reference.output import (
     start_of,
     take,
 )
-from cepheid.reference.partition import UNSET
 from cepheid.reference.runs import Run
 
 EVER = -(2**63)
@@ -96,4 +96,4 @@ class ChosenRuns:
 def _may_be_in(query: Bound, run: Run, partition: Partition) -> bool:
     """Whether a run can end in a partition: an `[attr]` may not be known yet."""
     own = partition_of(query, run)
-    return all(mine is UNSET or mine == theirs for mine, theirs in zip(own, partition, strict=True))
+    return all(mine in (UNKNOWN, theirs) for mine, theirs in zip(own, partition, strict=True))

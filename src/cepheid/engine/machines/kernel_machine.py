@@ -34,6 +34,7 @@ class KernelMachine(ABC):
     """
 
     replans = 0
+    tests_having = False  # whether its matches are those that pass HAVING
     state: ScanState | StackState
 
     def __init__(self, compiled: CompiledQuery, codes: StreamCodes, lanes: Lanes, policy: Policy) -> None:
@@ -184,7 +185,7 @@ class KernelMachine(ABC):
 
     def finish(self, matches: MatchTable, rows: KeptRows, now: int | None) -> MatchTable:
         """HAVING, and the choice of those that are apart, given all events before a time (None: all)."""
-        passed = keep_having(self.query, matches, rows.kept)
+        passed = matches if self.tests_having else keep_having(self.query, matches, rows.kept)
         if self.chosen is None:
             return passed
         events = Events(self.query, rows.kept, rows.base)
@@ -199,7 +200,7 @@ class KernelMachine(ABC):
     @property
     def finishes(self) -> bool:
         """Whether more is to be done with matches than to find them."""
-        return self.query.having is not None or self.chosen is not None
+        return (self.query.having is not None and not self.tests_having) or self.chosen is not None
 
     def first_uncertain(self) -> int | None:
         """The first event at which a match ends that waits for an absence."""
@@ -207,8 +208,14 @@ class KernelMachine(ABC):
 
     def unsettled(self) -> int | None:
         """The first event at which a match ends that is not certain yet."""
-        ends = [self.first_uncertain(), self.chosen.first_end() if self.chosen is not None else None]
+        ends = [self.first_uncertain()]
+        if self.chosen is not None:
+            ends += [self.chosen.first_end(), self.first_waiting()]
         return min((end for end in ends if end is not None), default=None)
+
+    def first_waiting(self) -> int | None:
+        """The first event at which a match ends that waits in the state to be chosen."""
+        return None
 
     def first_needed(self, first: int | None) -> int | None:
         """The first event that a match to come can have: of the state, or of a match that waits."""

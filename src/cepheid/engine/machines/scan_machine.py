@@ -13,6 +13,7 @@ from cepheid.engine.machines.policy import Policy
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.choice import Events, Key, Open
 from cepheid.engine.matches.graph import Graph
+from cepheid.engine.matches.graph_choice import GraphChoice
 from cepheid.engine.matches.graph_matches import GraphMatches, make_decoder
 from cepheid.engine.matches.graph_walk import Walk
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged, concatenate
@@ -23,6 +24,10 @@ from cepheid.kernel.scan.state import ScanState
 from cepheid.pattern.lanes import Lanes
 from cepheid.plan.spec import AUTOMATON
 
+FEW, FEW_EACH = 1_000, 8
+"""Matches, and those for each way to end one, that are enumerated to choose among them.
+
+Where there are more, the choice is made in the store, which takes longer for each match that is given."""
 EAGER = 200_000
 """Matches that a session enumerates when it finds them; more stay in a graph until they are asked for."""
 
@@ -36,6 +41,7 @@ class ScanMachine(KernelMachine):
 
     def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, events: int = 0) -> None:
         super().__init__(compiled, codes, compiled.query.lanes, policy)
+        self.tests_having = compiled.tests_having
         self.kernel: ScanKernel = compiled.scan(frozenset())
         self.given: list[MatchTable] = []  # matches that were enumerated to make room
         self.native = self.pays(events)
@@ -138,15 +144,23 @@ class ScanMachine(KernelMachine):
             shift=self.kernel.shift,
         )
 
+    @property
+    def chooses_in_store(self) -> bool:
+        """Whether matches stay in the store until they are chosen or not."""
+        enumerates = self.query.having is not None and not self.tests_having
+        return self.chosen is not None and not enumerates and not len(self.chosen.held)
+
     def flush(self) -> None:
         """Enumerate the matches so far, so that their nodes can go."""
-        if self.state.matches:
+        if self.state.matches and not self.chooses_in_store:
             self.given.append(GraphMatches(self.graph(), self.decoder, 0).all())
             self.state.take_matches()
 
     def settle(self, now: int | None, rows: KeptRows) -> MatchTable | LazyMatches:
         """The matches that became certain."""
         self.state.expire(now)
+        if self.chooses_in_store:
+            return self.choose(now, rows)
         if not self.finishes and not self.given:
             if now is None:
                 done = self.hand_back if self.native and self.codes.once else None
@@ -161,6 +175,29 @@ class ScanMachine(KernelMachine):
         self.given = []
         table = arranged(table)
         return self.finish(table.moved(-rows.base), rows, now)
+
+    def choose(self, now: int | None, rows: KeptRows) -> MatchTable:
+        """The matches that are given where they are apart; those that wait stay in the store."""
+        state, choice = self.state, self.chosen
+        if choice is None or not state.matches:
+            return NONE
+        events = Events(self.query, rows.kept, rows.base)
+        limit = None if now is None or choice.longest else self.first_uncertain()
+        if now is None or (limit is None and not choice.longest):
+            found = GraphMatches(self.graph(), self.decoder, rows.base).all_if_few(FEW + FEW_EACH * state.matches)
+            if found is not None:
+                state.take_matches()
+                if choice.longest:
+                    return choice.choose_longest(found, events, None)
+                return choice.choose(found, events, None)
+        made = GraphChoice(self.graph(), self.decoder, choice, events)
+        given = made.longest(None if now is None else self.opened(now, events)) if choice.longest else made.apart(limit)
+        state.keep_matches(made.kept)
+        return given
+
+    def first_waiting(self) -> int | None:
+        """The first event at which a match ends that waits in the store."""
+        return self.state.first_end()
 
     def opened(self, now: int, events: Events) -> Open:
         """The first event of a run that goes on, by partition."""

@@ -17,12 +17,15 @@ from cepheid.engine.matches.match_table import MANY, NONE, MatchTable, first_of,
 from cepheid.errors import EvaluationError
 from cepheid.kernel.compile import library_function
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.tree import Strategy
 
 MOST = 50_000_000
 """Matches that are enumerated at once; more are counted, or given in parts."""
 _GROUP = 4096  # matches of one end that are put in order before any is given
 LAST_ROW = 2**32 - 1
 """The last row that fits into the narrow numbers of columns."""
+FEW_WORDS = 2**22
+"""Positions in all matches of which some are chosen: where there are more, the choice is made in the store."""
 SOME_WORDS, MOST_WORDS = 2**25, 2**28
 """Positions in all matches: how many are written before the matches are counted, and at most (2 GB)."""
 
@@ -39,6 +42,7 @@ class Decoder:
     waits: bool  # for an absence: then matches are not found in the order of their ends
     count: int  # of positive components
     compiled: bool
+    subsets: tuple[str, ...] = ()  # variables that every subset of the events is bound to
 
     def decode(self, words: Ints, offsets: Ints, base: int) -> MatchTable:
         """Matches in the order of S9, each once; rows count from `base`."""
@@ -126,6 +130,7 @@ def make_decoder(query: Bound, automaton: Automaton, shift: int, *, compiled: bo
         waits=any(exit_.absent for exit_ in automaton.exits),
         count=len(numbers),
         compiled=compiled,
+        subsets=tuple(c.variable for c in query.positive if c.array and query.strategies[c.variable] is Strategy.ANY),
     )
 
 
@@ -176,13 +181,21 @@ class GraphMatches:
                     raise EvaluationError(
                         "CEP505",
                         f"{count_graph(self.graph):,} matches are too many to enumerate",
-                        "ask for some with limit=…, count them with count(), or add conditions or a shorter WITHIN",
+                        self.remedy(),
                     )
             self.parts = parts
             if self.done is not None:
                 self.graph = Graph(([], [], [], []), ([], [], []), 0, compiled=False)  # another run has its arrays now
                 self.done()
         return self.parts
+
+    def remedy(self) -> str:
+        """What to do where there are too many."""
+        common = "ask for some with limit=…, count them with count(), or add conditions or a shorter WITHIN"
+        if not self.decoder.subsets:
+            return common
+        names = ", ".join(self.decoder.subsets)
+        return f"use skip_till_next_match for {names}, which is now bound to every subset of the events; or {common}"
 
     def batches(self, size: int) -> Iterator[MatchTable]:
         """One part after the other, in the order of S9; only where one end has very many matches are those split."""
@@ -200,6 +213,17 @@ class GraphMatches:
             yield from self.decoder.decode(words[: offsets[whole]], offsets[: whole + 1], self.base).batches(size)
             rest = words[offsets[whole] :], offsets[whole:] - offsets[whole]
         yield from self.decoder.decode(*rest, self.base).batches(size)
+
+    def all_if_few(self, most: int) -> MatchTable | None:
+        """All of them if they are few, else None."""
+        parts: list[Part] = []
+        matches = words = 0
+        for part in self.graph.enumerate():
+            parts.append(part)
+            matches, words = matches + len(part[1]) - 1, words + len(part[0])
+            if matches > most or words > FEW_WORDS:
+                return None
+        return self.decoder.decode(*together(parts), self.base) if parts else NONE
 
     def some(self, most: int) -> MatchTable | GraphMatches:
         """All of them if they are few; else a copy of the graph, which the scan goes on with."""

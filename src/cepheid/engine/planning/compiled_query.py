@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,7 @@ from cepheid.kernel.scan.program import Program, make_program
 from cepheid.kernel.scan.setting import Setting
 from cepheid.kernel.scan.state import ScanState
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.having import is_folded
 from cepheid.pattern.tree import Output, Strategy
 from cepheid.pattern.types import Kind, is_untyped
 from cepheid.plan.join import Join, NotJoined, make_join
@@ -44,14 +46,30 @@ class CompiledQuery:
     # The automaton.
 
     @cached_property
-    def _automaton(self) -> Automaton | str:
-        """The automaton, or the reason why no kernel can run it."""
+    def _built(self) -> tuple[Automaton | str, bool]:
+        """The automaton, or the reason why no kernel can run it; and whether it tests HAVING."""
+        query, arrays = self.query, [c.variable for c in self.query.positive if c.array]
+        windowed = query.within is not None
+        if query.having is not None and is_folded(query.having, query.strategies, arrays, windowed=windowed):
+            with suppress(NotNative):
+                found = build(self.query, having=True)
+                check_scan(found)
+                return found, True
         try:
             found = build(self.query)
             check_scan(found)
         except NotNative as reason:
-            return str(reason)
-        return found
+            return str(reason), False
+        return found, False
+
+    @property
+    def _automaton(self) -> Automaton | str:
+        return self._built[0]
+
+    @property
+    def tests_having(self) -> bool:
+        """Whether the automaton tests HAVING, so that its matches are those that pass."""
+        return self._built[1]
 
     @property
     def automaton(self) -> Automaton:

@@ -6,7 +6,7 @@ written down and taken up again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -184,6 +184,24 @@ class ScanState:
         """The matches were read."""
         self.cells[MATCHES] = 0
 
+    def keep_matches(self, kept: Sequence[int]) -> None:
+        """The matches were read; some of them, by their numbers, stay."""
+        for name in ("match_root", "match_word", "match_low"):
+            array = self.arrays[name]
+            array[: len(kept)] = [array[k] for k in sorted(kept)]
+        self.cells[MATCHES] = len(kept)
+
+    def _ends(self) -> Any:
+        """The event that ends each match which was not taken, by its id."""
+        words = np.array(self.arrays["match_word"][: self.matches], np.int64)
+        inside = words < 0
+        words[inside] = np.asarray(self.arrays["node_word"], np.int64)[self._match_roots()[inside]]
+        return words >> self.kernel.shift
+
+    def first_end(self) -> int | None:
+        """The first event at which a match ends that was not taken, by its id."""
+        return int(self._ends().min()) if self.matches else None
+
     def expire(self, now: int | None) -> None:
         """Matches after which nothing came that must be absent are certain: their windows are over (None: all are)."""
         for pool in self.kernel.pools:
@@ -253,6 +271,10 @@ class ScanState:
         yield from ((self.arrays[name], None) for name in self.kernel.slots)
         yield from ((self.arrays[p.array("node")], self.arrays[p.array("lane")]) for p in self.kernel.pools)
 
+    def _match_roots(self) -> Any:
+        """The nodes that lead to matches which were not taken."""
+        return np.asarray(self.arrays["match_root"][: self.matches], np.uint32)
+
     def _oldest(self, clock: int, lanes: Any) -> Any:
         """The oldest start that is still in the window, for some lanes."""
         if self.window is None:
@@ -272,6 +294,10 @@ class ScanState:
             if len(used):
                 oldest = self._oldest(clock, used if lanes is None else np.asarray(lanes)[used])
                 np.minimum.at(limits, entries[used], np.minimum(oldest, starts[entries[used]]))
+        ends = self._match_roots()
+        if len(ends):
+            lows = np.asarray(s["match_low"][: self.matches], np.int64)[ends != NIL]
+            np.minimum.at(limits, ends[ends != NIL], lows)
         number: Any = np.zeros(nodes, np.uint32)
         if not self.native:
             limits, number = limits.tolist(), number.tolist()
@@ -283,6 +309,7 @@ class ScanState:
         run("move_nodes", nodes, s["node_word"], s["node_next"], s["node_other"], s["node_start"], number)
         for array, _ in self._roots():
             run("renumber", array, number, len(array))
+        run("renumber", s["match_root"], number, self.matches)
         self.cells[NODES] = kept
 
     def open_runs(self, now: int) -> tuple[list[int], list[int]]:
@@ -367,18 +394,21 @@ class ScanState:
         """The first event that a match to come can have, by its id, once nodes have been collected."""
         words = np.asarray(self.arrays["node_word"][: self.nodes], np.int64)
         words = words[words >= 0]
-        return int(words.min()) >> self.kernel.shift if len(words) else None
+        found = [int(words.min()) >> self.kernel.shift] if len(words) else []
+        first = self.first_end()  # a match of one event has no node
+        return min([*found, *([] if first is None else [first])], default=None)
 
     # Snapshots.
 
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
-        """The arrays as they are, once nodes have been collected; matches have been taken."""
+        """The arrays as they are, once nodes have been collected."""
         names, arrays = ["cells"], [np.asarray(self.cells, np.int64)]
         for wanted in self.kernel.state:
-            if wanted.extent in (Extent.MATCHES, Extent.TABLE):
+            if wanted.extent is Extent.TABLE or (wanted.extent is Extent.MATCHES and not self.matches):
                 continue
             array = self.arrays[wanted.array.name]
-            length = {Extent.NODES: self.nodes, Extent.LANES: self.lanes}.get(wanted.extent, len(array))
+            lengths = {Extent.NODES: self.nodes, Extent.LANES: self.lanes, Extent.MATCHES: self.matches}
+            length = lengths.get(wanted.extent, len(array))
             names.append(wanted.array.name)
             arrays.append(np.asarray(array[:length], np.dtype(wanted.array.element.name)))
         room = {extent.value: size for extent, size in self.room.items()}

@@ -1,0 +1,136 @@
+"""S12 and S24 in the match store: the matches that are given are found node by node, and no others are enumerated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from cepheid.engine.matches.choice import Choice, Events, Key, Open
+from cepheid.engine.matches.graph import Graph
+from cepheid.engine.matches.graph_matches import Decoder
+from cepheid.engine.matches.graph_walk import Upwards, Walk
+from cepheid.engine.matches.match_columns import Ints
+from cepheid.engine.matches.match_table import NONE, MatchTable
+from cepheid.engine.matches.smallest_match import Found, smallest_match
+from cepheid.kernel.runtime import NIL
+
+
+class GraphChoice:
+    """Chooses among the matches of a store. `kept`: the numbers of those that must wait."""
+
+    def __init__(self, graph: Graph, decoder: Decoder, choice: Choice, events: Events) -> None:
+        self.walk = Walk(graph)
+        self.decoder = decoder
+        self.choice = choice
+        self.events = events
+        self.found = list(_found(graph, self.walk))
+        self.keys = events.keys([one.end for one in self.found], choice.columns)
+        self.words: list[list[int]] = []
+        self.kept: list[int] = []
+
+    def apart(self, limit: int | None) -> MatchTable:
+        """S12: the matches that are given now. From `limit` on, an earlier match may still become certain."""
+        order = sorted(range(len(self.found)), key=lambda k: self.found[k].end)
+        for end, numbers in groupby(order, key=lambda k: self.found[k].end):
+            same = list(numbers)
+            if limit is not None and end >= limit:
+                self.kept += same
+                continue
+            key, found = self.keys[same[0]], [self.found[k] for k in same]
+            bound = self.choice.bound(key, self.events)
+            start = self.first_start(found, bound)
+            if start is not None:
+                self.give(key, [one for one in found if self.covers(one, *start)], *start)
+        return self.table()
+
+    def longest(self, opened: Open | None) -> MatchTable:
+        """S24: the matches that are given now; None: no event is to come."""
+        partitions: dict[Key, list[int]] = {}
+        for k, key in enumerate(self.keys):
+            partitions.setdefault(key, []).append(k)
+        for key, numbers in partitions.items():
+            self.longest_in(key, numbers, opened)
+        return self.table()
+
+    def longest_in(self, key: Key, numbers: Sequence[int], opened: Open | None) -> None:
+        """Those of one partition."""
+        found = [self.found[k] for k in numbers]
+        nodes = self.walk.below((one.root, one.low) for one in found)
+        upwards = Upwards(self.walk, nodes)
+        starts = self.walk.starts(nodes) + [(one.end, NIL) for one in found if one.root == NIL]
+        known: Sequence[tuple[int, list[int]]] = [
+            (event, [node for _, node in same]) for event, same in groupby(sorted(starts), key=lambda start: start[0])
+        ]
+        at = 0
+        while True:
+            bound = self.choice.bound(key, self.events)
+            while at < len(known) and known[at][0] < bound:
+                at += 1
+            if at == len(known):
+                return
+            event, leaves = known[at]
+            first = None if opened is None else opened(key, bound)
+            if first is not None and first <= event:
+                break
+            time = max((self.walk.start[node] for node in leaves if node != NIL), default=0)
+            above = upwards.above(node for node in leaves if node != NIL)
+            with_start = [
+                one
+                for one in found
+                if (one.root in above and one.low <= time) or (one.root == NIL and one.end == event)
+            ]
+            last = max(one.end for one in with_start)
+            self.give(key, [one for one in with_start if one.end == last], event, time)
+        # What is left is what a start can lead to that may still be taken.
+        leaves = [node for _, same in known[at:] for node in same if node != NIL]
+        alone = {event for event, _ in known[at:]}
+        above = upwards.above(leaves)
+        self.kept += [
+            k
+            for k, one in zip(numbers, found, strict=True)
+            if one.root in above or (one.root == NIL and one.end in alone)
+        ]
+
+    def first_start(self, found: Sequence[Found], bound: int) -> tuple[int, int] | None:
+        """The earliest start, from an event on, of some matches that have one end; and its time."""
+        starts = [(one.end, 0) for one in found if one.root == NIL and one.end >= bound]
+        nodes = self.walk.below((one.root, one.low) for one in found)
+        starts += [(event, self.walk.start[node]) for event, node in self.walk.starts(nodes) if event >= bound]
+        return min(starts, default=None)
+
+    def covers(self, one: Found, start: int, time: int) -> bool:
+        """Whether a start can be that of a match, as far as its window says."""
+        return one.end == start if one.root == NIL else one.low <= time
+
+    def give(self, key: Key, found: Sequence[Found], start: int, time: int) -> None:
+        """The first of some matches that have one start and one end."""
+        decoder = self.decoder
+        mask = (1 << decoder.shift) - 1
+        self.words.append(
+            smallest_match(
+                self.walk,
+                found,
+                start,
+                time,
+                lambda word: int(decoder.variables[word & mask]),
+                lambda word: len(decoder.reaches[decoder.reached[word & mask]]),
+            )
+        )
+        self.choice.take(key, found[0].end, self.events)
+
+    def table(self) -> MatchTable:
+        """The matches that were chosen, in the order of S9."""
+        if not self.words:
+            return NONE
+        self.words.sort(key=lambda words: words[-1] >> self.decoder.shift)
+        offsets: Ints = np.cumsum([0, *map(len, self.words)])
+        words: Ints = np.array([word for match in self.words for word in match], np.int64)
+        return self.decoder.decode(words, offsets, self.events.base)
+
+
+def _found(graph: Graph, walk: Walk) -> Iterator[Found]:
+    roots, words, lows = (np.asarray(array[: graph.count]).tolist() for array in graph.matches)
+    for root, word, low in zip(roots, words, lows, strict=True):
+        yield Found(root, word, low, (word if word >= 0 else walk.word[root]) >> graph.shift)

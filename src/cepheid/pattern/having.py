@@ -1,0 +1,45 @@
+"""Whether HAVING is tested by runs, so that only matches that pass it are made.
+
+Runs must then hold what HAVING reads, and those that differ in it can't be one. Where every run goes one way, or what
+it reads has few values, that is far less than all matches; elsewhere each match is made, and then tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.tree import Strategy
+from cepheid.pattern.walk import children
+
+FEW_VALUES = ("count", "min", "max", "first", "last")
+"""Aggregates that have at most as many values as there are events."""
+MOST_READS = 2
+
+
+def is_folded(
+    having: ex.Expression, strategies: Mapping[str, Strategy], arrays: Collection[str], *, windowed: bool
+) -> bool:
+    """Whether runs should hold what HAVING reads. arrays: the variables of closures."""
+    used = set(strategies.values())
+    if used <= {Strategy.STRICT, Strategy.PARTITION}:
+        return True
+    if not windowed:
+        return False  # runs that never end
+    if Strategy.ANY not in used:
+        return True
+    if not any(strategies[name] is Strategy.ANY for name in arrays):
+        return False
+    # A match for every subset of the events.
+    reads = set(_reads(having))
+    return len(reads) <= MOST_READS and all(
+        node.function in FEW_VALUES and not node.distinct for node in reads if isinstance(node, ex.Aggregate)
+    )
+
+
+def _reads(node: ex.Expression) -> Iterator[ex.Expression]:
+    if isinstance(node, ex.Aggregate | ex.Quantified | ex.Attribute | ex.Length):
+        yield node
+        return
+    for child in children(node):
+        yield from _reads(child)

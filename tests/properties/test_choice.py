@@ -1,0 +1,52 @@
+"""NON_OVERLAP and LONGEST: the choice in the match store is the one among all matches."""
+
+from collections.abc import Iterator
+from random import Random
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cepheid import Matches
+from cepheid.engine.machines import scan_machine
+from cepheid.pattern.tree import Output, Ties
+from cepheid.testing.outcomes import to_json
+from cepheid.testing.sessions import Feed, batch_of_1, restart_every_batch
+from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, scenarios
+from cepheid.testing.strategies.schemas import TIME
+
+pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
+
+Scenario = tuple[GeneratedQuery, pa.Table]
+MODES = (Output.NON_OVERLAP, Output.LONGEST)
+APART = st.sampled_from([MODES, MODES[::-1]]).flatmap(
+    lambda outputs: scenarios(Features(outputs=outputs, ties=(Ties.ORDERED,)), schema=PLAIN)
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_is_enumerated() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan_machine, "FEW", -1)
+        patch.setattr(scan_machine, "FEW_EACH", 0)
+        yield
+
+
+def rows(matches: Matches) -> list[str]:
+    return list(map(to_json, matches.to_pylist()))
+
+
+@settings(max_examples=settings.default.max_examples * 2)
+@given(APART)
+def test_that_the_store_gives_what_the_reference_chooses(scenario: Scenario) -> None:
+    query, events = scenario
+    assert rows(query.make().match(events, engine="plain")) == rows(query.make().match(events, engine="reference"))
+
+
+@pytest.mark.parametrize("feed", [batch_of_1, restart_every_batch])
+@given(scenario=APART, chance=st.randoms(use_true_random=False))
+def test_that_a_session_gives_what_the_reference_chooses(feed: Feed, scenario: Scenario, chance: Random) -> None:
+    query, events = scenario
+    calls = list(map(rows, list(feed(query.make(), events, TIME, chance))))
+    assert sorted(row for call in calls for row in call) == sorted(rows(query.make().match(events, engine="reference")))

@@ -1,0 +1,93 @@
+"""A closure under skip_till_any_match has a match for every subset of the events: what is chosen or counted of them."""
+
+from typing import Any
+
+import pytest
+
+from cepheid import CepheidWarning, EvaluationError, Query
+from cepheid.engine.machines import scan_machine
+from cepheid.engine.matches import graph_matches
+
+ENGINES = ["plain", "compiled"]
+
+
+def charges(count: int) -> list[dict[str, Any]]:
+    return [{"ts": t, "type": "c", "x": t} for t in range(count)]
+
+
+def query(count: int, having: str, output: str) -> Query:
+    return Query(f"""
+        PATTERN SEQ(c{{3,}} s[], c b)
+        WHERE   b.x = {count - 1}
+        WITHIN  10 minutes
+        {having}
+        RETURN  s.LEN AS n, s[1].x AS first, s[s.LEN].x AS last
+        OUTPUT  {output}
+    """)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("output", ["NON_OVERLAP", "LONGEST", "LONGEST COOLDOWN 1 hour", "NON_OVERLAP COOLDOWN 1"])
+@pytest.mark.parametrize("count", [21, 201])
+def test_that_one_of_very_many_matches_is_chosen(engine: str, output: str, count: int) -> None:
+    found = query(count, "", output).match(charges(count), engine=engine).to_pylist()
+    assert [(m["n"], m["first"], m["last"]) for m in found] == [(count - 1, 0, count - 2)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("having", "expected", "all_of_them"),
+    [
+        ("count(s[]) > 4", (40, 0), 1_099_511_525_685),
+        ("s.LEN <= 3", (3, 0), 9_880),
+        ("min(s[].x) = 2", (38, 2), 137_438_953_434),
+        ("max(s[].x) < 5 AND s[1].x > 0", (4, 1), 5),
+        ("first(s[].x) + last(s[].x) = 20", (21, 0), 699_040),
+    ],
+)
+def test_that_having_is_tested_before_matches_are_made(
+    engine: str, having: str, expected: tuple[int, int], all_of_them: int
+) -> None:
+    events = charges(41)
+    for output in ("NON_OVERLAP", "LONGEST"):
+        (match,) = query(41, f"HAVING {having}", output).match(events, engine=engine).to_pylist()
+        assert (match["n"], match["first"]) == expected
+    assert query(41, f"HAVING {having}", "ALL").match(events, engine=engine).count() == all_of_them
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_that_a_session_chooses_and_forgets(engine: str) -> None:
+    """What waits is in the match store, and as much of it as there are events."""
+    text = "PATTERN SEQ(A a, B+ b[], C c) WITHIN 100 OUTPUT LONGEST RETURN b.LEN AS n"
+    session = Query(text).session(engine=engine, lateness=0)
+    found: list[int] = []
+    for t in range(1_000):
+        kind = "A" if t % 200 == 0 else "C" if t % 50 == 49 else "B"
+        found += [m["n"] for m in session.push([{"ts": t, "type": kind}])]
+        if t % 100 == 99:
+            session = Query(text).restore(session.snapshot())
+    assert found + [m["n"] for m in session.close()] == [97] * 5
+    assert session.stats.events == 1_000
+
+
+def test_what_is_said_of_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph_matches, "SOME_WORDS", 10_000)
+    monkeypatch.setattr(graph_matches, "MOST", 1_000)
+    with pytest.warns(CepheidWarning, match="s: HAVING is tested on each match, and under skip_till_any_match"):
+        made = query(41, "HAVING sum(s[].x) = 20", "LONGEST")
+    with pytest.raises(EvaluationError, match="matches are too many to enumerate") as raised:
+        made.match(charges(41), engine="plain")
+    assert raised.value.code == "CEP505"
+    assert "use skip_till_next_match for s" in (raised.value.remedy or "")
+
+
+def test_that_the_choice_is_the_same_however_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "PATTERN SEQ(ANY(A, B)+ a[], ANY(B, C)+ b[], C c) WHERE [k] WITHIN 9 OUTPUT "
+    events = [{"ts": t, "type": "ABBCABCC"[t * 5 % 8], "k": t * 7 % 3} for t in range(60)]
+    for output in ("NON_OVERLAP", "LONGEST", "LONGEST COOLDOWN 4"):
+        expected = Query(text + output).match(events, engine="reference").to_pylist()
+        assert expected
+        for few in (10**9, -(10**9)):
+            monkeypatch.setattr(scan_machine, "FEW", few)
+            for engine in ENGINES:
+                assert Query(text + output).match(events, engine=engine).to_pylist() == expected
