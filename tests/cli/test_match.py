@@ -40,6 +40,15 @@ def test_json_lines_in_a_pipe(run, events: Path) -> None:
     assert result.stderr == ""
 
 
+def test_a_row_for_each_event(run, events: Path) -> None:
+    result = run("match", KLEENE, events, "--long", "--limit", "1")
+    (one, two) = lines(result.stdout)
+    assert one.pop("match_id") == two.pop("match_id") == "6afa58503b25fa134088fe37c7400434"
+    assert one == {"variable": "a", "index": 1, **FIRST["a"]}
+    assert two == {"variable": "b", "index": 1, **FIRST["b"][0]}
+    assert result.stderr == "the first 1 of 2 matches\n"
+
+
 def test_the_demo(run, thefts: Path, readings: Path) -> None:
     found = lines(run("match", thefts, readings).stdout)
     assert [(m["a"]["tag_id"], m["match_start"], m["match_end"]) for m in found] == [

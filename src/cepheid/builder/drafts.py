@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from cepheid.builder.columns import Column, condition, joined, operand
 from cepheid.builder.misuse import check_name, misuse, shown
-from cepheid.builder.variables import Variable, variable_name
+from cepheid.builder.variables import Events, Variable, source_of, variable_name
 from cepheid.errors import BindError, did_you_mean
 from cepheid.language import parse, print_program
 from cepheid.pattern import expressions as ex
@@ -110,7 +110,7 @@ class Draft:
         return self._with(having=joined(ex.And, *before, *conditions))
 
     def returns(self, **columns: object) -> Draft:
-        """The columns of a match, by name, instead of its events.
+        """The columns of a match, by name: values, and events such as `a` or `b.each`.
 
         >>> from cepheid import builder as cep
         >>> a = cep.var("a")
@@ -119,7 +119,7 @@ class Draft:
         RETURN a.tag_id AS tag, upper(a.site) AS place INTO Seen
         """
         _require(tuple(columns), "returns", "price=a.price")
-        more = (tree.Return(operand(value), name) for name, value in columns.items())
+        more = (tree.Return(_result(value), name) for name, value in columns.items())
         return self._with(returns=(*self.query.returns, *more))
 
     def into(self, name: str) -> Draft:
@@ -215,3 +215,10 @@ def read_length(window: object, call: str = "within({})", example: str = "12 hou
 def _require(arguments: tuple[object, ...], method: str, example: str) -> None:
     if not arguments:
         raise misuse(f"{method}() needs an argument", f"pass at least one: {method}({example})")
+
+
+def _result(value: object) -> ex.Expression:
+    """A column of RETURN: a value, an event or a list of events."""
+    if isinstance(value, Variable):
+        return ex.Name(variable_name(value))
+    return ex.Rows(*source_of(value)) if isinstance(value, Events) else operand(value)

@@ -154,6 +154,15 @@ def _aggregate(function: str, argument: object) -> Column:
     raise misuse(f"{function} can't be applied to {shown(argument)}", remedy)
 
 
+def match_id() -> Column:
+    """What identifies a match by its events, for `returns` and `having`.
+
+    >>> match_id()
+    <Column match_id>
+    """
+    return Column(ex.MatchId())
+
+
 def call(function: str, *arguments: object) -> Column:
     """A built-in function, or one of `cep.Query(…, functions={…})`.
 

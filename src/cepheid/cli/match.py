@@ -32,6 +32,7 @@ from cepheid.language import parse
     type=click.Choice(["table", "jsonl", "csv"]),
     help="The format on stdout.  [default: table on a terminal, else jsonl]",
 )
+@click.option("--long", is_flag=True, help="Print a row for each event of a match, with the match's identifier.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Print only the first N matches.")
 @click.option(
     "--engine",
@@ -53,6 +54,7 @@ def match(
     events: str,
     output: str | None,
     form: str | None,
+    long: bool,
     limit: int | None,
     engine: str,
     plan: str,
@@ -92,18 +94,20 @@ def match(
     table = read_events(events, settings.type)
     with working(f"matching {table.num_rows:,} events"):
         matches = prepared.match(table, engine=engine, plan=plan)
-        shown = (matches if limit is None else matches.head(limit)).to_arrow()
-        total = shown.num_rows if limit is None else matches.count()  # counting does not enumerate them
-    count = _count(shown.num_rows, total)
+        first = matches if limit is None else matches.head(limit)
+        shown = first.to_long() if long else first.to_arrow()
+        given = len(first) if long else shown.num_rows
+        total = given if limit is None else matches.count()  # counting does not enumerate them
+    count = _count(given, total)
     if output is not None:
         with working(f"writing '{output}'"):
             write_file(shown, Path(output))
         note(f"{count} written to '{output}'")
     elif form == "table" or (form is None and sys.stdout.isatty()):
-        print_table(shown, count, settings.time, returned=bool(program.queries[-1].returns))
+        print_table(shown, count, settings.time, returned=long or bool(program.queries[-1].returns))
     else:
         write_stdout(csv_lines(shown) if form == "csv" else json_lines(shown))
-        if shown.num_rows < total:
+        if given < total:
             note(count)
 
 

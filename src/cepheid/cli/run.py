@@ -33,6 +33,7 @@ _FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json
 @click.option(
     "--from-format", metavar="FORMAT", help="The input format, if file names don't show it: parquet, orc, delta, …"
 )
+@click.option("--long", is_flag=True, help="Write a row for each event of a match, with the match's identifier.")
 @click.option("--overwrite", is_flag=True, help="Replace the contents of PATH once all matches are written.")
 @click.option("--stream", is_flag=True, help="Read the directory as a stream, and resume from the checkpoint.")
 @click.option("--checkpoint", metavar="DIR", help="Where a stream keeps its progress and its state.")
@@ -86,6 +87,7 @@ def run(
     to: str,
     form: str | None,
     from_format: str | None,
+    long: bool,
     overwrite: bool,
     stream: bool,
     checkpoint: str | None,
@@ -126,7 +128,7 @@ def run(
     prepared = settings.query(parse(read_query(query).text))
     found = find_source(source, from_format, stream=stream)
     form = form or _FORMS[FORMATS.get(Path(to.rstrip("/")).suffix.lower(), Format.PARQUET)]
-    options: dict[str, Any] = {"engine": engine, "plan": plan}
+    options: dict[str, Any] = {"engine": engine, "plan": plan, "long": long}
     options |= {"late": late, "buckets": buckets} if stream else {"partitions": partitions}
     from cepheid.cli.spark import Flow, Job, run_batch, run_stream, started  # only here: it needs pyspark
 

@@ -98,7 +98,7 @@ def run_batch(spark: SparkSession, job: Job) -> None:
 
         with looking(look), _replacing(job.to) as place:
             count = running.write_files(matches, place, job.form)
-    note(f"{_matches(count)} written to '{job.to}'")
+    note(f"{_matches(count, long=job.options['long'])} written to '{job.to}'")
 
 
 @contextmanager
@@ -153,8 +153,9 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
     note(f"{count.text}; matches written to '{job.to}'")
     if flow.flush:
         with working("flushing"):
-            rest = running.write_files(pending(spark, job.query, flow.checkpoint), end, job.form)
-        note(f"{_matches(rest)} pending, written to '{job.to}/{running.END}'")
+            left = pending(spark, job.query, flow.checkpoint, long=job.options["long"])
+            rest = running.write_files(left, end, job.form)
+        note(f"{_matches(rest, long=job.options['long'])} pending, written to '{job.to}/{running.END}'")
 
 
 class _Count:
@@ -181,7 +182,9 @@ class _Count:
         return f"{batches}: {self._events:,} events{late}, {_matches(self._matches)}"
 
 
-def _matches(count: int) -> str:
+def _matches(count: int, *, long: bool = False) -> str:
+    if long:
+        return f"{count:,} events of matches"
     return f"{count:,} {'match' if count == 1 else 'matches'}" if count else "no matches"
 
 

@@ -12,6 +12,7 @@ from cepheid.language.expressions import ExpressionBuilder, name_of, read_intege
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.durations import NANOSECONDS, UNITS, units_of
 from cepheid.pattern.lengths import with_lengths
+from cepheid.pattern.schema import MATCH_ID
 from cepheid.pattern.tree import (
     AnyOrder,
     Column,
@@ -221,8 +222,10 @@ class QueryBuilder(ExpressionBuilder):
 
     def default_name(self, expression: ex.Expression) -> str:
         match expression:
-            case ex.Attribute(name=name) | ex.Name(name=name):
+            case ex.Attribute(name=name) | ex.Name(name=name) | ex.Rows(index=ex.Index.EACH, variable=name):
                 return name
+            case ex.MatchId():
+                return MATCH_ID
             case ex.Aggregate(function=function, argument=ex.Attribute(name=name)):
                 return f"{function}_{name}"
         raise PatternError("CEP213", "this RETURN column has no name", "add AS and a name", expression.span)

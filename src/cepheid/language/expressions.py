@@ -196,6 +196,9 @@ class ExpressionBuilder(Transformer[Token, Any]):
     def name(self, meta: Meta, parts: list[Token]) -> ex.Expression:
         return ex.Name(name_of(parts[0]), span=self.span(meta))
 
+    def match_id(self, meta: Meta, _: Sequence[Token]) -> ex.Expression:
+        return ex.MatchId(span=self.span(meta))
+
     def attribute(self, meta: Meta, parts: list[Token]) -> ex.Expression:
         return ex.Attribute(name_of(parts[0]), ex.Index.ONE, name_of(parts[1]), span=self.span(meta))
 

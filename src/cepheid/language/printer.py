@@ -23,7 +23,7 @@ _RESERVED = re.compile(
     """
     all|and|any|as|between|by|case|cast|date|else|end|event|extract|false|for|from|having|in|interval|into|is|like|not|null|or
     |output|partition|pattern|regexp|return|rlike|seq|then|ties|timestamp|true|when|where|within
-    |distinct|filter
+    |distinct|filter|match_id
     |skip_till_next_match|skip_till_any_match|strict_contiguity|partition_contiguity
     |count|sum|avg|min|max|first|last|stddev|median|percentile|collect
     """,
@@ -123,6 +123,11 @@ def _(node: ex.Attribute) -> Level:
 @_print.register
 def _(node: ex.Rows) -> Level:
     return Level(_indexed(node.variable, node.index), PRIMARY)
+
+
+@_print.register
+def _(node: ex.MatchId) -> Level:
+    return Level("match_id", PRIMARY)
 
 
 @_print.register

@@ -11,6 +11,7 @@ from cepheid.pattern.check import (
     canonical,
     check_composite,
     check_ends,
+    check_identifiers,
     check_negations,
     check_output,
     check_periods,
@@ -59,7 +60,9 @@ def analyse(query: Query, params: Params, roles: Roles) -> Analysed:
     arrays = {c.variable: c.array for c in found.values()}
     query = resolve_names(replace(query, pattern=pattern), params, arrays, single)
     query = replace(query, where=tuple(c for w in query.where for c in conjuncts(w)))
-    query = rewrite_expressions(query, lambda expression: canonical(expression, found))
+    check_identifiers(query)
+    returns = tuple(replace(r, expression=canonical(r.expression, found, returned=True)) for r in query.returns)
+    query = replace(rewrite_expressions(replace(query, returns=()), lambda e: canonical(e, found)), returns=returns)
     for condition in query.where:
         check_same_values(condition, top=True)
     layout = lay_out(query.pattern)
@@ -150,3 +153,14 @@ def check_flow(program: Program) -> tuple[str | None, ...]:
                 raise PatternError("CEP214", f"two queries write INTO {query.into}", remedy, query.span)
             made[query.into] = query
     return tuple(sources)
+
+
+def reads_whole_events(query: Query) -> bool:
+    """Whether the matches need every column of the events: those of a query without RETURN are whole events."""
+    nodes = (node for item in query.returns for node in walk(item.expression))
+    return (
+        not query.returns
+        or any(isinstance(item.expression, ex.Rows) for item in query.returns)
+        or any(isinstance(node, ex.MatchId) for node in nodes)
+        or any(isinstance(node, ex.MatchId) for node in walk(query.having or ex.And(())))
+    )

@@ -199,7 +199,7 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
             within = Within(events=query.within.amount.value)
         else:
             within = Within(nanoseconds=window_nanoseconds(query.within, schema.roles.unit))
-    returns = [(r.name, *typer.check(r.expression)) for r in query.returns]
+    returns = [(r.name, *typer.result(r.expression)) for r in query.returns]
     return Bound(
         schema=schema,
         pattern=query.pattern,

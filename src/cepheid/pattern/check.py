@@ -13,7 +13,7 @@ from cepheid.pattern.placement import check_complete
 from cepheid.pattern.schema import END, START, Roles, output_names
 from cepheid.pattern.tree import Event, Maybe, Negation, Output, Pattern, Query, Repeat, Seq, Strategy
 from cepheid.pattern.uses import ranges, uses
-from cepheid.pattern.walk import children, rewrite
+from cepheid.pattern.walk import children, rewrite, walk
 
 Components = Mapping[str, Component]
 
@@ -76,8 +76,11 @@ def check_periods(layout: Layout) -> None:
             )
 
 
-def canonical(condition: ex.Expression, components: Components) -> ex.Expression:
-    """Check references and aggregates; an aggregate over a[i-1] is over a[..i-1] (SASE+ Table 1)."""
+def canonical(condition: ex.Expression, components: Components, *, returned: bool = False) -> ex.Expression:
+    """Check references and aggregates; an aggregate over a[i-1] is over a[..i-1] (SASE+ Table 1).
+
+    returned: a column of RETURN, which may be an event or a list of events.
+    """
     for use in uses(condition):
         if use.variable not in components:
             remedy = did_you_mean(use.variable, components, "variables")
@@ -87,7 +90,8 @@ def canonical(condition: ex.Expression, components: Components) -> ex.Expression
             a = use.variable
             remedy = f"write {a}.x, or declare a Kleene closure: {component.types[0]}+ {a}[]"
             raise PatternError("CEP208", f"'{a}' is a single event and can't have an index", remedy, use.node.span)
-    _check_aggregates(condition, inside=False)
+    if not (returned and isinstance(condition, ex.Rows)):
+        _check_aggregates(condition, inside=False)
 
     def change(node: ex.Expression) -> ex.Expression:
         if isinstance(node, ex.Aggregate):
@@ -174,6 +178,17 @@ def check_same_values(node: ex.Expression, *, top: bool) -> None:
         check_same_values(child, top=False)
 
 
+def check_identifiers(query: Query) -> None:
+    """A match has an identifier once it is complete."""
+    for condition in query.where:
+        for node in walk(condition):
+            if isinstance(node, ex.MatchId):
+                remedy = "move the condition to HAVING, or write `match_id` in back quotes for a column of that name"
+                raise PatternError(
+                    "CEP206", "match_id can't be used in WHERE: the match is not complete", remedy, node.span
+                )
+
+
 def check_strategies(query: Query, components: Components) -> Mapping[str, Strategy]:
     """The strategy of each positive variable; the default is skip_till_any_match (S6)."""
     chosen: dict[str, Strategy] = {}
@@ -230,7 +245,8 @@ def check_output(query: Query, components: Components) -> None:
             if components[use.variable].negated:
                 remedy = f"use {use.variable} in WHERE only: it is in no match"
                 raise PatternError("CEP211", f"{name} can't read the negated '{use.variable}'", remedy, use.node.span)
-        check_complete(uses(node), components, name)
+        listed = isinstance(node, ex.Rows)  # RETURN b[]: all of them
+        check_complete([replace(use, whole=use.whole or listed) for use in uses(node)], components, name)
     names = [r.name for r in query.returns]
     twice = output_names(names if query.returns else [c.variable for c in components.values() if not c.negated])
     if twice is not None:

@@ -84,10 +84,15 @@ class Attribute(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Rows(Expression):
-    """`a[]` or `a[..i-1]` without an attribute: what `count` counts."""
+    """`a[]` or `a[..i-1]` without an attribute: what `count` counts. In RETURN, also `a` and `a[1]`: events."""
 
     variable: str
     index: AnyIndex
+
+
+@dataclass(frozen=True, slots=True)
+class MatchId(Expression):
+    """`match_id`: what identifies the match, by its events (S11)."""
 
 
 @dataclass(frozen=True, slots=True)

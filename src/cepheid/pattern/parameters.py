@@ -15,9 +15,9 @@ from typing import Any
 from cepheid.errors import BindError, PatternError, Span, nearest
 from cepheid.pattern import types
 from cepheid.pattern.durations import NANOSECONDS, UNITS
-from cepheid.pattern.expressions import Attribute, Expression, In, Index, InSet, Literal, Name
+from cepheid.pattern.expressions import Attribute, Expression, In, Index, InSet, Literal, Name, Rows
 from cepheid.pattern.timestamps import EPOCH, nanoseconds_of, nanoseconds_since_epoch
-from cepheid.pattern.tree import Negation, Pattern, Query, Window
+from cepheid.pattern.tree import Negation, Pattern, Query, Return, Window
 from cepheid.pattern.walk import rewrite, rewrite_expressions
 
 Params = Mapping[str, object]
@@ -135,6 +135,15 @@ def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], sing
             return replace(node, period=_window(node.period, params, "FOR"))
         return node
 
+    def result(item: Return) -> Return:
+        node = item.expression
+        if isinstance(node, Name) and node.name in arrays and node.name not in params:
+            return replace(
+                item, expression=Rows(node.name, Index.EACH if arrays[node.name] else Index.ONE, span=node.span)
+            )
+        return item
+
+    query = replace(query, returns=tuple(map(result, query.returns)))
     query = rewrite_expressions(query, lambda expression: rewrite(expression, change))
     within = query.within and _window(query.within, params, "WITHIN")
     cooldown = query.cooldown and _window(query.cooldown, params, "COOLDOWN")

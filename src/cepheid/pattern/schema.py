@@ -13,6 +13,7 @@ from cepheid.pattern.types import Kind, Type, from_arrow, plain
 
 START = "match_start"
 END = "match_end"
+MATCH_ID = "match_id"
 
 
 @dataclass(frozen=True, slots=True)

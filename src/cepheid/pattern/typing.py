@@ -84,6 +84,17 @@ class Typer:
         return node, INT
 
     @check.register
+    def _(self, node: ex.MatchId) -> Typed:
+        return node, STRING
+
+    def result(self, node: ex.Expression) -> Typed:
+        """A column of RETURN, which may also be an event or a list of events."""
+        if not isinstance(node, ex.Rows):
+            return self.check(node)
+        event = pa.struct(list(self.schema.arrow))
+        return node, Type(Kind.OPAQUE, pa.list_(event) if node.index is ex.Index.EACH else event)
+
+    @check.register
     def _(self, node: ex.Length) -> Typed:
         return node, INT
 

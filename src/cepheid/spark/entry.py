@@ -30,6 +30,7 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
         default if there is much to read.
     late: stream: what happens to late events, which the watermark has passed: "drop" (they are counted) or "error".
     buckets: stream: the number of buckets that the keys are divided among; it is fixed once there is a checkpoint.
+    long: return one row for each event of a match, as `Matches.to_long` does, and not one for each match.
     event_time: stream: the name of a column to add, with the time at which a match became certain. It has the watermark
         of the stream, so that operators on event time may follow.
     """
@@ -46,9 +47,9 @@ def explain(df: DataFrame, query: Query, **options: Any) -> Explanation:
     return Explanation("\n\n".join([explanation.text, "\n".join(describe(job))]), explanation.sources)
 
 
-def schema(events: st.StructType, query: Query, *, output: str | None = None) -> st.StructType:
+def schema(events: st.StructType, query: Query, *, output: str | None = None, long: bool = False) -> st.StructType:
     """Return the columns of a match in events of some schema. Nothing runs."""
-    return spark_schema(match_schema(query, events_schema(events, "UTC"), output))
+    return spark_schema(match_schema(query, events_schema(events, "UTC"), output, long=long))
 
 
 def sql(spark: SparkSession, text: str, **options: Any) -> DataFrame:

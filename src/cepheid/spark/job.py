@@ -57,16 +57,19 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     _check_names(df)
     all_columns = events_schema(df.schema, session_zone(df))
     bound = query.compiled.bind(query.compiled.schema(all_columns))
-    pushdown = derive_pushdown(query, all_columns, enabled=options.pushdown, collated=collated_columns(df.schema))
+    pushdown = derive_pushdown(
+        query, all_columns, enabled=options.pushdown, collated=collated_columns(df.schema), whole=options.long
+    )
     events = pa.schema([all_columns.field(name) for name in pushdown.columns])
     query.session(engine=options.engine, plan=options.plan)  # raises for an unknown engine or plan
     worker_query = WorkerQuery(
         query=query,
         event_schema=events,
-        match_schema=match_schema(query, events, options.output),
+        match_schema=match_schema(query, events, options.output, long=options.long),
         output=output_number(query, options.output),
         engine=options.engine,
         plan=options.plan,
+        long=options.long,
     )
     partitioning = choose_partitioning(bound, [source for _, source in query.compiled.flow])
     return Job(df, query, options, pushdown, partitioning, worker_query)

@@ -23,6 +23,7 @@ class Options:
     skew: bool | None = None
     late: str = "drop"
     buckets: int | None = None
+    long: bool = False
     event_time: str | None = None
 
     def __post_init__(self) -> None:

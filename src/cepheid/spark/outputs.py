@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.api import Query
+from cepheid.engine.matches.long_form import long_schema
 from cepheid.errors import BindError, UsageError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
@@ -28,10 +29,15 @@ def output_number(query: Query, output: str | None) -> int:
     return names.index(output)
 
 
-def match_schema(query: Query, events: pa.Schema, output: str | None = None) -> pa.Schema:
-    """Return the columns of a match in those types of Arrow that Spark has: times in microseconds, plain strings."""
+def match_schema(query: Query, events: pa.Schema, output: str | None = None, *, long: bool = False) -> pa.Schema:
+    """Return the columns of a match in those types of Arrow that Spark has: times in microseconds, plain strings.
+
+    long: the columns of an event of a match.
+    """
     bound = query.compiled.bind(query.compiled.schema(events))[output_number(query, output)]
     fields = []
+    if long:
+        return pa.schema([field.with_type(_spark_type(field.type)) for field in long_schema(bound.schema)])
     declared = {r.name: _declared_type(bound, r.expression) for r in bound.returns if r.type.kind is Kind.ANY}
     for field in bound.match_schema():
         fields.append(pa.field(field.name, declared.get(field.name) or _spark_type(field.type)))

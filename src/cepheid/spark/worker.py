@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import chain
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheid.api import Matches, Query, Session
-from cepheid.engine.encoding.times import ticks
 from cepheid.engine.stream.rows import Arrival, arrival_of
-from cepheid.pattern.schema import START, Schema
+from cepheid.pattern.schema import MATCH_ID, Schema
 
 SLICE = "__cepheid_slice"
 """The column with the code of a row's time slice: the number of the slice times 64, plus the bits of its length."""
@@ -40,6 +40,7 @@ class WorkerQuery:
     output: int
     engine: str = "auto"
     plan: str = "auto"
+    long: bool = False  # one row for each event of a match
 
     @property
     def schema(self) -> Schema:
@@ -52,10 +53,12 @@ class WorkerQuery:
         session.push(self.event_schema.empty_table())
         return session
 
-    def match(self, events: Iterable[Arrival]) -> Iterator[pa.Table]:
+    def match(self, events: Iterable[Arrival], starts: range | None = None) -> Iterator[pa.Table]:
         """Yield the matches of events that arrive in the order of their first times.
 
         Few events are matched by one call, which is faster, and many by a session.
+
+        starts: the ticks at which the matches may start; None: all matches.
         """
         buffered: list[Arrival] = []
         rows = 0
@@ -64,29 +67,36 @@ class WorkerQuery:
             buffered.append(arrival)
             rows += arrival.count
             if rows > AT_ONCE:
-                yield from self._match_in_session(chain(buffered, events))
+                yield from self._match_in_session(chain(buffered, events), starts)
                 return
         if buffered:
             query = cached_query(self.query)
             yield from self.tables(
-                query.match_arrivals(self.event_schema, buffered, engine=self.engine, plan=self.plan)
+                query.match_arrivals(self.event_schema, buffered, engine=self.engine, plan=self.plan), starts
             )
 
-    def _match_in_session(self, events: Iterable[Arrival]) -> Iterator[pa.Table]:
+    def _match_in_session(self, events: Iterable[Arrival], starts: range | None) -> Iterator[pa.Table]:
         session = self.session()
         rows = 0
         for arrival in events:
             if rows >= PUSH:
-                yield from self.tables(session.reach(arrival.low))  # what is before this time is complete
+                yield from self.tables(session.reach(arrival.low), starts)  # what is before this time is complete
                 rows = 0
             rows += session.take(arrival)
-        yield from self.tables(session.close())
+        yield from self.tables(session.close(), starts)
 
-    def tables(self, matches: Matches) -> Iterator[pa.Table]:
-        """Yield the matches of the chosen query in the types that were declared to Spark."""
+    def tables(self, matches: Matches, starts: range | None = None) -> Iterator[pa.Table]:
+        """Yield the matches of the chosen query, or their events, in the types that were declared to Spark."""
         chosen = list(matches.outputs.values())[self.output]
-        for table in chosen.to_batches():
+        for part in chosen.parts():
+            if starts is not None:
+                part = part.starting(starts)
+            table = part.to_long() if self.long else part.to_arrow()
             yield table.cast(self.match_schema)
+
+    def count(self, table: pa.Table) -> int:
+        """Return how many matches a table of the output has."""
+        return int(pc.count_distinct(table[MATCH_ID]).as_py()) if self.long else int(table.num_rows)
 
     def conform(self, table: pa.Table) -> pa.Table:
         """Give the event columns, which come first, the names and types that the query is bound to."""
@@ -123,16 +133,12 @@ def match_in_slices(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
     """
 
     def cepheid_match_slices(batches: Batches) -> Batches:
-        schema = worker_query.schema
         rows = _Slices(batches)
         while rows.more():
             code = rows.code
-            for table in worker_query.match(_arrivals(worker_query, rows.of(code))):
-                if code is not None:
-                    length = 1 << (code & 63)
-                    low = (code >> 6) * length
-                    starts = ticks(schema, table, START)
-                    table = table.filter(pa.array((starts >= low) & (starts < low + length)))
+            length = 1 << (code & 63) if code is not None else 0
+            starts = range((code >> 6) * length, ((code >> 6) + 1) * length) if code is not None else None
+            for table in worker_query.match(_arrivals(worker_query, rows.of(code)), starts):
                 yield from table.to_batches()
 
     return cepheid_match_slices

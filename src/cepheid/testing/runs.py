@@ -41,7 +41,7 @@ def _lines(case: Case, match: Matcher) -> Iterator[str]:
     # change how the content of rows breaks ties (S1).
     numbers = pa.array(range(1, case.events.num_rows + 1), pa.int64())
     numbered = match(query, case.events.append_column(_ROW, numbers))
-    if not any(map(_events, numbered)):
+    if query.compiled.queries[-1].query.returns or not any(map(_events, numbered)):
         yield from map(to_json, found)
         return
     if [to_json(_without_numbers(m)) for m in numbered] != [to_json(dict(m)) for m in found]:

@@ -19,6 +19,7 @@ from cepheid.values.bindings import Bindings
 from cepheid.values.casting import caster
 from cepheid.values.comparison import compare
 from cepheid.values.logic import conjunction, disjunction, negation
+from cepheid.values.match_id import event_digest, match_digest
 from cepheid.values.rows import Event
 from cepheid.values.user_functions import Time, as_python, from_python, unusable
 from cepheid.values.value import Value
@@ -220,6 +221,18 @@ class Compiler:
             return fold([holds(Bindings(bindings.all, {**bindings.now, each: event})) for event in some])
 
         return evaluate
+
+    @function.register
+    def _(self, node: ex.MatchId) -> Evaluator:
+        names = [component.variable for component in self.query.positive]
+        digests: dict[Event, bytes] = {}  # matches share many events
+
+        def digest(event: Event) -> bytes:
+            if event not in digests:
+                digests[event] = event_digest(event.values)
+            return digests[event]
+
+        return lambda bindings: match_digest((name, map(digest, bindings.all.get(name, ()))) for name in names)
 
     @function.register
     def _(self, node: ex.Rows) -> Evaluator:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.match_columns import MatchColumns
+from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.schema import Schema
 
@@ -45,13 +46,18 @@ class EventOutput:
         self.table = table
         self.taken: list[tuple[Ints, Sequence[pa.Array]]] = []  # the events of some rows, a column each
 
-    def structs(self, found: MatchColumns, number: int) -> pa.StructArray:
-        """The event of a variable in each match, NULL where there is none."""
+    def structs(self, found: MatchColumns, number: int, which: ex.AnyIndex = ex.Index.LAST) -> pa.StructArray:
+        """The event of a variable in each match, by default its last one; NULL where there is none."""
+        place = {ex.Index.FIRST: 1}.get(which) if isinstance(which, ex.Index) else getattr(which, "number", None)
         rows, counts = found.rows[number], found.counts[number]
-        if counts is None:
+        if counts is None and place in (None, 1):
             return pa.StructArray.from_arrays(self.events(rows), fields=self.fields)
-        absent = counts == 0
-        index = np.append(rows, rows.dtype.type(0))[np.cumsum(counts, dtype=np.int64) - 1]
+        counts = np.ones(len(rows), np.int64) if counts is None else counts
+        absent = counts < (place or 1)
+        ends = np.cumsum(counts, dtype=np.int64)
+        index = np.append(rows, rows.dtype.type(0))[
+            ends - 1 if place is None else np.where(absent, 0, ends - counts + place - 1)
+        ]
         columns = self.take(pa.array(index, mask=absent))
         return pa.StructArray.from_arrays(columns, fields=self.fields, mask=from_numpy(absent))
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.matches.event_output import EventOutput
 from cepheid.engine.matches.match_columns import Ints, MatchColumns
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound, Result
@@ -208,11 +209,17 @@ def returned(
     query: Bound, table: pa.Table, source: MatchTable | LazyMatches, columns: MatchColumns
 ) -> Mapping[str, pa.Array | pa.ChunkedArray | list[Any]]:
     """The RETURN columns: Arrow where a column is copied, else a list of values that were computed."""
-    if isinstance(source, MatchTable) and source.values is not None:
-        return {r.name: column for r, column in zip(query.returns, source.values, strict=True)}
     made: dict[str, Any] = {}
+    events = EventOutput(query.schema, table)
+    for result in query.returns:
+        if isinstance(result.expression, ex.Rows):
+            made[result.name] = _events(query, events, columns, result.expression)
+    if isinstance(source, MatchTable) and source.values is not None:
+        return {r.name: column for r, column in zip(query.returns, source.values, strict=True)} | made
     computed: list[Result] = []
     for result in query.returns:
+        if result.name in made:
+            continue
         copied = _copied(query, table, columns, result.expression)
         if copied is None:
             computed.append(result)
@@ -224,6 +231,14 @@ def returned(
         for result, evaluate in zip(computed, evaluators, strict=True):
             made[result.name] = [evaluate(b) for b in bound]
     return made
+
+
+def _events(query: Bound, events: EventOutput, columns: MatchColumns, node: ex.Rows) -> pa.Array:
+    """`RETURN a`, `RETURN b[]`: an event or a list of events."""
+    number = [component.variable for component in query.positive].index(node.variable)
+    if node.index is ex.Index.EACH:
+        return events.lists(columns, number, node.variable)
+    return events.structs(columns, number, node.index)
 
 
 def _copied(query: Bound, table: pa.Table, columns: MatchColumns, node: ex.Expression) -> pa.ChunkedArray | None:

@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.few_events import Events, as_table
+from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.event_output import write_matches, write_times
+from cepheid.engine.matches.long_form import write_long
 from cepheid.engine.matches.match_columns import MatchColumns
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable, first_of, returned
 from cepheid.engine.matches.shown import HTML_ROWS, ROWS, as_html, as_text
@@ -155,11 +157,31 @@ class Matches:
             columns[result.name] = _returned(result, column) if isinstance(column, list) else column
         return pa.table(columns)
 
+    def to_long(self) -> pa.Table:
+        """One row for each event of a match: `match_id`, `variable`, `index` (from 1), and the columns of the event.
+
+        It is what SQL calls ALL ROWS PER MATCH. The columns of RETURN are not in it.
+        """
+        return write_long(self._query, self._table, self._found)
+
     def to_batches(self, size: int = 65_536) -> Iterator[pa.Table]:
         """The matches as tables of at most so many, made as they are asked for."""
+        for part in self.parts(size):
+            yield part.to_arrow()
+
+    def parts(self, size: int = 65_536) -> Iterator[Matches]:
+        """The matches in parts of at most so many, made as they are asked for."""
         for part in self._source.batches(size):
             if len(part):
-                yield Matches(self._query, self._table, part).to_arrow()
+                yield Matches(self._query, self._table, part)
+
+    def starting(self, within: range) -> Matches:
+        """The matches that start at one of these ticks of the time column."""
+        schema = self._query.schema
+        starts, _ = write_times(schema, self._table, self._columns)
+        times = ticks(schema, pa.table({START: starts}), START)
+        wanted = np.flatnonzero((times >= within.start) & (times < within.stop))
+        return Matches(self._query, self._table, self._found.take(wanted), self.outputs)
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """A dict per match: `match_start`, `match_end`, and the variables or the RETURN columns."""

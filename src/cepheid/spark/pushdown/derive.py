@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column
 
 from cepheid.api import Query
-from cepheid.pattern.analysis import columns_read
+from cepheid.pattern.analysis import columns_read, reads_whole_events
 from cepheid.pattern.bind import Bound
 from cepheid.spark.pushdown.predicate import TRUE, IsNull, Predicate, any_of, without_floats
 from cepheid.spark.pushdown.row_filter import ACCEPTS_ANY_EVENT, RowFilter
@@ -62,21 +62,27 @@ class Pushdown:
 
 
 def derive_pushdown(
-    query: Query, schema: pa.Schema, *, enabled: bool = True, collated: frozenset[str] = frozenset()
+    query: Query,
+    schema: pa.Schema,
+    *,
+    enabled: bool = True,
+    collated: frozenset[str] = frozenset(),
+    whole: bool = False,
 ) -> Pushdown:
     """Derive which columns and rows a query needs, so that its matches stay the same without the others.
 
     collated: string columns that Spark does not compare byte by byte.
+    whole: the output has the events, whatever RETURN says.
     """
     if not enabled:
         return Pushdown(tuple(schema.names), None, (), ("all rows and columns are sent: pushdown=False",))
     readers = [analysed for analysed, source in query.compiled.flow if source is None]
     names = tuple(schema.names)
-    if all(analysed.query.returns for analysed in readers):
+    if not whole and not any(reads_whole_events(analysed.query) for analysed in readers):
         read = {name for analysed in readers for name in columns_read(analysed)}
         columns, sent = _needed_columns(names, read)
     else:
-        columns, sent = names, ["all columns are sent: without RETURN a match contains whole events"]
+        columns, sent = names, ["all columns are sent: a match contains whole events, or is identified by them"]
     where, pushed, refused = _needed_rows(query.compiled.bind_readers(query.compiled.schema(schema)), collated)
     time = query.compiled.roles.time
     if where is not None and schema.field(time).nullable:

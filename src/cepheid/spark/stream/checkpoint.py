@@ -22,7 +22,9 @@ from cepheid.spark.stream.buckets import CONTROL
 from cepheid.spark.worker import Batches, WorkerQuery
 
 
-def pending(spark: SparkSession, query: Query, checkpoint: str, *, output: str | None = None) -> DataFrame:
+def pending(
+    spark: SparkSession, query: Query, checkpoint: str, *, output: str | None = None, long: bool = False
+) -> DataFrame:
     """Return what would match if a stream ended where its checkpoint is.
 
     These are matches with events that the watermark has not passed, and absences whose window is still open.
@@ -38,8 +40,8 @@ def pending(spark: SparkSession, query: Query, checkpoint: str, *, output: str |
     # A streaming query may have several operators. If none is of this query, the check below says what differs.
     fitting = [(number, stream) for number, stream in ours if stream[0].query == query.compiled.fingerprint]
     number, (fingerprint, events) = (fitting or ours)[0]
-    matches = match_schema(query, without_codes(events), output)
-    worker_query = WorkerQuery(query, events, matches, output_number(query, output))
+    matches = match_schema(query, without_codes(events), output, long=long)
+    worker_query = WorkerQuery(query, events, matches, output_number(query, output), long=long)
     stream_fingerprint(worker_query, fingerprint.buckets).check(asdict(fingerprint))
     headers = _read(spark, checkpoint, number, "header").selectExpr("key.slot", "'' AS name", "value.header AS value")
     parts = _read(spark, checkpoint, number, "parts")

@@ -62,6 +62,9 @@ def event_time_of(job: Job) -> EventTime | None:
     name, columns = job.options.event_time, job.worker_query.match_schema.names
     if name is None:
         return None
+    if job.options.long:
+        remedy = "leave out long=True, and explode the events of the matches behind the operators on event time"
+        raise UsageError("CEP603", "event_time and long can't be combined", remedy)
     if name.lower() in (column.lower() for column in columns):
         remedy = f"choose a name that is none of {', '.join(columns)}"
         raise UsageError("CEP603", f"event_time is '{name}', and a match has a column of that name", remedy)

@@ -103,7 +103,7 @@ def output_frames(
     for table in worker_query.tables(output.matches) if output.matches is not None else ():
         if event_time is not None:
             table = event_time.add(worker_query, table, output.passed)
-        yield pd.DataFrame([{"blob": write(table), **counters, "matches": table.num_rows}])
+        yield pd.DataFrame([{"blob": write(table), **counters, "matches": worker_query.count(table)}])
         counters = dict.fromkeys(counters, 0)
     if any(counters.values()):
         yield pd.DataFrame([{"blob": None, **counters}])

@@ -191,7 +191,22 @@ def _cooldowns(schema: pa.Schema) -> st.SearchStrategy[Window | None]:
 def _returns(draw: st.DrawFn, found: Sequence[Variable], scope: Scope) -> tuple[Return, ...]:
     sorts = draw(st.lists(st.sampled_from(list(Sort)), min_size=1, max_size=2))
     whole = complete(found, scope)
-    return tuple(Return(draw(expressions(whole, sort)), f"r{k}") for k, sort in enumerate(sorts))
+    returns = tuple(Return(draw(expressions(whole, sort)), f"r{k}") for k, sort in enumerate(sorts))
+    extra = draw(st.sampled_from(("", "", "match_id", "events")))
+    if extra == "match_id":
+        return (*returns, Return(ex.MatchId(), "id"))
+    return (*returns, *draw(_events(found))) if extra else returns
+
+
+@st.composite
+def _events(draw: st.DrawFn, found: Sequence[Variable]) -> tuple[Return, ...]:
+    """`RETURN a, b[] AS bs, b[2] AS second`."""
+    variable = draw(st.sampled_from([v for v in found if not v.negated]))
+    if not variable.array:
+        return (Return(ex.Name(variable.name), "event"),)
+    indexes: tuple[ex.AnyIndex, ...] = (ex.Index.EACH, ex.Index.FIRST, ex.Nth(2), ex.Index.LAST)
+    index = draw(st.sampled_from(indexes))
+    return (Return(ex.Rows(variable.name, index), "event"),)
 
 
 @st.composite

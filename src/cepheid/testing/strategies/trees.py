@@ -40,6 +40,7 @@ LEAVES: Mapping[type[ex.Expression], Expressions] = {
     ex.Name: st.builds(ex.Name, names()),
     ex.Attribute: st.builds(ex.Attribute, names(), st.just(ex.Index.ONE) | _INDEXES, names()),
     ex.Rows: st.builds(ex.Rows, names(), _INDEXES),
+    ex.MatchId: st.builds(ex.MatchId),
     ex.Length: st.builds(ex.Length, names()),
 }
 """Strategies for the expressions without parts."""
