@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
-from cepheid.errors import BindError, UsageError, did_you_mean
-from cepheid.pattern.durations import UNITS
+from cepheid.errors import BindError, CepheidError, UsageError, did_you_mean
+from cepheid.pattern.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions import AGGREGATES
+from cepheid.pattern.parameters import literal, read_window, window_nanoseconds
 from cepheid.pattern.schema import Roles
+from cepheid.pattern.types import Kind
 
 
 def read_roles(time: object, type_: object, order_by: object, types: object, unit: object) -> Roles:
@@ -72,6 +75,29 @@ def read_functions(functions: object) -> dict[str, Callable[..., object]]:
         if name.lower() in AGGREGATES:
             raise BindError("CEP312", f"'{name}' is the name of an aggregate", "give your function another name")
     return dict(functions)
+
+
+def read_delay(name: str, value: object, unit: str) -> int:
+    """How late events may be, in nanoseconds: a whole number of the unit, the text of a duration, or a timedelta.
+
+    >>> read_delay("lateness", "10 minutes", "milliseconds") == read_delay("lateness", 600_000, "milliseconds")
+    True
+    """
+    found: int | None = None
+    if isinstance(value, int) and not isinstance(value, bool):
+        found = value * NANOSECONDS[unit]
+    elif isinstance(value, str):
+        with suppress(CepheidError):
+            window = read_window(value, name, None)
+            found = None if window.unit == "events" else window_nanoseconds(window, unit)
+    else:
+        with suppress(CepheidError):
+            constant = literal(value)
+            found = constant.value if constant.type.kind is Kind.DURATION else None  # type: ignore[assignment]
+    if found is None or found < 0:
+        remedy = "pass a duration such as '10 minutes', a timedelta, or a whole number in the unit of the query"
+        raise UsageError("CEP603", f"{name} can't be {value!r}", remedy)
+    return found
 
 
 def stable(value: object) -> object:

@@ -153,13 +153,14 @@ class Query:
         return self._named(pipeline.advance(None))
 
     def session(
-        self, *, engine: str = "auto", plan: str = "auto", lateness: int | None = None, late: str = "error"
+        self, *, engine: str = "auto", plan: str = "auto", lateness: object = None, late: str = "error"
     ) -> Session:
         """A session for a stream of batches.
 
         plan: as for `match`; "auto" may change it when the event rates change.
 
-        lateness: after each push the watermark is the greatest time minus this; None: only `advance` moves it.
+        lateness: after each push the watermark is the greatest time minus this: "10 minutes", a timedelta, or a whole
+        number in the unit of the query. None: only `advance` moves it.
         late: what to do with events before the watermark: "error", "drop" (they are counted) or "collect".
         """
         choice = _check_engine(engine, plan)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from cepheid.api.events import to_table
+from cepheid.api.options import read_delay
 from cepheid.api.readable import is_checked
 from cepheid.api.row_reader import RowReader
 from cepheid.api.surprises import Surprises
@@ -28,7 +29,7 @@ from cepheid.engine.stream.snapshot import from_bytes, read_state, to_bytes, wri
 from cepheid.errors import InputError, UsageError, did_you_mean
 from cepheid.language import print_query
 from cepheid.pattern.durations import NANOSECONDS
-from cepheid.pattern.schema import make_schema
+from cepheid.pattern.schema import Roles, make_schema
 from cepheid.pattern.types import Kind, from_arrow, is_untyped, zone_of
 
 if TYPE_CHECKING:
@@ -85,9 +86,6 @@ class Session:
             raise UsageError(
                 "CEP601", f"unknown policy {late!r} for late events", did_you_mean(str(late), LATE, "policies")
             )
-        if lateness is not None and (isinstance(lateness, bool) or not isinstance(lateness, int) or lateness < 0):
-            remedy = "pass a whole number in the unit of the query, 0 or more, or None"
-            raise UsageError("CEP603", f"lateness can't be {lateness!r}", remedy)
         self._cache = cache
         self._program = cache.program
         self._roles = cache.program.roles
@@ -95,7 +93,7 @@ class Session:
         self._empty = empty
         self._surprises = surprises
         self._watch: Watch | None = Watch(surprises)
-        self._lateness: int | None = lateness
+        self._lateness = None if lateness is None else read_delay("lateness", lateness, self._roles.unit)
         self._late = LateFilter(late)
         self._names = cache.program.names
         self._pipeline: Pipeline | None = None
@@ -207,7 +205,7 @@ class Session:
         facts = {
             "fingerprint": self._program.fingerprint,
             "watermark": self._watermark,
-            "lateness": self._lateness,
+            "delay": self._lateness,
             "policy": self._late.policy,
             "late": self._late.count,
             "events": self._events,
@@ -222,7 +220,8 @@ class Session:
         """Take up a state that `save` has written, in a new session of the same query."""
         self._watch = None  # the first events have been
         facts, schema, load, late = read_state(header, source, self._program.fingerprint)
-        self._watermark, self._lateness = facts["watermark"], facts["lateness"]
+        self._watermark = facts["watermark"]
+        self._lateness = facts["delay"] if "delay" in facts else _delay_in_units(facts["lateness"], self._roles)
         self._late.policy, self._late.count = facts["policy"], facts["late"]
         self._events, self._matches = facts["events"], facts["matches"]
         self._late.set_aside = [late] if late is not None else []
@@ -280,8 +279,8 @@ class Session:
         self._columns = schema.arrow
         self._checked = any(is_checked(arrow) for arrow in self._columns.types)
         self._rows = RowReader(schema)
-        if self._lateness is not None:  # in the query's unit, like a bare number in WITHIN
-            self._lateness_ticks = -(-self._lateness * NANOSECONDS[self._roles.unit] // schema.tick)
+        if self._lateness is not None:
+            self._lateness_ticks = -(-self._lateness // schema.tick)
         self._nothing = None
         return pipeline
 
@@ -375,6 +374,11 @@ class Session:
             return self._give_nothing()
         self._matches += matches[-1].count()
         return matches[-1].with_outputs(dict(zip(self._names, matches, strict=True)))
+
+
+def _delay_in_units(lateness: int | None, roles: Roles) -> int | None:
+    """The lateness of a snapshot that has it in the unit of the query."""
+    return None if lateness is None else lateness * NANOSECONDS[roles.unit]
 
 
 _WIDER = {(Kind.INT, Kind.FLOAT), (Kind.INT, Kind.DECIMAL)}

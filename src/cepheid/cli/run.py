@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from cepheid.api.options import read_delay
 from cepheid.api.query import ENGINES
 from cepheid.cli.errors import EXIT_CODES, refuse_to_write
 from cepheid.cli.formats import FORMATS, Format
@@ -124,6 +125,7 @@ def run(
     for_streams = {"checkpoint": checkpoint, "watch": watch, "flush": flush, "files": files, "buckets": buckets}
     for_batches = {"overwrite": overwrite, "partitions": partitions}
     _check_options(stream, for_streams, for_batches)
+    read_delay("--watermark", watermark, "milliseconds")  # an error comes before Spark starts
     _check_places(source, to, checkpoint if stream else None, overwrite=overwrite)
     prepared = settings.query(parse(read_query(query).text))
     found = find_source(source, from_format, stream=stream)

@@ -19,6 +19,7 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from cepheid.api.options import read_delay
 from cepheid.errors import UsageError
 from cepheid.spark.checks import check_time
 from cepheid.spark.names import column_named
@@ -162,8 +163,12 @@ def stream_files(spark: SparkSession, files: Files, at_once: int | None) -> Data
     return reader.load(files.place)
 
 
-def with_watermark(events: DataFrame, time: str, delay: str) -> DataFrame:
-    """Add a watermark to the time column. Dates, and timestamps without a zone, are read in the session's time zone."""
+def with_watermark(events: DataFrame, time: str, delay: object) -> DataFrame:
+    """Add a watermark to the time column. Dates, and timestamps without a zone, are read in the session's time zone.
+
+    delay: how late events may be: "10 minutes", a timedelta, or a number of milliseconds.
+    """
+    microseconds = -(-read_delay("the delay of the watermark", delay, "milliseconds") // 1000)
     kinds = {field.name: field.dataType for field in events.schema}
     kind = kinds.get(time)
     if kind is None:  # `match` raises an error that lists the columns
@@ -172,7 +177,7 @@ def with_watermark(events: DataFrame, time: str, delay: str) -> DataFrame:
         events = events.withColumn(time, column_named(time).cast("timestamp"))
     elif not isinstance(kind, T.TimestampType):
         check_time(events.schema, time)
-    return events.withWatermark(time, delay)
+    return events.withWatermark(time, f"{microseconds} microseconds")
 
 
 def write_files(matches: DataFrame, place: str, form: str) -> int:

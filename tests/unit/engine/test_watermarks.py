@@ -3,6 +3,7 @@
 import datetime as dt
 from typing import Any
 
+import numpy as np
 import pandas
 import pyarrow as pa
 import pytest
@@ -84,7 +85,7 @@ def test_a_policy_that_is_none() -> None:
         Query(PAIR).session(late="ignore")
 
 
-@pytest.mark.parametrize("lateness", [-1, 1.5, "soon", True])
+@pytest.mark.parametrize("lateness", [-1, 1.5, "soon", True, "3 events", "10", dt.timedelta(-1), dt.date(2026, 1, 1)])
 def test_a_lateness_that_is_none(lateness: Any) -> None:
     with pytest.raises(UsageError, match="lateness"):
         Query(PAIR).session(lateness=lateness)
@@ -156,6 +157,19 @@ def test_lateness_counts_in_the_unit() -> None:
     session = Query(PAIR, unit="s").session(lateness=1)
     second = dt.timedelta(seconds=1)
     session.push([event(DAY, "A"), event(DAY + second, "B")])
+    assert ends(session.push([event(DAY + 2 * second, "C")])) == []
+    assert len(session.push([event(DAY + 3 * second, "C")])) == 1
+
+
+@pytest.mark.parametrize(
+    "lateness", ["1 second", "1000 ms", dt.timedelta(seconds=1), pandas.Timedelta("1s"), np.timedelta64(1, "s"), 1000]
+)
+def test_a_lateness_may_be_a_duration(lateness: Any) -> None:
+    second = dt.timedelta(seconds=1)
+    query = Query(PAIR)
+    session = query.session(lateness=lateness)
+    session.push([event(DAY, "A"), event(DAY + second, "B")])
+    session = query.restore(session.snapshot())
     assert ends(session.push([event(DAY + 2 * second, "C")])) == []
     assert len(session.push([event(DAY + 3 * second, "C")])) == 1
 

@@ -15,6 +15,7 @@ from cepheid.engine.matches.event_output import write_matches, write_times
 from cepheid.engine.matches.long_form import write_long
 from cepheid.engine.matches.match_columns import MatchColumns
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable, first_of, returned
+from cepheid.engine.matches.pandas_frame import to_frame
 from cepheid.engine.matches.shown import HTML_ROWS, ROWS, as_html, as_text
 from cepheid.errors import CepheidError, EvaluationError, UsageError
 from cepheid.pattern.bind import Bound, Result
@@ -196,7 +197,7 @@ class Matches:
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas DataFrame; needs pandas."""
         _require("pandas")
-        return self.to_arrow().to_pandas()
+        return to_frame(self.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
         """A polars DataFrame; needs polars."""
