@@ -65,6 +65,12 @@ def test_csv(run, events: Path) -> None:
     assert json.loads(rows[2][6]) == SECOND["b"]
 
 
+def test_absences_that_the_end_cuts_short(run, events: Path) -> None:
+    query = "PATTERN SEQ(A a, !(C c)) WITHIN 5 ms RETURN a.id AS id"
+    assert lines(run("match", query, events).stdout) == [{"match_start": 1, "match_end": 1, "id": 7}]
+    assert lines(run("match", query, events, "--no-open").stdout) == []
+
+
 def test_no_match_is_success(run, events: Path) -> None:
     query = "PATTERN SEQ(B b, A a)"
     assert run("match", query, events).output == ""

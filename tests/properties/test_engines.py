@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheid import Matches
+from cepheid.pattern.tree import Output
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.sessions import Feed, batch_of_1, restart_every_batch, shuffled_within_watermark
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, programs, scenarios, streams
@@ -72,6 +73,20 @@ def test_that_a_session_gives_what_one_call_gives(feed: Feed, scenario: Scenario
     expected = reference(scenario)
     assert sorted(row for call in calls for row in call) == sorted(expected)
     assert all(is_subsequence(call, expected) for call in calls)
+
+
+@pytest.mark.parametrize("engine", ["auto", "plain", "interpreted"])
+@given(scenario=scenarios(Features(negations=2), schema=PLAIN))
+def test_that_the_end_of_the_input_need_not_end_absences(engine: str, scenario: Scenario) -> None:
+    """With open=False, matches are those of a session that has come to the last time, if all of them are given."""
+    query, events = scenario
+    expected = rows(query.make().match(events, engine="reference", open=False))
+    assert rows(query.make().match(events, engine=engine, open=False)) == expected
+    if query.tree.output is Output.ALL and events.num_rows:
+        session = query.make().session()
+        found = rows(session.push(events)) + rows(session.advance(max(events[TIME].to_pylist())))
+        last = rows(session.close())
+        assert set(found) <= set(expected) <= {*found, *last}
 
 
 @given(scenarios(Features(negation=False), schema=PLAIN), st.lists(st.integers(0, 14), min_size=1, max_size=4))

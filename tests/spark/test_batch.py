@@ -14,6 +14,7 @@ import cepheid as cep
 KEYED = "PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.8 AND b.x < 0.2 WITHIN 300"
 ALONE = "PATTERN SEQ(A a, B b) WHERE a.x > 0.9 AND b.x < 0.1 WITHIN 40"
 ABSENT = "PATTERN SEQ(!(C c), A a, B b, !(D d)) WHERE a.x > 0.9 AND b.x < 0.2 AND c.x > 0.5 AND d.x > 0.5 WITHIN 30"
+CART = "PATTERN SEQ(A a, !(D d)"
 PROGRAM = """
     PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.9 WITHIN 50 RETURN a.id AS id, b.x AS x INTO P;
     FROM P PATTERN SEQ(P p, P q) WHERE [id] AND q.x > p.x WITHIN 200 RETURN p.id AS id, q.x - p.x AS more
@@ -56,6 +57,16 @@ def test_the_same_rows_as_in_memory(df, text, options):
     expected = wanted(query)
     assert expected
     assert rows(query.match(df, **options)) == expected
+
+
+@pytest.mark.parametrize(
+    "text", [f"{CART}) WITHIN 60", f"{CART} FOR 900) WHERE [id]", f"{CART}) WHERE [id] WITHIN 7 events"]
+)
+def test_absences_that_the_end_cuts_short(df, text):
+    query = cep.Query(text)
+    expected = sorted(map(repr, query.match(TABLE, open=False).to_pylist()))
+    assert 0 < len(expected) < query.match(TABLE).count()
+    assert rows(query.match(df, open=False)) == expected
 
 
 def test_a_key_with_most_of_the_events_is_split_by_time(spark):

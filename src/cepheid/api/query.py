@@ -108,14 +108,26 @@ class Query:
     def match(self, events: SparkFrame, *, engine: str = ..., plan: str = ..., **options: Any) -> Any: ...
 
     @overload
-    def match(self, events: object, *, engine: str = ..., plan: str = ..., limit: int | None = ...) -> Matches: ...
+    def match(
+        self, events: object, *, engine: str = ..., plan: str = ..., limit: int | None = ..., open: bool = ...
+    ) -> Matches: ...
 
     def match(
-        self, events: object, *, engine: str = "auto", plan: str = "auto", limit: int | None = None, **options: Any
+        self,
+        events: object,
+        *,
+        engine: str = "auto",
+        plan: str = "auto",
+        limit: int | None = None,
+        open: bool = True,
+        **options: Any,
     ) -> Any:
         """All matches in a stream of events, in the order of their ends.
 
         plan: "automaton", "stacks", "lazy(c, b, a)", "tree", or "auto", which chooses the one expected to be fastest.
+
+        open: whether an absence at the end of a match counts if the input ends before its WITHIN or FOR does: if the
+        last event is before that time, or a window of n events has had fewer. False leaves such matches out.
 
         limit: the maximum number of matches, those that end first; works also if there are too many to hold in memory.
 
@@ -125,8 +137,9 @@ class Query:
             if limit is not None:
                 remedy = "limit the result: q.match(df).limit(n)"
                 raise UsageError("CEP603", "limit= can't be used with a Spark DataFrame", remedy)
-            return spark_room().match(events, self, engine=engine, plan=plan, **options)
-        _check_options(options, ("engine", "plan", "limit"))
+            return spark_room().match(events, self, engine=engine, plan=plan, open=open, **options)
+        _check_options(options, ("engine", "plan", "limit", "open"))
+        _check_open(open)
         choice = _check_engine(engine, plan)
         _check_limit(limit)
         base = to_table(events)
@@ -135,22 +148,31 @@ class Query:
         schema = make_schema(base.schema, self._compiled.roles)
         times = ticks(schema, base)
         self._warn_of(schema, base, times)
+        horizon = None if open or not len(times) else int(times.max())
         if engine == "reference":
-            matches = self._by_reference(base, schema)
+            matches = self._by_reference(base, schema, horizon)
             return matches if limit is None else matches[:limit]
-        matches = self._run(schema, [arrival_of(schema, base, times)], engine, choice)
+        matches = self._run(schema, [arrival_of(schema, base, times)], engine, choice, horizon)
         return matches if limit is None else matches.head(limit)
 
-    def match_arrivals(self, events: pa.Schema, arrivals: Sequence[Arrival], *, engine: str, plan: str) -> Matches:
-        """Like `match`, of events that have come in several tables of one schema, with their times in ticks."""
-        return self._run(make_schema(events, self._compiled.roles), arrivals, engine, _check_engine(engine, plan))
+    def match_arrivals(
+        self, events: pa.Schema, arrivals: Sequence[Arrival], *, engine: str, plan: str, horizon: int | None = None
+    ) -> Matches:
+        """Like `match`, of events that have come in several tables of one schema, with their times in ticks.
 
-    def _run(self, schema: Schema, arrivals: Sequence[Arrival], engine: str, choice: PlanSpec) -> Matches:
+        horizon: until when absences are known, in ticks; None: the end of the input ends them.
+        """
+        choice = _check_engine(engine, plan)
+        return self._run(make_schema(events, self._compiled.roles), arrivals, engine, choice, horizon)
+
+    def _run(
+        self, schema: Schema, arrivals: Sequence[Arrival], engine: str, choice: PlanSpec, horizon: int | None
+    ) -> Matches:
         factory = _machine_factory(engine, choice, sum(arrival.count for arrival in arrivals))
         pipeline = Pipeline(self._cache, factory, schema, once=True)
         for arrival in arrivals:
             pipeline.push(arrival)
-        return self._named(pipeline.advance(None))
+        return self._named(pipeline.advance(None, horizon))
 
     def session(
         self, *, engine: str = "auto", plan: str = "auto", lateness: object = None, late: str = "error"
@@ -184,16 +206,17 @@ class Query:
     def _named(self, matches: Sequence[Matches]) -> Matches:
         return matches[-1].with_outputs(dict(zip(self._compiled.names, matches, strict=True)))
 
-    def _by_reference(self, base: pa.Table, schema: Schema) -> Matches:
+    def _by_reference(self, base: pa.Table, schema: Schema, horizon: int | None) -> Matches:
         from cepheid.reference import interpret  # seldom needed
 
         roles = self._compiled.roles
+        known = None if horizon is None else horizon * schema.tick
         made: dict[str, tuple[pa.Table, Schema]] = {}
         found: list[Matches] = []
         for analysed, source in zip(self._compiled.queries, self._compiled.sources, strict=True):
             table, own = (base, schema) if source is None else made[source]
             bound = bind(analysed, own, self._compiled.functions)
-            matches = Matches(bound, table, from_matches(bound, interpret(bound, table)))
+            matches = Matches(bound, table, from_matches(bound, interpret(bound, table, known)))
             found.append(matches)
             if bound.into is not None:
                 events = composite_events(bound, matches, roles)
@@ -284,6 +307,11 @@ def _check_options(options: Mapping[str, object], known: Sequence[str]) -> None:
 def _check_limit(limit: object) -> None:
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
         raise UsageError("CEP603", f"limit can't be {limit!r}", "pass a whole number, 0 or more, or None")
+
+
+def _check_open(open: object) -> None:
+    if not isinstance(open, bool):
+        raise UsageError("CEP603", f"open can't be {open!r}", "pass True or False")
 
 
 def _check_engine(engine: object, plan: object) -> PlanSpec:

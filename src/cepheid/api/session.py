@@ -162,13 +162,7 @@ class Session:
 
     def close(self) -> Matches:
         """End the stream. Returns the remaining matches."""
-        self._check_open()
-        if self._pipeline is None:
-            self._conform(self._empty())
-        if self._watch is not None:
-            self._watch.end(self._opened.schema)
-        self._closed = True
-        return self._given(self._run(None))
+        return self.end(None)
 
     @property
     def stats(self) -> Stats:
@@ -239,6 +233,16 @@ class Session:
         self._check_open()
         self._late.policy = late or self._late.policy
         return self._take(arrival).count
+
+    def end(self, horizon: int | None) -> Matches:
+        """Like `close`, without the absences that are not over at a time, in ticks; None: the end ends them all."""
+        self._check_open()
+        if self._pipeline is None:
+            self._conform(self._empty())
+        if self._watch is not None:
+            self._watch.end(self._opened.schema)
+        self._closed = True
+        return self._given(self._run(None, horizon))
 
     def reserve(self, to: int) -> None:
         """Make room for the events that `reach` of the same time will order."""
@@ -353,9 +357,9 @@ class Session:
         self._watermark = watermark
         return self._given(self._run(watermark))
 
-    def _run(self, now: int | None) -> list[Matches]:
+    def _run(self, now: int | None, horizon: int | None = None) -> list[Matches]:
         self._failed = True  # until it has succeeded
-        given = self._opened.advance(now)
+        given = self._opened.advance(now, horizon)
         self._failed = False
         return given
 

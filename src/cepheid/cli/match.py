@@ -47,6 +47,13 @@ from cepheid.language import parse
     show_default=True,
     help="The plan: auto, automaton, stacks, tree, or an order such as 'lazy(c, b, a)'.",
 )
+@click.option(
+    "--open/--no-open",
+    "open_",
+    default=True,
+    show_default=True,
+    help="Whether an absence counts if the events end before its WITHIN or FOR does.",
+)
 @query_options
 def match(
     settings: Settings,
@@ -58,6 +65,7 @@ def match(
     limit: int | None,
     engine: str,
     plan: str,
+    open_: bool,
 ) -> None:
     """Find all matches of QUERY in EVENTS.
 
@@ -93,7 +101,7 @@ def match(
     prepared = settings.query(program)
     table = read_events(events, settings.type)
     with working(f"matching {table.num_rows:,} events"):
-        matches = prepared.match(table, engine=engine, plan=plan)
+        matches = prepared.match(table, engine=engine, plan=plan, open=open_)
         first = matches if limit is None else matches.head(limit)
         shown = first.to_long() if long else first.to_arrow()
         given = len(first) if long else shown.num_rows

@@ -112,6 +112,9 @@ class QueryBuilder(ExpressionBuilder):
     def period(self, meta: Meta, parts: list[Any]) -> Window:
         return self.window(meta, parts)
 
+    def period_interval(self, meta: Meta, parts: list[ex.Expression]) -> Window:
+        return self.cooldown_interval(meta, parts)
+
     def event(self, meta: Meta, parts: list[Any]) -> Pattern:
         names, times, variable = parts
         name, is_array = variable or (None, False)

@@ -13,11 +13,14 @@ from cepheid.values.match import Match
 from cepheid.values.rows import read_events
 
 
-def interpret(query: Bound, table: pa.Table) -> list[Match]:
-    """All matches of a bound query in a table of its schema."""
+def interpret(query: Bound, table: pa.Table, horizon: int | None = None) -> list[Match]:
+    """All matches of a bound query in a table of its schema.
+
+    horizon: the time in nanoseconds until when absences are known; None: the end of the table ends them.
+    """
     found: list[Run] = []
     for substream in substreams(query, read_events(table, query.schema)):
         runner = Runner(query, substream)
         absence = Absence(query, runner)
-        found += [run for run in runner.complete() if absence.holds(run)]
+        found += [run for run in runner.complete() if absence.is_known(run, horizon) and absence.holds(run)]
     return results(query, choose(query, arrange(query, found)))

@@ -27,6 +27,25 @@ class Absence:
         """Whether nothing that must be absent was there."""
         return not any(self.is_witness(run, gap, event) for gap in run.gaps for event in self.candidates(run, gap))
 
+    def is_known(self, run: Run, horizon: int | None) -> bool:
+        """Whether no event to come can be a witness at the end of a complete run; None: no event is to come.
+
+        horizon: all events before this time are in, in nanoseconds.
+        """
+        last = len(run.selected)
+        return horizon is None or all(self.is_over(run, gap, horizon) for gap in run.gaps if gap.after == last)
+
+    def is_over(self, run: Run, gap: Gap, horizon: int) -> bool:
+        """Whether the time of an absence at the end is over (S10, S26); of n events, whether there were so many."""
+        period, within = self.query.periods[gap.negation], self.query.within
+        if period is not None:
+            return horizon >= run.selected[-1].time + period
+        assert within is not None  # else the query was refused
+        if within.nanoseconds is not None:
+            return horizon >= run.selected[0].time + within.nanoseconds
+        assert within.events is not None
+        return self.runner.distance(run.key, run.selected[0], self.runner.stream.events[-1]) >= within.events - 1
+
     def is_witness(self, run: Run, gap: Gap, event: Event) -> bool:
         """Right type (of all candidates), `[attr]`, and every conjunct that mentions the variable."""
         if self.runner.agreement.join(run.key, event) is None:

@@ -11,8 +11,8 @@ from cepheid.spark.job import Job
 from cepheid.spark.names import column_named, rename_for_python
 from cepheid.spark.parquet import DirectScan, find_direct_scan, match_files
 from cepheid.spark.schemas import spark_schema
-from cepheid.spark.slices import repartition_by, slice_by_time, slice_hot_keys
-from cepheid.spark.worker import SLICE, match_in_order, match_in_slices
+from cepheid.spark.slices import repartition_by, slice_by_time, slice_hot_keys, ticks_of
+from cepheid.spark.worker import HORIZON, SLICE, match_in_order, match_in_slices
 
 WORTH_A_SAMPLE = 1 << 30
 """Bytes of input from which on hot keys are looked for: that costs one more scan, and a lookup for each row."""
@@ -23,7 +23,7 @@ def match(job: Job) -> DataFrame:
     direct = direct_scan(job)
     if isinstance(direct, DirectScan):
         return match_files(job, direct)
-    events, partitioning = job.events, job.partitioning
+    events, partitioning = with_horizon(job), job.partitioning
     if partitioning.key and why_keys_are_whole(job):
         placed = repartition_by(events, job.options.partitions, [column_named(name) for name in partitioning.key])
     elif partitioning.key:
@@ -39,6 +39,14 @@ def match(job: Job) -> DataFrame:
     function = match_in_slices(job.worker_query) if sliced else match_in_order(job.worker_query)
     rows = rename_for_python(placed.sortWithinPartitions(*order))
     return rows.mapInArrow(function, spark_schema(job.worker_query.match_schema))
+
+
+def with_horizon(job: Job) -> DataFrame:
+    """The events, with the last time of all rows where an absence must not be cut short by the end of the input."""
+    if job.options.open:
+        return job.events
+    last = job.df.agg(F.max(ticks_of(job.df, job.time)).alias(HORIZON))
+    return job.events.crossJoin(F.broadcast(last))
 
 
 def why_keys_are_whole(job: Job) -> str:
@@ -60,7 +68,10 @@ def direct_scan(job: Job) -> DirectScan | str:
     requested = job.options.direct
     if requested is False:
         return "switched off by direct=False"
-    scan = find_direct_scan(job) if job.partitioning.key else "the query has no key"
+    if not job.options.open:
+        scan: DirectScan | str = "open=False needs the last time of all rows, which Spark finds"
+    else:
+        scan = find_direct_scan(job) if job.partitioning.key else "the query has no key"
     if requested and isinstance(scan, str):
         remedy = "leave direct out: Spark's own scan then reads the files"
         raise UsageError("CEP909", f"direct=True, but {scan}", remedy)

@@ -28,6 +28,8 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
     direct: batch: whether tasks read Parquet files themselves; by default where that is safe.
     skew: batch: whether keys with very many events are also split by time, which needs a sample of the events; by
         default if there is much to read.
+    open: batch: whether an absence at the end of a match counts if the last event of the DataFrame is before the end of
+        its WITHIN or FOR; a stream never gives such a match.
     late: stream: what happens to late events, which the watermark has passed: "drop" (they are counted) or "error".
     buckets: stream: the number of buckets that the keys are divided among; it is fixed once there is a checkpoint.
     long: return one row for each event of a match, as `Matches.to_long` does, and not one for each match.

@@ -21,6 +21,7 @@ class Options:
     pushdown: bool = True
     direct: bool | None = None
     skew: bool | None = None
+    open: bool = True
     late: str = "drop"
     buckets: int | None = None
     long: bool = False
@@ -31,6 +32,8 @@ class Options:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise UsageError("CEP603", f"{name} is {value!r}", "pass an integer, 1 or more, or None")
+        if not isinstance(self.open, bool):
+            raise UsageError("CEP603", f"open is {self.open!r}", "pass True or False")
         if self.late not in LATE_POLICIES:
             remedy = did_you_mean(str(self.late), LATE_POLICIES, "policies on Spark")
             raise UsageError("CEP601", f"unknown policy {self.late!r} for late events", remedy)

@@ -16,6 +16,9 @@ from cepheid.pattern.schema import MATCH_ID, Schema
 SLICE = "__cepheid_slice"
 """The column with the code of a row's time slice: the number of the slice times 64, plus the bits of its length."""
 
+HORIZON = "__cepheid_horizon"
+"""The column with the last time of all rows, in ticks, where the end of the input does not end absences."""
+
 AT_ONCE = 1 << 21
 """Events of a task up to which they are matched in one call. Of more, a session holds only those it still needs."""
 
@@ -53,12 +56,15 @@ class WorkerQuery:
         session.push(self.event_schema.empty_table())
         return session
 
-    def match(self, events: Iterable[Arrival], starts: range | None = None) -> Iterator[pa.Table]:
+    def match(
+        self, events: Iterable[Arrival], starts: range | None = None, horizon: int | None = None
+    ) -> Iterator[pa.Table]:
         """Yield the matches of events that arrive in the order of their first times.
 
         Few events are matched by one call, which is faster, and many by a session.
 
         starts: the ticks at which the matches may start; None: all matches.
+        horizon: until when absences are known, in ticks; None: the end of the events ends them.
         """
         buffered: list[Arrival] = []
         rows = 0
@@ -67,15 +73,16 @@ class WorkerQuery:
             buffered.append(arrival)
             rows += arrival.count
             if rows > AT_ONCE:
-                yield from self._match_in_session(chain(buffered, events), starts)
+                yield from self._match_in_session(chain(buffered, events), starts, horizon)
                 return
         if buffered:
-            query = cached_query(self.query)
-            yield from self.tables(
-                query.match_arrivals(self.event_schema, buffered, engine=self.engine, plan=self.plan), starts
-            )
+            query, engine, plan = cached_query(self.query), self.engine, self.plan
+            found = query.match_arrivals(self.event_schema, buffered, engine=engine, plan=plan, horizon=horizon)
+            yield from self.tables(found, starts)
 
-    def _match_in_session(self, events: Iterable[Arrival], starts: range | None) -> Iterator[pa.Table]:
+    def _match_in_session(
+        self, events: Iterable[Arrival], starts: range | None, horizon: int | None
+    ) -> Iterator[pa.Table]:
         session = self.session()
         rows = 0
         for arrival in events:
@@ -83,7 +90,7 @@ class WorkerQuery:
                 yield from self.tables(session.reach(arrival.low), starts)  # what is before this time is complete
                 rows = 0
             rows += session.take(arrival)
-        yield from self.tables(session.close(), starts)
+        yield from self.tables(session.end(horizon), starts)
 
     def tables(self, matches: Matches, starts: range | None = None) -> Iterator[pa.Table]:
         """Yield the matches of the chosen query, or their events, in the types that were declared to Spark."""
@@ -120,7 +127,8 @@ def match_in_order(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
     """Make the function for `mapInArrow` that matches rows which arrive in time order."""
 
     def cepheid_match(batches: Batches) -> Batches:
-        for table in worker_query.match(_arrivals(worker_query, batches)):
+        horizon, batches = _horizon(batches)
+        for table in worker_query.match(_arrivals(worker_query, batches), horizon=horizon):
             yield from table.to_batches()
 
     return cepheid_match
@@ -133,15 +141,25 @@ def match_in_slices(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
     """
 
     def cepheid_match_slices(batches: Batches) -> Batches:
+        horizon, batches = _horizon(batches)
         rows = _Slices(batches)
         while rows.more():
             code = rows.code
             length = 1 << (code & 63) if code is not None else 0
             starts = range((code >> 6) * length, ((code >> 6) + 1) * length) if code is not None else None
-            for table in worker_query.match(_arrivals(worker_query, rows.of(code)), starts):
+            for table in worker_query.match(_arrivals(worker_query, rows.of(code)), starts, horizon):
                 yield from table.to_batches()
 
     return cepheid_match_slices
+
+
+def _horizon(batches: Batches) -> tuple[int | None, Batches]:
+    """The last time of all events, if the rows have it, and the batches."""
+    for batch in batches:
+        if batch.num_rows:
+            known = HORIZON in batch.schema.names
+            return batch.column(HORIZON)[0].as_py() if known else None, chain([batch], batches)
+    return None, iter(())
 
 
 def _arrivals(worker_query: WorkerQuery, batches: Batches) -> Iterator[Arrival]:

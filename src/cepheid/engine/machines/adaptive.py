@@ -153,9 +153,9 @@ class AdaptiveMachine:
         while self.rows - self.recent[0].num_rows >= LOOK:
             self.rows -= self.recent.popleft().num_rows
 
-    def settle(self, now: int | None, rows: KeptRows) -> MatchTable | LazyMatches:
+    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches:
         """The matches that became certain."""
-        found = self.machine.settle(now, rows)
+        found = self.machine.settle(now, rows, horizon)
         if now is not None and self.considers:
             self.reconsider(now, rows)
         return found

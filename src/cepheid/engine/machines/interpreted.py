@@ -24,7 +24,7 @@ from cepheid.plan.spec import AUTOMATON
 from cepheid.reference.negation import Absence
 from cepheid.reference.output import results
 from cepheid.reference.partition import UNSET, Substream
-from cepheid.reference.runs import MAX_RUNS, Gap, Run, Runner, Wait
+from cepheid.reference.runs import MAX_RUNS, Run, Runner, Wait
 from cepheid.values.bindings import NOTHING
 from cepheid.values.lanes import lane_key
 from cepheid.values.rows import Event, read_rows
@@ -208,14 +208,16 @@ class Interpreted:
                 "shorten WITHIN, add conditions or [attr], or use skip_till_next_match; explain() says what splits",
             )
 
-    def settle(self, now: int | None, rows: KeptRows) -> MatchTable:
+    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable:
         """The matches that are certain when all events before a time (None: all) are in."""
         now = None if now is None else now * self.tick
+        known = now if horizon is None else horizon * self.tick
         for lane in self.lanes.values():
             if lane.pending:
                 self.runner.stream = lane.memory
-                decided = [run for run in lane.pending if self.is_decided(lane, run, now)]
-                lane.pending = [run for run in lane.pending if not any(run is other for other in decided)]
+                decided = [run for run in lane.pending if self.absence.is_known(run, known)]
+                rest = [run for run in lane.pending if not any(run is other for other in decided)]
+                lane.pending = [] if now is None else rest
                 self.complete += [run for run in decided if self.absence.holds(run)]
             self.prune(lane, now)
         self.lanes = {k: v for k, v in self.lanes.items() if v.waiting or v.pending or v.memory.events}
@@ -241,22 +243,6 @@ class Interpreted:
         """Complete runs that are not certain yet."""
         for lane in self.lanes.values():
             yield from lane.pending
-
-    def is_decided(self, lane: LaneState, run: Run, now: int | None) -> bool:
-        """Whether everything that could still be a witness after a complete run is in."""
-        last = len(run.selected)
-        return now is None or all(self.is_over(lane, run, gap, now) for gap in run.gaps if gap.after == last)
-
-    def is_over(self, lane: LaneState, run: Run, gap: Gap, now: int) -> bool:
-        """Whether no witness of an absence at the end is still to come (S10, S26)."""
-        period, within = self.query.periods[gap.negation], self.query.within
-        if period is not None:
-            return now >= run.selected[-1].time + period
-        assert within is not None
-        if within.nanoseconds is not None:
-            return now >= run.selected[0].time + within.nanoseconds
-        assert within.events is not None
-        return self.runner.distance(run.key, run.selected[0], lane.memory.events[-1]) >= within.events - 1
 
     def prune(self, lane: LaneState, now: int | None) -> None:
         """Drop runs whose window has passed, and events that no run can ask about."""

@@ -61,8 +61,11 @@ class Machine(Protocol):
     def feed(self, batch: Batch) -> None:
         """The next events."""
 
-    def settle(self, now: int | None, rows: KeptRows) -> MatchTable | LazyMatches:
-        """The matches that became certain, given all events before a time (None: all), as rows that are kept."""
+    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches:
+        """The matches that became certain, given all events before a time (None: all), as rows that are kept.
+
+        horizon: where all events are in, until when absences are known; None: the end of the input ends them.
+        """
 
     def unsettled(self) -> int | None:
         """The first event at which a match ends that is not certain yet."""

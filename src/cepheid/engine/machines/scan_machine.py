@@ -156,9 +156,9 @@ class ScanMachine(KernelMachine):
             self.given.append(GraphMatches(self.graph(), self.decoder, 0).all())
             self.state.take_matches()
 
-    def settle(self, now: int | None, rows: KeptRows) -> MatchTable | LazyMatches:
+    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches:
         """The matches that became certain."""
-        self.state.expire(now)
+        self.state.expire(horizon if now is None else now)
         if self.chooses_in_store:
             return self.choose(now, rows)
         if not self.finishes and not self.given:

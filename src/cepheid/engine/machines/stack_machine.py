@@ -153,10 +153,10 @@ class StackMachine(KernelMachine):
 
     # Matches.
 
-    def settle(self, now: int | None, rows: KeptRows) -> MatchTable | LazyMatches:
+    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches:
         """The matches that became certain."""
         if self.join.waits:
-            self.settle_waiting(now)
+            self.settle_waiting(horizon if now is None else now)
         put_aside(self.state, self.output)
         if not self.output.parts and now is not None and not self.finishes:
             return NONE

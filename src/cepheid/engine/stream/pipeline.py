@@ -64,8 +64,11 @@ class Pipeline:
         """Events for the queries that read the stream itself."""
         self.streams[None].arrivals.add(arrival)
 
-    def advance(self, now: int | None) -> list[Matches]:
-        """What each query gives when all events before a time (None: all) are in."""
+    def advance(self, now: int | None, horizon: int | None = None) -> list[Matches]:
+        """What each query gives when all events before a time (None: all) are in.
+
+        horizon: where all are in, until when absences are known; None: the end of the input ends them.
+        """
         given: list[Matches] = []
         until: dict[str | None, int | None] = {None: now}
         batches: dict[str | None, Batch | None] = {}
@@ -75,7 +78,7 @@ class Pipeline:
             query, batch = self.queries[number], batches[source]
             if batch is not None:
                 query.feed(batch)
-            matches = query.settle(until[source])
+            matches = query.settle(until[source], horizon)
             given.append(matches)
             if query.query.into is not None:
                 # No match that ends before this time is still to come, so that the next query may go so far.

@@ -37,9 +37,12 @@ class QueryStream:
             self.machine = self._general()
             self.machine.feed(batch)
 
-    def settle(self, now: int | None) -> Matches:
-        """The matches that are certain to stand when all events before a time (None: all) are in."""
-        found = self.machine.settle(now, self.stream)
+    def settle(self, now: int | None, horizon: int | None = None) -> Matches:
+        """The matches that are certain to stand when all events before a time (None: all) are in.
+
+        horizon: where all are in, until when absences are known; None: the end of the input ends them.
+        """
+        found = self.machine.settle(now, self.stream, horizon)
         return self.nothing() if found is NONE else Matches(self.query, self.stream.kept_events, found)
 
     def certain(self, now: int) -> int:

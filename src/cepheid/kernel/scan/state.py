@@ -203,15 +203,20 @@ class ScanState:
         return int(self._ends().min()) if self.matches else None
 
     def expire(self, now: int | None) -> None:
-        """Matches after which nothing came that must be absent are certain: their windows are over (None: all are)."""
+        """Matches after which nothing came that must be absent are certain: their windows are over (None: all are).
+
+        A window of events is over when the lane has had so many.
+        """
         for pool in self.kernel.pools:
-            if not pool.waits or not int(self.cells[pool.cells.used]) or (now is not None and "seen" in self.arrays):
+            if not pool.waits or not int(self.cells[pool.cells.used]):
                 continue
             nodes = np.asarray(self.arrays[pool.array("node")])
             alive = np.flatnonzero(nodes != NIL)
             if now is not None:
-                assert self.window is not None
-                alive = alive[np.asarray(self.arrays["node_start"])[nodes[alive]] + self.window <= now]
+                starts = np.asarray(self.arrays["node_start"])[nodes[alive]]
+                lanes = np.asarray(self.arrays[pool.array("lane")])[alive]
+                # Of a window of events the last one is in; of a window of time the watermark has passed the last tick.
+                alive = alive[starts <= self._oldest(now - 1, lanes)]
             if len(alive):
                 self._give(pool, alive)
 
