@@ -12,7 +12,7 @@ from cepheid.pattern.parameters import literal
 from cepheid.pattern.tree import Event, Program, Query, Return
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import GeneratedQuery, Scope, Sort, conditions, expressions, schemas, streams
-from cepheid.testing.strategies.scope import columns_of
+from cepheid.testing.strategies.scope import columns_of, parts_of
 
 Pair = tuple[ex.Expression, ex.Expression]
 NULL, TRUE = literal(None), literal(True)
@@ -107,7 +107,7 @@ def _unless_null(x: ex.Expression, y: ex.Expression) -> ex.Expression:
 def scopes(draw: st.DrawFn) -> tuple[Scope, pa.Table]:
     schema = draw(schemas(min_attributes=2))
     events = draw(streams(schema, event_types=["A"], min_size=1, max_size=5))
-    return Scope(columns_of(schema), attributes=(("a", ex.Index.ONE),)), events
+    return Scope(columns_of(schema), attributes=(("a", ex.Index.ONE),), parts=parts_of(schema)), events
 
 
 @pytest.mark.parametrize("law", OF_CONDITIONS.values(), ids=OF_CONDITIONS)

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,7 +21,7 @@ from cepheid.pattern.layout import lay_out
 from cepheid.pattern.typing import Typer
 from cepheid.pattern.walk import walk
 from cepheid.testing import read_cases
-from cepheid.testing.strategies import PLAIN, GeneratedQuery, queries
+from cepheid.testing.strategies import NESTED, PLAIN, GeneratedQuery, queries
 from cepheid.testing.strategies.operators import OF_UNITS, SAME, SIGNATURES
 from cepheid.testing.strategies.trees import BRANCHES, COMPOUNDS, LEAVES, any_events
 from cepheid.values import functions as meanings
@@ -109,7 +110,13 @@ def test_that_queries_with_a_meaning_use_every_node() -> None:
         seen.update(nodes_of(query.tree))
 
     collect()
-    assert set(NODES) - seen == set()
+    nested = {ex.Field, ex.Element}
+    assert set(NODES) - seen == nested
+    assert {type(find(queries(NESTED), _has(node), settings=QUICK)) for node in nested} == {GeneratedQuery}
+
+
+def _has(node: type) -> Callable[[GeneratedQuery], bool]:
+    return lambda query: node in nodes_of(query.tree)
 
 
 def test_that_every_node_has_a_case() -> None:

@@ -117,6 +117,35 @@ class Column:
             case node:
                 return Column(ex.Not(node))
 
+    def field(self, name: str) -> Column:
+        """`a.payload.amount`: a field of a struct.
+
+        >>> from cepheid import builder as cep
+        >>> cep.var("a").payload.field("amount") > 5
+        <Column a.payload.amount > 5>
+        """
+        return Column(ex.Field(self.expression, check_name(name, "a field", "write a.payload.field('amount')")))
+
+    def __getattr__(self, name: str) -> Column:
+        """`a.payload.amount`, where no method has the name of the field."""
+        if name.startswith("_"):
+            raise AttributeError(f"write .field({name!r}) for a field whose name begins with an underscore")
+        return self.field(name)
+
+    def __getitem__(self, key: object) -> Column:
+        """`a.tags[0]`: an element of a list, counted from 0; `a.props['k']`: the value of a key of a map.
+
+        >>> from cepheid import builder as cep
+        >>> cep.var("a").tags[0], cep.var("a").props["k"]
+        (<Column a.tags[0]>, <Column a.props['k']>)
+        """
+        if isinstance(key, slice):
+            raise misuse("a list in a query can't be sliced", "read one element: a.tags[0]")
+        return Column(ex.Element(self.expression, operand(key)))
+
+    def __iter__(self) -> NoReturn:
+        raise misuse("a query column can't be iterated over", "read one element: a.tags[0]")
+
     def is_null(self) -> Column:
         """`x IS NULL`."""
         return Column(ex.IsNull(self.expression))

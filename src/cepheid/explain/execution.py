@@ -38,7 +38,7 @@ def explain_execution(query: Bound, events: pa.Table | None, forced: PlanSpec) -
         order = None if decision.choice.way is Way.TREE else order_of(decision.choice, join)
         return Execution(
             plan,
-            tuple(_joined(join)),
+            (*_joined(join), *_derived(compiled)),
             "\n\n".join(code.text for code in compiled.join_kernel(join, frozenset(), order).functions),
         )
     lines, source = _runs(query, compiled)
@@ -51,7 +51,14 @@ def _runs(query: Bound, compiled: CompiledQuery) -> tuple[tuple[str, ...], str]:
         called = _calls(query, "called for each run and event")
         return (f"interpreted, one event after the other: {compiled.why_interpreted}", *called), ""
     kernel = compiled.scan(frozenset())
-    return tuple(_scanned(query, compiled.program, kernel, having=compiled.tests_having)), kernel.code.text
+    lines = _scanned(query, compiled.program, kernel, having=compiled.tests_having)
+    return (*lines, *_derived(compiled)), kernel.code.text
+
+
+def _derived(compiled: CompiledQuery) -> Iterator[str]:
+    """The columns that are made before a kernel runs."""
+    for name, column in compiled.derived.items():
+        yield f"{'read' if column.steps else 'computed'} once for each batch, as a column: {name}"
 
 
 def _joined(join: Join) -> Iterator[str]:

@@ -225,7 +225,9 @@ class QueryBuilder(ExpressionBuilder):
 
     def default_name(self, expression: ex.Expression) -> str:
         match expression:
-            case ex.Attribute(name=name) | ex.Name(name=name) | ex.Rows(index=ex.Index.EACH, variable=name):
+            case ex.Attribute(name=name) | ex.Name(name=name) | ex.Field(name=name):
+                return name
+            case ex.Rows(index=ex.Index.EACH, variable=name):
                 return name
             case ex.MatchId():
                 return MATCH_ID

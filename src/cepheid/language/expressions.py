@@ -207,6 +207,12 @@ class ExpressionBuilder(Transformer[Token, Any]):
             name_of(parts[0]), self.own_index(parts[0], parts[1]), name_of(parts[2]), span=self.span(meta)
         )
 
+    def field(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.Field(parts[0], name_of(parts[1]), span=self.span(meta))
+
+    def element(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        return ex.Element(parts[0], parts[1], span=self.span(meta))
+
     def rows(self, meta: Meta, parts: list[Any]) -> ex.Expression:
         return ex.Rows(name_of(parts[0]), self.own_index(parts[0], parts[1]), span=self.span(meta))
 

@@ -121,6 +121,17 @@ def _(node: ex.Attribute) -> Level:
 
 
 @_print.register
+def _(node: ex.Field) -> Level:
+    field = node.name if _WORD.match(node.name) else quote_name(node.name)
+    return Level(f"{print_expression(node.operand)}.{field}", PRIMARY)
+
+
+@_print.register
+def _(node: ex.Element) -> Level:
+    return Level(f"{print_expression(node.operand)}[{_wrap(node.index, SUM)}]", PRIMARY)
+
+
+@_print.register
 def _(node: ex.Rows) -> Level:
     return Level(_indexed(node.variable, node.index), PRIMARY)
 

@@ -83,6 +83,22 @@ class Attribute(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class Field(Expression):
+    """`a.payload.amount`: a field of a struct; NULL where the struct is NULL."""
+
+    operand: Expression
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Expression):
+    """`a.tags[0]`, `a.props['k']`: an element of a list, counted from 0, or the value of a key of a map."""
+
+    operand: Expression
+    index: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Rows(Expression):
     """`a[]` or `a[..i-1]` without an attribute: what `count` counts. In RETURN, also `a` and `a[1]`: events."""
 

@@ -15,7 +15,7 @@ from typing import Any
 from cepheid.errors import BindError, PatternError, Span, nearest
 from cepheid.pattern import types
 from cepheid.pattern.durations import NANOSECONDS, UNITS
-from cepheid.pattern.expressions import Attribute, Expression, In, Index, InSet, Literal, Name, Rows
+from cepheid.pattern.expressions import Attribute, Expression, Field, In, Index, InSet, Literal, Name, Rows
 from cepheid.pattern.timestamps import EPOCH, nanoseconds_of, nanoseconds_since_epoch
 from cepheid.pattern.tree import Negation, Pattern, Query, Return, Window
 from cepheid.pattern.walk import rewrite, rewrite_expressions
@@ -110,6 +110,9 @@ def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], sing
     def change(node: Expression) -> Expression:
         if isinstance(node, InSet):
             return In(node.operand, _members(node, params), node.negated, span=node.span)
+        if isinstance(node, Attribute) and node.index is Index.ONE and node.variable not in arrays and single:
+            # In a pattern of one event, `payload.amount` is a field.
+            return Field(Attribute(single, Index.ONE, node.variable, span=node.span), node.name, span=node.span)
         if not isinstance(node, Name):
             return node
         if node.name in params:

@@ -15,6 +15,7 @@ from cepheid.pattern.casts import CAST_FUNCTIONS, can_cast, cast_type, read_type
 from cepheid.pattern.components import Component
 from cepheid.pattern.constants import read_as
 from cepheid.pattern.functions import BUILT_IN, PARTS, SAME, UNITS_OF, Function
+from cepheid.pattern.nested import field_names, field_type, key_type, span_after, value_type
 from cepheid.pattern.regular import NotTheSame, compile_regular
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import (
@@ -78,6 +79,41 @@ class Typer:
         remedy = did_you_mean(node.name, self.schema.columns, "columns")
         bare = node.span is not None and "." not in node.span.excerpt and not remedy.startswith("did")
         return f"{remedy}; or, for a parameter, pass params={{'{node.name}': …}}" if bare else remedy
+
+    @check.register
+    def _(self, node: ex.Field) -> Typed:
+        operand, type_ = self.check(node.operand)
+        if value_type(type_) is not None and key_type(type_) is not None:
+            return self.check(ex.Element(operand, ex.Literal(node.name, STRING), span=node.span))
+        place = span_after(node)
+        names = field_names(type_)
+        if names is None:
+            remedy = "only a struct has fields; write [0] for an element of a list, ['k'] for a key of a map"
+            raise BindError("CEP305", f"{_a(type_)} has no field '{node.name}'", remedy, place)
+        if names.count(node.name) != 1:
+            remedy = did_you_mean(node.name, names, "fields") if node.name not in names else "rename one of them"
+            twice = f"two fields are named '{node.name}'" if node.name in names else f"unknown field '{node.name}'"
+            raise BindError("CEP301", twice, remedy, place)
+        return replace(node, operand=operand), field_type(type_, node.name)
+
+    @check.register
+    def _(self, node: ex.Element) -> Typed:
+        operand, type_ = self.check(node.operand)
+        found = value_type(type_)
+        if field_names(type_) is not None and isinstance(node.index, ex.Literal) and isinstance(node.index.value, str):
+            return self.check(ex.Field(operand, node.index.value, span=node.span))
+        if found is None:
+            remedy = "only a list has elements, and a map keys"
+            raise BindError("CEP305", f"{_a(type_)} has no elements", remedy, span_after(node))
+        index, given = self.check(node.index)
+        wanted = key_type(type_) or INT
+        if isinstance(index, ex.Literal):
+            index, given = read_as((index, given), wanted)
+        if wanted.kind not in (Kind.INT, Kind.STRING) or given.kind not in (wanted.kind, Kind.NULL, Kind.ANY):
+            what = "a list is read by a number" if key_type(type_) is None else f"the keys of the map are {_a(wanted)}"
+            remedy = "write [0] for the first element of a list, ['k'] for a key that is a string"
+            raise BindError("CEP305", f"{what}, not by {_a(given)}", remedy, node.index.span)
+        return replace(node, operand=operand, index=index), found
 
     @check.register
     def _(self, node: ex.Rows) -> Typed:

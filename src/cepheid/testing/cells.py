@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -40,13 +41,30 @@ def parse_type(name: str) -> pa.DataType:
     """
     if name == "dictionary":
         return pa.dictionary(pa.int32(), pa.string())
-    if found := re.fullmatch(r"list<(.+)>", name):
+    if found := re.fullmatch(r"list<(?:item: )?(.+)>", name):
         return pa.list_(parse_type(found[1]))
+    if found := re.fullmatch(r"struct<(.+)>", name):
+        fields = [part.partition(":") for part in _outer_parts(found[1])]
+        return pa.struct([(field.strip(), parse_type(type_.strip())) for field, _, type_ in fields])
+    if found := re.fullmatch(r"map<([^,]+), *(.+)>", name):
+        return pa.map_(parse_type(found[1]), parse_type(found[2]))
     if found := re.fullmatch(r"decimal128\((\d+), *(\d+)\)", name):
         return pa.decimal128(int(found[1]), int(found[2]))
     if found := re.fullmatch(r"timestamp\[(s|ms|us|ns), *(?:tz=)?(\S+)\]", name):
         return pa.timestamp(found[1], found[2])
     return pa.type_for_alias(name)
+
+
+def _outer_parts(text: str) -> list[str]:
+    """What commas separate that are in no bracket."""
+    parts, level = [""], 0
+    for character in text:
+        level += (character in "<[(") - (character in ">])")
+        if character == "," and level == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
 
 
 def type_name(type_: pa.DataType) -> str:
@@ -97,6 +115,9 @@ def parse_cell(cell: str, type_: pa.DataType) -> pa.Array:
         if found is None:
             raise ValueError("a list is written [1.0 2.0]")
         return pa.array([[parse_cell(item, type_.value_type)[0].as_py() for item in found[1].split()]], type_)
+    if pa.types.is_struct(type_) or pa.types.is_map(type_):
+        value = json.loads(text)
+        return pa.array([list(value.items()) if pa.types.is_map(type_) and isinstance(value, dict) else value], type_)
     if pa.types.is_duration(type_):
         return pa.array([text]).cast(pa.int64()).cast(type_)
     if pa.types.is_dictionary(type_):
@@ -120,6 +141,10 @@ def print_cell(value: Any) -> str:
         case str():
             special = value in ("NULL", "true", "false") or _FLOAT.fullmatch(value)
             return value if _PLAIN.fullmatch(value) and not special else "'" + value.replace("'", "''") + "'"
+        case dict():
+            return json.dumps(value, default=str)
+        case [(_, _), *_] if isinstance(value[0], tuple):
+            return json.dumps(dict(value), default=str)
         case list():
             return f"[{' '.join(map(print_cell, value))}]"
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

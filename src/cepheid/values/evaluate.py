@@ -10,10 +10,11 @@ from cepheid.errors import EvaluationError
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.functions import PARTS
+from cepheid.pattern.nested import key_type
 from cepheid.pattern.types import DURATION, Kind, zone_of
 from cepheid.pattern.uses import RANGES, ranges, uses
 from cepheid.pattern.walk import substitute
-from cepheid.values import calendar, functions
+from cepheid.values import calendar, functions, nested
 from cepheid.values.arithmetic import ARITHMETIC, TIME_ARITHMETIC, negate
 from cepheid.values.bindings import Bindings
 from cepheid.values.casting import caster
@@ -163,6 +164,27 @@ class Compiler:
             raise Missing
 
         return read
+
+    @function.register
+    def _(self, node: ex.Field) -> Evaluator:
+        operand, name = self.compile(node.operand), node.name
+        return self.part(node, lambda bindings: None if (found := operand(bindings)) is None else found[name])
+
+    @function.register
+    def _(self, node: ex.Element) -> Evaluator:
+        operand, index = self.compile(node.operand), self.compile(node.index)
+        read = nested.at if key_type(self.query.typer.check(node.operand)[1]) is None else nested.of_key
+
+        def evaluate(bindings: Bindings) -> Value:
+            found, wanted = operand(bindings), index(bindings)
+            return None if found is None or wanted is None else read(found, wanted)
+
+        return self.part(node, evaluate)
+
+    def part(self, node: ex.Expression, read: Evaluator) -> Evaluator:
+        """A part of a nested value, as a value of its own."""
+        convert = nested.to_value(self.query.typer.check(node)[1])
+        return lambda bindings: None if (found := read(bindings)) is None else convert(found)
 
     @function.register
     def _(self, node: ex.Length) -> Evaluator:

@@ -150,7 +150,7 @@ def test_what_applies_to_declared_types() -> None:
         ("SEQ(A a, B b) WHERE 1 = 2", "a condition that never holds"),
         ("SEQ(A a, B b) WHERE a.s < b.s", "strings compared by their order"),
         ("SEQ(A a, B b) WHERE a.d < b.d", "decimal"),
-        ("SEQ(A a, B b) WHERE upper(a.s) = b.s", "upper"),
+        ("SEQ(A a, B b) WHERE concat(a.s, b.s) = b.s", "concat"),
         (f"SEQ({', '.join(f'A a{n}' for n in range(MAX_STACKS + 1))})", f"more than {MAX_STACKS} events"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from cepheid.engine.encoding.columns import (
     type_codes,
     type_numbers,
 )
+from cepheid.engine.encoding.derived import Derived
 from cepheid.engine.encoding.few_events import FEW, Events, FewEvents, as_table
 from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.encoding.reordered import Reordered
@@ -40,12 +41,22 @@ class StreamCodes:
         self.once = once  # all events come at once: a key need not be found again
         self.strings = Strings()
         self.keys: dict[Lanes, LaneNumbers] = {}
+        self.derived: dict[str, Derived] = {}  # columns that queries compute, by what they compute
+        self._kinds = {name: type_.kind for name, type_ in schema.columns.items()}
+
+    def derive(self, columns: Mapping[str, Derived]) -> None:
+        """A query reads columns that are not in the events."""
+        self.derived |= columns
+        self._kinds |= {name: column.type.kind for name, column in columns.items()}
+
+    def kind(self, column: str) -> Kind:
+        """The kind of a column."""
+        return self._kinds[column]
 
     def lanes(self, lanes: Lanes) -> LaneNumbers:
         """The numbers of the lanes, for one way to split the stream."""
         if lanes not in self.keys:
-            kinds = {name: type_.kind for name, type_ in self.schema.columns.items()}
-            self.keys[lanes] = LaneNumbers(lanes, kinds, once=self.once)
+            self.keys[lanes] = LaneNumbers(lanes, self._kinds, once=self.once)
         return self.keys[lanes]
 
 
@@ -71,8 +82,11 @@ class Batch:
         return as_table(self.events)
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """A column of the events; strings may be codes."""
-        return self.events.column(name) if isinstance(self.events, Reordered) else self.table.column(name)
+        """A column of the events, or one that is derived from them; strings may be codes."""
+        derived = self.codes.derived.get(name)
+        if derived is None:
+            return self.events.column(name) if isinstance(self.events, Reordered) else self.table.column(name)
+        return self.once_for(("derived", name), lambda: derived.column([self.column(read) for read in derived.reads]))
 
     def take(self, index: Any) -> pa.Table:
         """Some of the events as a table, by their places."""
@@ -84,6 +98,10 @@ class Batch:
             return None
         if column not in self._cells:
             events = self.events
+            derived = self.codes.derived.get(column)
+            if derived is not None:
+                self._cells[column] = derived.values([self._key(name) for name in derived.reads])
+                return self._cells[column]
             self._cells[column] = (
                 events.values(column) if isinstance(events, FewEvents) else few_values(self.column(column))
             )
@@ -110,7 +128,7 @@ class Batch:
         """The values of a column as a kernel reads them."""
         key = "values", column
         if key not in self._made:
-            kind, cells, strings = self.schema.columns[column].kind, self.cells(column), self.codes.strings
+            kind, cells, strings = self.codes.kind(column), self.cells(column), self.codes.strings
             if cells is not None:
                 found = strings.encode_few(cells) if kind is Kind.STRING else few_numbers(column, kind, cells)
             else:
@@ -135,10 +153,14 @@ class Batch:
             if self.few:
                 self._made[numbers] = numbers.of_few([self._key(column) for column in numbers.columns], len(self))
             else:
-                self._made[numbers] = np.ascontiguousarray(
-                    numbers.of(self.events if isinstance(self.events, Reordered) else self.table)
-                )
+                self._made[numbers] = np.ascontiguousarray(numbers.of(self._with(numbers.columns)))
         return self._made[numbers]
+
+    def _with(self, columns: Sequence[str]) -> pa.Table | Reordered:
+        """What has some columns, also those that are derived."""
+        if self.codes.derived.keys().isdisjoint(columns):
+            return self.events if isinstance(self.events, Reordered) else self.table
+        return pa.table({name: self.column(name) for name in columns})
 
     def _key(self, column: str) -> list[Value]:
         """The values of a column that is part of a key, where there are few events."""

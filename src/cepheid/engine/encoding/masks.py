@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch
@@ -13,6 +15,7 @@ from cepheid.errors import CepheidError, EvaluationError
 from cepheid.kernel.arguments import Mask
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind
 from cepheid.pattern.walk import walk
 from cepheid.values.bindings import Bindings
@@ -39,7 +42,9 @@ def evaluate_mask(query: Bound, batch: Batch, wanted: Mask, errors: dict[int, Ce
             codes = as_dictionary(column.take(from_numpy(rows)))
             _, first, back = np.unique(take_codes(np.arange(len(codes.dictionary)), codes.indices, -1), True, True)
             index = rows[first]
-    events = read_rows(batch.take(index), query.schema)
+    schema = _only(query.schema, read)
+    table = pa.table({name: batch.column(name) for name in schema.columns})
+    events = read_rows(table.take(from_numpy(index)), schema)
     answers = np.zeros(len(index), np.uint8)
     for k, event in enumerate(events):
         try:
@@ -49,3 +54,9 @@ def evaluate_mask(query: Bound, batch: Batch, wanted: Mask, errors: dict[int, Ce
             errors.setdefault(int(index[k]), error)
     found[rows] = answers if back is None else answers[back]
     return found
+
+
+def _only(schema: Schema, read: set[str]) -> Schema:
+    """The columns that a condition reads, and those that every event must have."""
+    needed = {schema.roles.time, schema.roles.type, schema.start, *read}
+    return replace(schema, columns={name: type_ for name, type_ in schema.columns.items() if name in needed})

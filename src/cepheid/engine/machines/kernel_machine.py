@@ -41,6 +41,7 @@ class KernelMachine(ABC):
         self.compiled = compiled
         self.query = compiled.query
         self.codes = codes
+        codes.derive(compiled.derived)
         self.lanes = lanes
         self.lane_numbers = codes.lanes(lanes)
         self.policy = policy
@@ -158,7 +159,7 @@ class KernelMachine(ABC):
         """The arrays of the events, of all of them."""
         if wanted is not self._wanted:
             self._wanted = wanted
-            self._readers = [reader(one, self.query, self.lane_numbers, types) for one in wanted]
+            self._readers = [reader(one, self.compiled.flat, self.lane_numbers, types) for one in wanted]
         arrays = [read(batch, errors) for read in self._readers]
         for one, array in zip(wanted, arrays, strict=True):
             # Machine code goes over all of them by the number of events.

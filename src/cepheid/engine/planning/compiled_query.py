@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
 from cepheid.automaton.build import build
 from cepheid.automaton.model import Automaton, NotNative
+from cepheid.engine.encoding.derived import Derived
+from cepheid.engine.planning.flatten import Flattened
 from cepheid.kernel.join.generate import generate_join
 from cepheid.kernel.join.kernel import JoinKernel
 from cepheid.kernel.join.state import StackState
@@ -43,20 +46,38 @@ class CompiledQuery:
         self._trials: dict[Any, Trial] = {}
         self._splits: dict[tuple[str, ...], Join | str] = {}
 
+    @cached_property
+    def _flattened(self) -> Flattened:
+        return Flattened(self.query, having=self._folds_having)
+
+    @cached_property
+    def _folds_having(self) -> bool:
+        query, arrays = self.query, [c.variable for c in self.query.positive if c.array]
+        windowed = query.within is not None
+        return query.having is not None and is_folded(query.having, query.strategies, arrays, windowed=windowed)
+
+    @property
+    def flat(self) -> Bound:
+        """The query as kernels see it: it reads columns only, some of which are derived."""
+        return self._flattened.query
+
+    @property
+    def derived(self) -> Mapping[str, Derived]:
+        """The columns that are computed for each batch."""
+        return self._flattened.derived
+
     # The automaton.
 
     @cached_property
     def _built(self) -> tuple[Automaton | str, bool]:
         """The automaton, or the reason why no kernel can run it; and whether it tests HAVING."""
-        query, arrays = self.query, [c.variable for c in self.query.positive if c.array]
-        windowed = query.within is not None
-        if query.having is not None and is_folded(query.having, query.strategies, arrays, windowed=windowed):
+        if self._folds_having:
             with suppress(NotNative):
-                found = build(self.query, having=True)
+                found = build(self.flat, having=True)
                 check_scan(found)
                 return found, True
         try:
-            found = build(self.query)
+            found = build(self.flat)
             check_scan(found)
         except NotNative as reason:
             return str(reason), False
@@ -122,7 +143,7 @@ class CompiledQuery:
     def _join(self) -> Join | str:
         """The join, or the reason why the query is not one."""
         try:
-            found = make_join(self.query)
+            found = make_join(self.flat)
             check_join(found)
         except (NotJoined, NotNative) as reason:
             return str(reason)
@@ -154,7 +175,7 @@ class CompiledQuery:
         if choice.partition is None:
             return self.join
         if choice.late:
-            return make_join(self.query, choice.partition, late=True)
+            return make_join(self.flat, choice.partition, late=True)
         found = self.split(choice.partition)
         assert isinstance(found, Join), found  # else it would not have been a candidate
         return found
@@ -163,7 +184,7 @@ class CompiledQuery:
         """The join whose stream some attributes split, or why no kernel can compare the others."""
         if partition not in self._splits:
             try:
-                join = make_join(self.query, partition)
+                join = make_join(self.flat, partition)
                 check_join(join)
                 self._splits[partition] = join
             except (NotJoined, NotNative) as reason:

@@ -45,6 +45,7 @@ def take_sample(compiled: CompiledQuery, batch: Batch) -> Sample | None:
     """What a batch tells of its stream; nothing if it is small, or if there are no plans to choose from."""
     if compiled.why_not_joined or len(batch) < ENOUGH:
         return None
+    batch.codes.derive(compiled.derived)
     several = len(compiled.query.same) > 1 and not compiled.query.counted
     widest = compiled.split(()) if several else compiled.join
     join = compiled.join if isinstance(widest, str) else widest
@@ -64,7 +65,7 @@ def take_sample(compiled: CompiledQuery, batch: Batch) -> Sample | None:
         window=_window(compiled.query, batch.times),
         shares=tuple(shares),
         selectivity=tuple(found.selectivity),
-        keys={name: _keys(batch, name, rows) for name in _key_columns(join)},
+        keys={name: _keys(batch.column(name), rows) for name in _key_columns(join)},
         varies=_varies(join, types),
     )
     return Sample(join, statistics)
@@ -118,10 +119,10 @@ def _key_columns(join: Join) -> tuple[str, ...]:
     return tuple(dict.fromkeys(join.lanes.all + agreed))
 
 
-def _keys(batch: Batch, name: str, rows: Any, most: int = 2048) -> float:
+def _keys(column: pa.ChunkedArray, rows: Any, most: int = 2048) -> float:
     """Estimate how many values a column has; if nearly all of the sample differ, from the few that are equal."""
     some = rows[:: max(1, len(rows) // most)][:most]
-    distinct = max(1, len(batch.column(name).take(from_numpy(some)).unique()))
+    distinct = max(1, len(column.take(from_numpy(some)).unique()))
     if distinct < 0.8 * len(some):
         return float(distinct)
     return len(some) ** 2 / (2 * max(1, len(some) - distinct))
@@ -152,12 +153,14 @@ def _tried(compiled: CompiledQuery, join: Join, batch: Batch, chosen: list[Any])
     Plain Python is quick enough for a few hundred.
     """
     index = np.unique(np.concatenate(chosen)) if chosen else np.zeros(0, np.int64)
-    some = Batch(StreamCodes(batch.schema), batch.take(index), batch.times[index], 0)
-    nullable = frozenset(name for name in some.table.column_names if some.has_nulls(name))
+    codes = StreamCodes(batch.schema)
+    codes.derive(compiled.derived)
+    some = Batch(codes, batch.take(index), batch.times[index], 0)
+    nullable = frozenset(name for name in (*some.table.column_names, *compiled.derived) if some.has_nulls(name))
     trial = compiled.trial(join, nullable)
     errors: dict[int, CepheidError] = {}
     lanes = some.codes.lanes(join.lanes)
-    events = [reader(one, compiled.query, lanes, trial.types)(some, errors).tolist() for one in trial.select.events]
+    events = [reader(one, compiled.flat, lanes, trial.types)(some, errors).tolist() for one in trial.select.events]
     stored, held = trial.run(
         events, len(index), PAIRED * PAIRED, lambda constants: [c.argument(some.codes.strings.code) for c in constants]
     )

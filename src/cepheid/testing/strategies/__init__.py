@@ -32,7 +32,7 @@ from cepheid.testing.strategies.names import names, type_names
 from cepheid.testing.strategies.patterns import patterns
 from cepheid.testing.strategies.queries import GeneratedQuery, is_demanding, programs, queries
 from cepheid.testing.strategies.scenarios import scenarios
-from cepheid.testing.strategies.schemas import PLAIN, schemas, tick
+from cepheid.testing.strategies.schemas import NESTED, PLAIN, schemas, tick
 from cepheid.testing.strategies.scope import Scope
 from cepheid.testing.strategies.sorts import Sort
 from cepheid.testing.strategies.streams import rows, streams
@@ -41,6 +41,7 @@ from cepheid.testing.strategies.trees import any_expressions, any_patterns, any_
 
 __all__ = [
     "EVERYTHING",
+    "NESTED",
     "PLAIN",
     "Features",
     "GeneratedQuery",

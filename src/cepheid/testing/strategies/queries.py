@@ -33,7 +33,7 @@ from cepheid.testing.strategies.expressions import conditions, expressions
 from cepheid.testing.strategies.features import EVERYTHING, Features
 from cepheid.testing.strategies.patterns import patterns
 from cepheid.testing.strategies.schemas import KEY, TIME, TYPE, tick
-from cepheid.testing.strategies.scope import FUNCTIONS, PARAMETERS, SETS, Scope, columns_of, complete
+from cepheid.testing.strategies.scope import FUNCTIONS, PARAMETERS, SETS, Scope, columns_of, complete, parts_of
 from cepheid.testing.strategies.sorts import Sort
 from cepheid.testing.strategies.streams import EVENT_TYPES, LONGEST
 from cepheid.testing.strategies.variables import Variable, variables
@@ -116,7 +116,8 @@ def _attributes(schema: pa.Schema) -> st.SearchStrategy[list[str]]:
 def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Features) -> Query:
     found = variables(name_events(pattern))
     columns = columns_of(schema, reads_time=features.reads_time)
-    scope = Scope(columns, bare=len(found) == 1 and not found[0].array, parameters=features.parameters)
+    bare = len(found) == 1 and not found[0].array
+    scope = Scope(columns, bare=bare, parameters=features.parameters, parts=parts_of(schema))
     partition = draw(st.sampled_from(features.partitions))
     strategies = draw(_strategies(found, features, contiguous=partition is not None))
     many = draw(st.sampled_from((0, 0, 1, 1, 2))) if features.conditions else 0

@@ -21,10 +21,21 @@ ATTRIBUTES: dict[str, tuple[pa.DataType, ...]] = {
     "zoned": (pa.timestamp("us", "UTC"), pa.timestamp("ms", "Europe/Paris")),
     "took": (pa.duration("us"),),
     "raw": (pa.binary(),),
-    "items": (pa.list_(pa.int64()), pa.struct([("u", pa.float64())])),
+    "items": (pa.list_(pa.int64()), pa.struct([("u", pa.float64())]), pa.list_(pa.struct([("x", pa.int64())]))),
+    "nest": (
+        pa.struct([("x", pa.int64()), ("in", pa.struct([("s", pa.string()), ("f", pa.float64())]))]),
+        pa.struct([("s", pa.string()), ("at", pa.timestamp("us")), ("tags", pa.list_(pa.string()))]),
+    ),
+    "props": (pa.map_(pa.string(), pa.int64()),),
     "nothing": (pa.null(),),
 }
 """Columns by name, each with the types that it may have."""
+
+NESTED = pa.schema(
+    [(TIME, pa.int64()), (TYPE, pa.string()), (KEY, pa.int64()), ("x", pa.int64())]
+    + [(name, ATTRIBUTES[name][0]) for name in ("items", "nest", "props")]
+)
+"""A schema with a list, a struct and a map."""
 
 TIMES = (pa.int64(), pa.int32(), pa.timestamp("ms"), pa.timestamp("us", "UTC"), pa.date32())
 """Types that a time column may have."""

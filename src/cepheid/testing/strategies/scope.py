@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -18,6 +18,16 @@ from cepheid.testing.strategies.variables import Variable
 
 Reference = tuple[str, AnyIndex]
 SECOND = Nth(2)
+
+
+class MapKey(str):
+    """A key of a map, to tell it from a field of a struct."""
+
+    __slots__ = ()
+
+
+Part = tuple[str | int, ...]
+"""A column and the way to a value inside of it."""
 
 
 def same(value: Any) -> Any:
@@ -56,6 +66,7 @@ class Scope:
     lengths: tuple[str, ...] = ()
     bare: bool = False  # attributes of the only event may stand without its variable
     parameters: bool = False
+    parts: Mapping[Sort, tuple[Part, ...]] = field(default_factory=dict)  # of nested columns
     quantified: bool = False  # inside ALL or ANY, which can't be nested
 
     def within(self, reference: Reference) -> Scope:
@@ -74,11 +85,34 @@ class Scope:
 def columns_of(schema: pa.Schema, *, reads_time: bool = True) -> Mapping[Sort, tuple[str, ...]]:
     """The columns that expressions compute with. Not the type: the pattern has said what it is."""
     found: dict[Sort, tuple[str, ...]] = {}
-    for field in schema:
-        sort = sort_of(field.type)
-        if sort is not None and field.name != TYPE and (reads_time or field.name != TIME):
-            found[sort] = (*found.get(sort, ()), field.name)
+    for column in schema:
+        sort = sort_of(column.type)
+        if sort is not None and column.name != TYPE and (reads_time or column.name != TIME):
+            found[sort] = (*found.get(sort, ()), column.name)
     return found
+
+
+def parts_of(schema: pa.Schema) -> Mapping[Sort, tuple[Part, ...]]:
+    """The simple values inside of nested columns; of a list, the first two elements and one that is never there."""
+    found: dict[Sort, tuple[Part, ...]] = {}
+    for column in schema:
+        for part, arrow in _parts((column.name,), column.type):
+            sort = sort_of(arrow)
+            if sort is not None and len(part) > 1:
+                found[sort] = (*found.get(sort, ()), part)
+    return found
+
+
+def _parts(part: Part, arrow: pa.DataType) -> Iterator[tuple[Part, pa.DataType]]:
+    yield part, arrow
+    if pa.types.is_struct(arrow):
+        for inner in arrow:
+            yield from _parts((*part, inner.name), inner.type)
+    elif pa.types.is_list(arrow):
+        for index in (0, 1, -1):
+            yield from _parts((*part, index), arrow.value_type)
+    elif pa.types.is_map(arrow):
+        yield (*part, MapKey("k")), arrow.item_type
 
 
 def complete(variables: Sequence[Variable], scope: Scope) -> Scope:

@@ -67,6 +67,8 @@ BRANCHES: Mapping[type[ex.Expression], Callable[[Expressions], Expressions]] = {
     ex.Like: lambda inner: st.builds(ex.Like, inner, inner, st.booleans()),
     ex.RLike: lambda inner: st.builds(ex.RLike, inner, inner, st.booleans()),
     ex.Cast: lambda inner: st.builds(ex.Cast, inner, st.sampled_from(["INT", "STRING", "DECIMAL(10, 2)", "TIMESTAMP"])),
+    ex.Field: lambda inner: st.builds(ex.Field, _paths(), names()),
+    ex.Element: lambda inner: st.builds(ex.Element, _paths(), inner),
     ex.Case: lambda inner: st.builds(ex.Case, st.none() | inner, _some(_arms(inner)), st.none() | inner),
     ex.SameValue: lambda inner: st.builds(ex.SameValue, names(), st.none() | inner),
     ex.When: lambda inner: _arms(inner),
@@ -78,6 +80,12 @@ def _aggregate(
     function: str, argument: ex.Expression, distinct: bool, condition: ex.Expression | None, share: ex.Expression
 ) -> ex.Aggregate:
     return ex.Aggregate(function, argument, distinct, condition, share if function == "percentile" else None)
+
+
+def _paths() -> Expressions:
+    """What a field or an element is read from: an attribute, or a field of one."""
+    attribute = st.builds(ex.Attribute, names(), st.sampled_from(ex.Index), names())
+    return attribute | st.builds(ex.Field, attribute, names())
 
 
 def _arms(inner: Expressions) -> st.SearchStrategy[ex.When]:

@@ -27,6 +27,9 @@ def values(arrow: pa.DataType) -> st.SearchStrategy[Any]:
     """
     if isinstance(arrow, pa.DictionaryType):
         return values(arrow.value_type)
+    if pa.types.is_map(arrow):
+        pairs = st.tuples(st.sampled_from(["k", "a", ""]), values(arrow.item_type))
+        return st.lists(pairs, max_size=2, unique_by=lambda pair: pair[0])
     if pa.types.is_list(arrow):
         return st.lists(values(arrow.value_type), max_size=2)
     if pa.types.is_struct(arrow):

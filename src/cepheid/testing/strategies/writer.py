@@ -9,8 +9,9 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.parameters import literal
 from cepheid.testing.strategies.literals import literals
-from cepheid.testing.strategies.scope import PARAMETERS, Scope
+from cepheid.testing.strategies.scope import PARAMETERS, Part, Scope
 from cepheid.testing.strategies.sorts import Sort
 
 T = TypeVar("T")
@@ -63,6 +64,7 @@ class Writer:
         columns = self.scope.columns.get(sort, ())
         for variable, index in self.scope.attributes:
             yield from (ex.Attribute(variable, index, column) for column in columns)
+            yield from (_part(variable, index, part) for part in self.scope.parts.get(sort, ()))
         if self.scope.bare:
             yield from (ex.Name(column) for column in columns)
 
@@ -86,3 +88,11 @@ class Writer:
     def inside(self, reference: tuple[str, ex.AnyIndex]) -> Writer:
         """A writer of what an aggregate runs over."""
         return replace(self, scope=self.scope.within(reference), depth=min(self.depth, 1))
+
+
+def _part(variable: str, index: ex.Index, part: Part) -> ex.Expression:
+    """A value inside of a nested column."""
+    found: ex.Expression = ex.Attribute(variable, index, str(part[0]))
+    for step in part[1:]:
+        found = ex.Field(found, step) if type(step) is str else ex.Element(found, literal(step))
+    return found

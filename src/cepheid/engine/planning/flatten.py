@@ -1,0 +1,159 @@
+"""What kernels can't compute, as columns: parts of nested columns, and functions of one event next to others.
+
+A kernel reads columns of numbers. So `a.payload.amount` becomes a column of its own, and so does `CAST(a.s AS INT)` in
+a condition that also reads another event. A condition on one event alone has a mask (`engine.encoding.masks`), which is
+computed for the events of its type only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from cepheid.engine.encoding.derived import EVENT, Derived, Step, carried
+from cepheid.language import print_expression
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.nested import key_type
+from cepheid.pattern.placement import Placement
+from cepheid.pattern.types import Kind, Type
+from cepheid.pattern.typing import Typer
+from cepheid.pattern.uses import uses
+from cepheid.pattern.walk import substitute, walk
+from cepheid.values.evaluate import Compiler
+
+_NATIVE_CALLS = frozenset({"abs", "coalesce", "nullif"})
+_HEADS = (ex.Cast, ex.Call, ex.Field, ex.Element, ex.Like, ex.RLike, ex.Arithmetic, ex.Minus)
+_PARTS = (*_HEADS, ex.Attribute, ex.Literal)
+_HELD = frozenset({Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION})
+_Change = Callable[[ex.Expression], ex.Expression]
+_ALONE = frozenset({ex.Index.ONE, ex.Index.FIRST, ex.Index.CURRENT, ex.Index.EACH})
+
+
+class Flattened:
+    """A query whose conditions read columns that are derived from those of its events."""
+
+    def __init__(self, original: Bound) -> None:
+        self.original = original
+        self.derived: dict[str, Derived] = {}
+        self._of_paths = original
+        placement = self._changed(original.placement, self._path)
+        self._of_paths = self._with_columns(placement)
+        placement = self._changed(placement, self._computed)
+        self.query = self._with_columns(placement) if self.derived else original
+
+    def _with_columns(self, placement: Placement) -> Bound:
+        schema, roles = self.original.schema, self.original.schema.roles
+        types = roles.types and {
+            name: (*given, *(new for new, column in self.derived.items() if self._has(name, column)))
+            for name, given in roles.types.items()
+        }
+        columns = {**schema.columns, **{name: column.type for name, column in self.derived.items()}}
+        wider = replace(schema, columns=columns, roles=replace(roles, types=types))
+        typer = Typer(wider, self.original.components, self.original.functions)
+        return replace(self.original, schema=wider, placement=placement, typer=typer)
+
+    def _has(self, event_type: str, column: Derived) -> bool:
+        """Whether a type declares all that a column is made of."""
+        return all(
+            self._has(event_type, self.derived[name])
+            if name in self.derived
+            else self.original.schema.has(event_type, name)
+            for name in column.reads
+        )
+
+    def _changed(self, placed: Placement, change: _Change) -> Placement:
+        def all_of(conditions: Iterable[ex.Expression]) -> tuple[ex.Expression, ...]:
+            return tuple(change(condition) for condition in conditions)
+
+        return Placement(
+            {k: tuple((when, change(c)) for when, c in tests) for k, tests in placed.at_place.items()},
+            {k: all_of(conditions) for k, conditions in placed.at_exit.items()},
+            {k: all_of(conditions) for k, conditions in placed.of_witness.items()},
+            placed.constant,
+        )
+
+    # Parts of nested columns.
+
+    def _path(self, condition: ex.Expression) -> ex.Expression:
+        return substitute(condition, self._read)
+
+    def _read(self, node: ex.Expression) -> ex.Expression | None:
+        if not isinstance(node, ex.Field | ex.Element):
+            return None
+        found = _steps(node, self.original)
+        if found is None:
+            return None
+        attribute, steps = found
+        return self._column(node, attribute, self.original, steps)
+
+    # What is computed.
+
+    def _computed(self, condition: ex.Expression) -> ex.Expression:
+        found = uses(condition)
+        alone = len({(use.variable, use.index) for use in found}) == 1 and not any(u.whole or u.counts for u in found)
+        if alone and found[0].index in _ALONE:
+            return condition
+        return substitute(condition, self._compute)
+
+    def _compute(self, node: ex.Expression) -> ex.Expression | None:
+        if not isinstance(node, _HEADS) or not all(self._is_part(part) for part in walk(node)):
+            return None
+        read = _attributes(node)
+        one = len({(attribute.variable, attribute.index) for attribute in read}) == 1
+        if not one or not _needs_column(node) or self._of_paths.typer.check(node)[1].kind not in _HELD:
+            return None
+        return self._column(node, read[0], self._of_paths)
+
+    def _is_part(self, node: ex.Expression) -> bool:
+        if isinstance(node, ex.Call) and node.function in self.original.functions:
+            return False
+        return isinstance(node, _PARTS)
+
+    def _column(
+        self, node: ex.Expression, of: ex.Attribute, query: Bound, steps: tuple[Step, ...] = ()
+    ) -> ex.Attribute:
+        """The attribute that stands for an expression of one event."""
+
+        name = print_expression(substitute(node, lambda part: _renamed(part, ex.Name)))
+        while name in self.original.schema.columns:
+            name += " "  # a column of the events has this very name
+        if name not in self.derived:
+            type_: Type = query.typer.check(node)[1]
+            reads = dict.fromkeys(attribute.name for attribute in _attributes(node))
+            of_event = substitute(node, lambda part: _renamed(part, lambda n: ex.Attribute(EVENT, ex.Index.ONE, n)))
+            evaluate = Compiler(query).result(of_event)
+            self.derived[name] = Derived(type_ if steps else carried(type_), tuple(reads), evaluate, steps)
+        return ex.Attribute(of.variable, of.index, name, span=node.span)
+
+
+def _attributes(node: ex.Expression) -> list[ex.Attribute]:
+    return [part for part in walk(node) if isinstance(part, ex.Attribute)]
+
+
+def _renamed(node: ex.Expression, make: Callable[[str], ex.Expression]) -> ex.Expression | None:
+    return make(node.name) if isinstance(node, ex.Attribute) else None
+
+
+def _needs_column(node: ex.Expression) -> bool:
+    """Whether a kernel has no code for a node or a part of it."""
+    unknown = ex.Cast | ex.Field | ex.Element | ex.Like | ex.RLike
+    return any(
+        part.function not in _NATIVE_CALLS if isinstance(part, ex.Call) else isinstance(part, unknown)
+        for part in walk(node)
+    )
+
+
+def _steps(node: ex.Expression, query: Bound) -> tuple[ex.Attribute, tuple[Step, ...]] | None:
+    """The way from a column to one of its parts, if Arrow can go it."""
+    match node:
+        case ex.Attribute():
+            return node, ()
+        case ex.Field(operand=operand, name=name):
+            found = _steps(operand, query)
+            return found and (found[0], (*found[1], name))
+        case ex.Element(operand=operand, index=ex.Literal(value=int(index))):
+            found = _steps(operand, query)
+            is_map = key_type(query.typer.check(operand)[1]) is not None
+            return None if found is None or is_map else (found[0], (*found[1], index))
+    return None
