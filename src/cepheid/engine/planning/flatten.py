@@ -21,6 +21,7 @@ from cepheid.pattern.typing import Typer
 from cepheid.pattern.uses import uses
 from cepheid.pattern.walk import substitute, walk
 from cepheid.values.evaluate import Compiler
+from cepheid.values.functions import NULLABLE
 
 _NATIVE_CALLS = frozenset({"abs", "coalesce", "nullif"})
 _HEADS = (ex.Cast, ex.Call, ex.Field, ex.Element, ex.Like, ex.RLike, ex.Arithmetic, ex.Minus)
@@ -101,6 +102,8 @@ class Flattened:
             return None
         read = _attributes(node)
         one = len({(attribute.variable, attribute.index) for attribute in read}) == 1
+        if one and isinstance(read[0].index, ex.Nth | ex.Back) and not _is_strict(node):
+            return None  # there may be no such event, and then a function that sees NULL still has a value
         if not one or not _needs_column(node) or self._of_paths.typer.check(node)[1].kind not in _HELD:
             return None
         return self._column(node, read[0], self._of_paths)
@@ -133,6 +136,10 @@ def _attributes(node: ex.Expression) -> list[ex.Attribute]:
 
 def _renamed(node: ex.Expression, make: Callable[[str], ex.Expression]) -> ex.Expression | None:
     return make(node.name) if isinstance(node, ex.Attribute) else None
+
+
+def _is_strict(node: ex.Expression) -> bool:
+    return not any(isinstance(part, ex.Call) and part.function in NULLABLE for part in walk(node))
 
 
 def _needs_column(node: ex.Expression) -> bool:

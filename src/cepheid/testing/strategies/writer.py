@@ -90,7 +90,7 @@ class Writer:
         return replace(self, scope=self.scope.within(reference), depth=min(self.depth, 1))
 
 
-def _part(variable: str, index: ex.Index, part: Part) -> ex.Expression:
+def _part(variable: str, index: ex.AnyIndex, part: Part) -> ex.Expression:
     """A value inside of a nested column."""
     found: ex.Expression = ex.Attribute(variable, index, str(part[0]))
     for step in part[1:]:
