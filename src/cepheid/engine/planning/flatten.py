@@ -34,16 +34,17 @@ _ALONE = frozenset({ex.Index.ONE, ex.Index.FIRST, ex.Index.CURRENT, ex.Index.EAC
 class Flattened:
     """A query whose conditions read columns that are derived from those of its events."""
 
-    def __init__(self, original: Bound) -> None:
+    def __init__(self, original: Bound, *, having: bool = False) -> None:
         self.original = original
         self.derived: dict[str, Derived] = {}
         self._of_paths = original
-        placement = self._changed(original.placement, self._path)
+        condition = original.having if having else None  # where the kernel tests it too
+        placement, condition = self._changed(original.placement, self._path), condition and self._path(condition)
         self._of_paths = self._with_columns(placement)
-        placement = self._changed(placement, self._computed)
-        self.query = self._with_columns(placement) if self.derived else original
+        placement, condition = self._changed(placement, self._computed), condition and self._computed(condition)
+        self.query = self._with_columns(placement, condition) if self.derived else original
 
-    def _with_columns(self, placement: Placement) -> Bound:
+    def _with_columns(self, placement: Placement, having: ex.Expression | None = None) -> Bound:
         schema, roles = self.original.schema, self.original.schema.roles
         types = roles.types and {
             name: (*given, *(new for new, column in self.derived.items() if self._has(name, column)))
@@ -52,7 +53,8 @@ class Flattened:
         columns = {**schema.columns, **{name: column.type for name, column in self.derived.items()}}
         wider = replace(schema, columns=columns, roles=replace(roles, types=types))
         typer = Typer(wider, self.original.components, self.original.functions)
-        return replace(self.original, schema=wider, placement=placement, typer=typer)
+        having = having or self.original.having
+        return replace(self.original, schema=wider, placement=placement, typer=typer, having=having)
 
     def _has(self, event_type: str, column: Derived) -> bool:
         """Whether a type declares all that a column is made of."""
