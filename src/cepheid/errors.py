@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Self
 from unicodedata import combining, east_asian_width
 
 
@@ -125,6 +126,22 @@ class EvaluationError(CepheidError):
 
 class UsageError(CepheidError):
     """The Python API or the command line was used wrongly (CEP6xx)."""
+
+
+class FileError(CepheidError):
+    """A file cannot be read or written (codes CEP8xx)."""
+
+    @classmethod
+    def of(cls, action: str, what: str, error: OSError) -> Self:
+        """An error of the operating system, with a remedy."""
+        reason = error.strerror or str(error)
+        remedies = {
+            FileNotFoundError: "check the spelling and the directory",
+            PermissionError: f"get permission to {action} it, or choose another file",
+            IsADirectoryError: "name a file",
+        }
+        remedy = remedies.get(type(error), "choose another file, or check the device")
+        return cls("CEP801", f"can't {action} {what}: {reason}", remedy)
 
 
 class CepheidWarning(UserWarning):

@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cepheid.cli.errors import FileError
 from cepheid.cli.events import read_events
-from cepheid.errors import CepheidError, InputError
+from cepheid.errors import CepheidError, FileError, InputError
 
 
 def read(argument: object, type_column: str | None = "type") -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from os import PathLike, fspath
 from typing import Any
 
 import pyarrow as pa
@@ -11,19 +12,21 @@ import pyarrow as pa
 from cepheid.api.readable import UNREADABLE, check_name, naming, of_pandas, readable, unreadable
 from cepheid.errors import InputError, UsageError
 
-_ACCEPTED = "pass a pyarrow Table or RecordBatchReader, a pandas or polars DataFrame, or a list of dicts"
+_FORMS = "a pyarrow Table, RecordBatchReader or Dataset, a pandas or polars DataFrame, or a list of dicts"
+_ACCEPTED = f"pass {_FORMS}, or the path of a file"
+_LONGEST_SHOWN = 60
 
 
-def to_table(events: object) -> pa.Table:
-    """Read the events.
+def to_table(events: object, type_column: str | None = None) -> pa.Table:
+    """Read the events. type_column: read as text from a CSV file.
 
     >>> to_table([{"ts": 1, "type": "A"}, {"ts": 2, "type": "B", "x": 1.5}]).column_names
     ['ts', 'type', 'x']
     """
-    return readable(_read(events))
+    return readable(_read(events, type_column))
 
 
-def _read(events: object) -> pa.Table:
+def _read(events: object, type_column: str | None) -> pa.Table:
     if isinstance(events, pa.Table):
         return events
     if isinstance(events, pa.RecordBatch):
@@ -31,6 +34,10 @@ def _read(events: object) -> pa.Table:
     if _package(events) == "pyspark":
         remedy = "use q.match(df), also for a stream; or collect it for a session in memory: df.toArrow()"
         raise UsageError("CEP601", "a session can't read a Spark DataFrame", remedy)
+    if isinstance(events, str | PathLike):
+        return _of_path(events, type_column)
+    if type(events).__module__ == "pyarrow._dataset":
+        return _of_dataset(events)
     if _package(events) == "pandas" and hasattr(events, "columns"):
         return of_pandas(events)
     if hasattr(events, "collect_schema") and hasattr(events, "collect"):  # a polars LazyFrame
@@ -44,10 +51,30 @@ def _read(events: object) -> pa.Table:
         _name_culprit(events)
         remedy = "give each column values of one type"
         raise InputError("CEP403", f"the events can't be read as a table: {error}", remedy) from None
-    if isinstance(events, Mapping | str | bytes) or not isinstance(events, Iterable):
+    if isinstance(events, Mapping | bytes) or not isinstance(events, Iterable):
         shown = type(events).__name__
         raise InputError("CEP401", f"a {shown} is not a stream of events", _ACCEPTED)
     return _from_rows(list(events))
+
+
+def _of_path(path: str | PathLike[str], type_column: str | None) -> pa.Table:
+    from cepheid.api.files.read_files import looks_like_path, read_files  # the readers take a while to import
+
+    text = fspath(path)
+    if isinstance(path, str) and not looks_like_path(text):
+        shown = repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…")
+        message = f"{shown} is neither events nor the path of a file of events"
+        raise InputError("CEP401", message, f"pass the path of a Parquet, CSV or JSON lines file, or {_FORMS}")
+    return read_files(text, type_column)
+
+
+def _of_dataset(events: Any) -> pa.Table:
+    """The rows of a dataset of pyarrow, or of a scanner of one, which has chosen columns and rows."""
+    try:
+        return events.to_table()
+    except (pa.ArrowException, OSError, TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError("CEP406", f"the dataset can't be read: {reason}", "check its files and its schema") from None
 
 
 def _name_culprit(frame: Any) -> None:

@@ -142,7 +142,7 @@ class Query:
         _check_open(open)
         choice = _check_engine(engine, plan)
         _check_limit(limit)
-        base = to_table(events)
+        base = to_table(events, self._compiled.roles.type)
         if not base.num_columns:
             base = self._empty_table()
         schema = make_schema(base.schema, self._compiled.roles)
@@ -225,7 +225,7 @@ class Query:
 
     def warn_of(self, events: object) -> None:
         """Warn about what the query may have got wrong of these events, such as a misspelt type; nothing is matched."""
-        table = to_table(events)
+        table = to_table(events, self._compiled.roles.type)
         schema = make_schema(table.schema, self._compiled.roles)
         self._warn_of(schema, table, ticks(schema, table))
 
@@ -265,7 +265,7 @@ class Query:
         choice = _check_engine("auto", plan)
         if events is None:
             return explain_program(self._compiled.queries, self._compiled.sources)
-        table = None if isinstance(events, pa.Schema) else to_table(events)
+        table = None if isinstance(events, pa.Schema) else to_table(events, self._compiled.roles.type)
         if table is not None and not table.num_columns:
             table = self._empty_table()
         found = events if table is None else table.schema

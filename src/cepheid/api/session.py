@@ -136,7 +136,7 @@ class Session:
             rows = self._rows.read(events)
             if rows is not None:
                 return rows
-        table = to_table(events)
+        table = to_table(events, self._roles.type)
         if self._pipeline is not None and self._events and not hasattr(events, "columns"):
             table = self._completed(table)
         return self._conform(table)

@@ -6,13 +6,13 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn, Self, TextIO
+from typing import NoReturn, TextIO
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from cepheid.errors import CepheidError, CepheidWarning, UsageError
+from cepheid.errors import CepheidError, CepheidWarning, FileError, UsageError
 
 EXIT_WRONG = 1
 EXIT_USAGE = 2
@@ -36,22 +36,6 @@ _OPTIONS = (
     (r"\blimit=…, count them with count\(\)", "--limit N"),
     (r"\b(time|type|unit)=", r"--\1"),
 )
-
-
-class FileError(CepheidError):
-    """A file cannot be read or written (codes CEP8xx)."""
-
-    @classmethod
-    def of(cls, action: str, what: str, error: OSError) -> Self:
-        """An error of the operating system, with a remedy."""
-        reason = error.strerror or str(error)
-        remedies = {
-            FileNotFoundError: "check the spelling and the directory",
-            PermissionError: f"get permission to {action} it, or choose another file",
-            IsADirectoryError: "name a file",
-        }
-        remedy = remedies.get(type(error), "choose another file, or check the device")
-        return cls("CEP801", f"can't {action} {what}: {reason}", remedy)
 
 
 def refuse_to_write(path: str, checkpoint: str | None = None) -> NoReturn:

@@ -6,10 +6,10 @@ import re
 
 import click
 
-from cepheid.cli.errors import EXIT_CODES, EXIT_WRONG, FileError, note, warn
+from cepheid.cli.errors import EXIT_CODES, EXIT_WRONG, note, warn
 from cepheid.cli.query import read_query
 from cepheid.cli.streams import write_stdout
-from cepheid.errors import Span, UsageError
+from cepheid.errors import FileError, Span, UsageError
 from cepheid.language import parse, print_program
 
 # As in the grammar: a comment does not begin inside a string or a quoted name.

@@ -10,13 +10,13 @@ import click
 import cepheid
 from cepheid.cli.check import check
 from cepheid.cli.demo import demo
-from cepheid.cli.errors import EXIT_CODES, EXIT_FILE, EXIT_INTERRUPTED, FileError, exit_code, report, warnings_as_lines
+from cepheid.cli.errors import EXIT_CODES, EXIT_FILE, EXIT_INTERRUPTED, exit_code, report, warnings_as_lines
 from cepheid.cli.explain import explain
 from cepheid.cli.fmt import fmt
 from cepheid.cli.match import match
 from cepheid.cli.run import run
 from cepheid.cli.streams import silence_stdout, tolerate_narrow_encoding
-from cepheid.errors import CepheidError
+from cepheid.errors import CepheidError, FileError
 
 
 class Commands(click.Group):

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import click
 
+from cepheid.api.files.formats import FORMATS
 from cepheid.api.query import ENGINES
-from cepheid.cli.errors import EXIT_CODES, FileError, note
+from cepheid.cli.errors import EXIT_CODES, note
 from cepheid.cli.events import read_events
-from cepheid.cli.formats import FORMATS
 from cepheid.cli.options import Settings, query_options
 from cepheid.cli.progress import working
 from cepheid.cli.query import read_query
 from cepheid.cli.streams import write_stdout
 from cepheid.cli.table import print_table
 from cepheid.cli.write import csv_lines, json_lines, write_file
+from cepheid.errors import FileError
 from cepheid.language import parse
 
 

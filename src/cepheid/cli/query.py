@@ -8,10 +8,9 @@ from pathlib import Path
 
 import click
 
-from cepheid.cli.errors import FileError
-from cepheid.cli.formats import FORMATS
+from cepheid.api.files.formats import FORMATS
 from cepheid.cli.streams import read_stdin
-from cepheid.errors import ParseError
+from cepheid.errors import FileError, ParseError
 
 _QUERY_ENDINGS = (".sase", ".sql", ".txt", ".cep", ".query")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from cepheid.api.files.formats import FORMATS, Format
 from cepheid.api.options import read_delay
 from cepheid.api.query import ENGINES
 from cepheid.cli.errors import EXIT_CODES, refuse_to_write
-from cepheid.cli.formats import FORMATS, Format
 from cepheid.cli.options import Settings, query_options, read_pairs
 from cepheid.cli.query import read_query
 from cepheid.cli.sources import address, find_source, local

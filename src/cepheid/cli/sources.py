@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cepheid.cli.errors import FileError
-from cepheid.cli.formats import FORMATS, Format, sniff
-from cepheid.errors import InputError, UsageError
+from cepheid.api.files.formats import FORMATS, Format, sniff
+from cepheid.errors import FileError, InputError, UsageError
 
 _TABLE = "table:"
 _TABLE_NAME = re.compile(r"\w+(\.\w+)*")

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from cepheid.api import Query
-from cepheid.cli.errors import FileError, note, refuse_to_write
+from cepheid.cli.errors import note, refuse_to_write
 from cepheid.cli.options import Settings
 from cepheid.cli.progress import bar, looking, working
 from cepheid.cli.sources import Place, Table, address, local
+from cepheid.errors import FileError
 from cepheid.spark import run as running
 from cepheid.spark.failures import explain_failure
 from cepheid.spark.progress import metrics

@@ -7,9 +7,7 @@ import sys
 from collections.abc import Iterable
 from io import TextIOWrapper
 
-import pyarrow as pa
-
-from cepheid.cli.errors import FileError
+from cepheid.errors import FileError
 
 
 def read_stdin() -> bytes:
@@ -20,17 +18,6 @@ def read_stdin() -> bytes:
         return sys.stdin.buffer.read()
     except OSError as error:
         raise FileError.of("read", "stdin", error) from None
-
-
-def arrow_file(data: bytes) -> pa.BufferReader:
-    """Bytes as Arrow reads them, copied into its own memory.
-
-    Its threads let go of what they have read a moment after the table is there. If these are bytes of Python, and the
-    interpreter is ending at that moment, the process aborts.
-    """
-    copy = pa.BufferOutputStream()
-    copy.write(data)
-    return pa.BufferReader(copy.getvalue())
 
 
 def write_stdout(lines: Iterable[str]) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cepheid.cli.errors import FileError
-from cepheid.cli.formats import FORMATS, Format
+from cepheid.api.files.formats import FORMATS, Format
 from cepheid.cli.values import to_json, to_text, values
+from cepheid.errors import FileError
 
 _ROWS_AT_ONCE = 1_000
 

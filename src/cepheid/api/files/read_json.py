@@ -8,7 +8,7 @@ import re
 import pyarrow as pa
 import pyarrow.json as pajson
 
-from cepheid.cli.streams import arrow_file
+from cepheid.api.files.memory import arrow_file
 from cepheid.errors import InputError
 
 _LARGEST_BLOCK = 2**31 - 1

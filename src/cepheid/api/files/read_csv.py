@@ -9,7 +9,7 @@ from io import StringIO
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from cepheid.cli.streams import arrow_file
+from cepheid.api.files.memory import arrow_file
 from cepheid.errors import InputError
 
 _LARGEST_BLOCK = 2**31 - 1

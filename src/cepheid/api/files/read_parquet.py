@@ -9,9 +9,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cepheid.cli.errors import FileError
-from cepheid.cli.streams import arrow_file
-from cepheid.errors import InputError
+from cepheid.api.files.memory import arrow_file
+from cepheid.errors import FileError, InputError
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
@@ -35,29 +34,49 @@ def read_directory(directory: Path) -> pa.Table:
     if not paths:
         remedy = "name a directory with .parquet files, or a file of Parquet, CSV or JSON lines"
         raise FileError("CEP801", f"the directory '{directory}' has no Parquet files", remedy)
-    tables = _with_parts([_read_file(path) for path in paths], [_parts(path.relative_to(directory)) for path in paths])
+    parts = [parts_of(path.relative_to(directory)) for path in paths]
+    return in_one(with_parts([read_parquet_file(path) for path in paths], parts), str(directory))
+
+
+def in_one(tables: list[pa.Table], place: str) -> pa.Table:
+    """The rows of several files. place: what names them."""
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
         reason = str(error).splitlines()[0]
         remedy = "give each column one type in all files"
-        raise InputError("CEP406", f"the files of '{directory}' have different schemas: {reason}", remedy) from None
+        raise InputError("CEP406", f"the files of '{place}' have different schemas: {reason}", remedy) from None
 
 
-def _read_file(path: Path) -> pa.Table:
+def is_parquet(path: str) -> bool:
+    """Whether a file begins as those of Parquet do."""
     try:
-        return read_parquet(path.read_bytes(), f"'{path}'")
+        with open(path, "rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        return False
+
+
+def read_parquet_file(path: Path) -> pa.Table:
+    """The rows of one file, of which only the table is held in memory."""
+    try:
+        source = pa.memory_map(str(path))
     except OSError as error:
         raise FileError.of("read", f"'{path}'", error) from None
+    with source:
+        try:
+            return pq.ParquetFile(source).read()
+        except (pa.ArrowException, OSError) as error:
+            raise _broken(f"'{path}'", error) from None
 
 
-def _parts(path: Path) -> dict[str, str]:
+def parts_of(path: Path) -> dict[str, str]:
     """The columns in directory names, as Spark and Hive write them."""
     pairs = (part.partition("=") for part in path.parent.parts)
     return {name: unquote(value) for name, equals, value in pairs if name and equals and value != _HIVE_NULL}
 
 
-def _with_parts(tables: list[pa.Table], parts: list[dict[str, str]]) -> list[pa.Table]:
+def with_parts(tables: list[pa.Table], parts: list[dict[str, str]]) -> list[pa.Table]:
     """The tables with the columns of their paths; a column is numeric if all files have numbers there."""
     for name in dict.fromkeys(name for part in parts for name in part):
         number = all(_NUMBER.fullmatch(part[name]) for part in parts if name in part)
