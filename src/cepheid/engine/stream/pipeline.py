@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.matches.matches import Matches
@@ -18,10 +19,13 @@ from cepheid.engine.program import (
     composite_events,
     composite_schema,
 )
+from cepheid.engine.stream.composite_types import fitted, known_columns
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
+from cepheid.pattern.bind import Bound
 from cepheid.pattern.schema import Schema
+from cepheid.pattern.types import Kind
 
 if TYPE_CHECKING:
     from cepheid.engine.planning.compiled_query import CompiledQuery
@@ -83,8 +87,9 @@ class Pipeline:
             if query.query.into is not None:
                 # No match that ends before this time is still to come, so that the next query may go so far.
                 limit = until[source]
-                until[query.query.into] = None if limit is None else query.certain(limit)
                 self.receive(query.query.into, composite_events(query.query, matches, self.program.roles))
+                certain = None if limit is None else query.certain(limit)
+                until[query.query.into] = self.held_until(query.query, certain)
         for name, stream in self.streams.items():
             limit = until[name]
             if limit is not None:
@@ -145,11 +150,28 @@ class Pipeline:
     def receive(self, name: str, events: pa.Table) -> None:
         """Composite events. What a user-defined function returns has no type before there is a value."""
         stream = self.streams[name]
-        untouched = not stream.events and not stream.arrivals.waiting
-        if events.num_rows and untouched and events.schema != stream.schema.arrow:
-            self.replace_stream(name, events.schema)
-        stream = self.streams[name]
-        stream.arrivals.add(arrival_of(stream.schema, events))
+        if events.num_rows and not stream.events:
+            columns = known_columns(stream.schema.arrow, events.schema)
+            if columns != stream.schema.arrow:
+                waiting = [stream.arrivals.read(arrival) for arrival in stream.arrivals.waiting]
+                self.replace_stream(name, columns)
+                stream = self.streams[name]
+                for rows, times in waiting:
+                    stream.arrivals.add(arrival_of(stream.schema, fitted(as_table(rows), columns), times))
+        stream.arrivals.add(arrival_of(stream.schema, fitted(events, stream.schema.arrow)))
+
+    def held_until(self, query: Bound, limit: int | None) -> int | None:
+        """How far the reader of composite events may go.
+
+        A query is made for the types of its columns. So events wait while a user-defined function has given NULL only;
+        when the stream ends, it has no type.
+        """
+        assert query.into is not None
+        stream = self.streams[query.into]
+        unknown = {result.name for result in query.returns if result.type.kind is Kind.ANY}
+        if limit is None or not any(pa.types.is_null(f.type) for f in stream.schema.arrow if f.name in unknown):
+            return limit
+        return min([limit, *(arrival.low for arrival in stream.arrivals.waiting)])
 
     def replace_stream(self, name: str, columns: pa.Schema) -> None:
         """A stream turns out to have other columns before it had an event: its queries begin anew."""
