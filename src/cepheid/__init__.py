@@ -1,6 +1,6 @@
 """Complex event processing for Python: patterns over streams of events."""
 
-from cepheid.api import Matches, Query, Session, Stats
+from cepheid.api import Aggregate, Matches, Query, Session, Stats
 from cepheid.builder import (
     Column,
     Draft,
@@ -67,6 +67,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "Aggregate",
     "BindError",
     "CepheidError",
     "CepheidWarning",

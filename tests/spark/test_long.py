@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 import cepheid as cep
 
@@ -14,7 +15,8 @@ KEYED = "PATTERN SEQ(A a, B+ b[]) WHERE [id] AND a.x > 0.8 AND b[].x < 0.3 WITHI
 ALONE = "PATTERN SEQ(A a, B b) WHERE a.x > 0.9 AND b.x < 0.1 WITHIN 40 seconds"
 EVENTS = """
     PATTERN SEQ(A a, B+ b[]) WHERE [id] AND a.x > 0.8 AND b[].x < 0.3 WITHIN 40 seconds
-    RETURN match_id, a, b[] AS bs, b[2] AS second, a.x AS x, ALL(b[].x < a.x) AS less, collect(b[].ts) AS times
+    RETURN match_id, a, b[] AS bs, b[2] AS second, a.x AS x, ALL(b[].x < a.x) AS less, collect(b[].ts) AS times,
+        total(b[].x) AS total
 """
 SPARK = "ts timestamp, type string, id long, x double"
 
@@ -48,7 +50,7 @@ def in_spark(found: Any) -> list[str]:
     ("text", "long"), [(KEYED, True), (ALONE, True), (EVENTS, False)], ids=["keyed", "alone", "events"]
 )
 def test_a_batch_and_files_and_a_stream(spark: Any, tmp_path: Any, text: str, long: bool) -> None:
-    query = cep.Query(text)
+    query = cep.Query(text, functions={"total": cep.Aggregate(0.0, lambda state, x: state + x, returns=float)})
     expected = in_memory(query, long=long)
     assert expected
     (tmp_path / "events").mkdir()
@@ -70,3 +72,14 @@ def test_what_can_not_be_combined(spark: Any) -> None:
     events = spark.createDataFrame(TABLE)
     with pytest.raises(cep.InputError, match="the events have a column 'index'"):
         cep.Query(ALONE).match(events.withColumnRenamed("id", "index"), long=True)
+
+
+def test_the_type_of_an_aggregate_of_the_users_own() -> None:
+    columns = StructType([StructField("ts", LongType()), StructField("type", StringType())])
+    text = "PATTERN A+ a[] WITHIN 9 RETURN ids(a[].ts) AS ids"
+    typed = cep.Query(text, functions={"ids": cep.Aggregate((), lambda s, x: (*s, x), returns=pa.list_(pa.int64()))})
+    assert cep.spark.schema(columns, typed)["ids"].dataType == ArrayType(LongType())
+    untyped = cep.Query(text, functions={"ids": cep.Aggregate((), lambda s, x: (*s, x))})
+    with pytest.raises(cep.BindError, match=r"CEP908.*ids") as error:
+        cep.spark.schema(columns, untyped)
+    assert "returns=float" in str(error.value)

@@ -3,5 +3,6 @@
 from cepheid.api.query import Query
 from cepheid.api.session import Session, Stats
 from cepheid.engine.matches.matches import Matches
+from cepheid.pattern.aggregates import Aggregate
 
-__all__ = ["Matches", "Query", "Session", "Stats"]
+__all__ = ["Aggregate", "Matches", "Query", "Session", "Stats"]

@@ -24,6 +24,7 @@ from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.errors import UsageError, did_you_mean, nearest
 from cepheid.language import parse, print_program
+from cepheid.pattern.aggregates import with_aggregates
 from cepheid.pattern.analysis import analyse, check_flow, columns_read
 from cepheid.pattern.bind import bind
 from cepheid.pattern.schema import Roles, Schema, make_schema
@@ -49,7 +50,8 @@ class Query:
 
     query: the text, or a pattern of the builder.
     params: values of the parameters that the query names: numbers, strings, dates, sets, windows ("12 hours").
-    functions: Python functions that the query calls, by name; they take and return Python values, None for NULL.
+    functions: Python functions that the query calls, by name; they take and return Python values, None for NULL. An
+        `Aggregate` folds the values of a closure.
     time: the time column: integers, timestamps or dates. unit: of an integer time, and of a bare number in WITHIN.
     type: the column with the event type; None for a stream of one type.
     order_by: columns that order events with equal times, before the content of the row does.
@@ -77,11 +79,11 @@ class Query:
         self._params = read_params(params)
         roles = read_roles(time, type, order_by, types, unit)
         sources = check_flow(self._program)
+        given = read_functions(functions)
         queries = tuple(
-            analyse(q, self._params, roles if source is None else replace(roles, types=None))
+            analyse(with_aggregates(q, given), self._params, roles if source is None else replace(roles, types=None))
             for q, source in zip(self._program.queries, sources, strict=True)
         )
-        given = read_functions(functions)
         self._compiled = CompiledProgram(queries, sources, roles, given, self._fingerprint(roles, given))
         self._cache = QueryCache(self._compiled)
         self._surprises = Surprises(self._compiled)

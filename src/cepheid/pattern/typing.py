@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from cepheid.errors import BindError, did_you_mean
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.aggregates import Aggregate
 from cepheid.pattern.casts import CAST_FUNCTIONS, can_cast, cast_type, read_type_name
 from cepheid.pattern.components import Component
 from cepheid.pattern.constants import read_as
@@ -137,7 +138,8 @@ class Typer:
     @check.register
     def _(self, node: ex.Aggregate) -> Typed:
         name = node.function
-        if name not in ex.AGGREGATES:
+        own = isinstance(self.functions.get(name), Aggregate)
+        if name not in ex.AGGREGATES and not own:
             remedy = did_you_mean(name, ex.AGGREGATES, "aggregates")
             message = f"DISTINCT and FILTER need an aggregate, and '{name}' is none"
             raise BindError("CEP303", message, remedy, node.span)
@@ -148,6 +150,8 @@ class Typer:
         checked = replace(node, argument=argument, filter=None, share=self.share(node))
         if node.distinct:
             self.require(node, type_, _ORDERED, f"{name}(DISTINCT …) can't be applied to {_a(type_)}")
+        if own:
+            return checked, ANY
         if name == "count":
             return checked, INT
         if name in ("first", "last"):

@@ -13,6 +13,7 @@ from cepheid.api import Query
 from cepheid.engine.matches.long_form import long_schema
 from cepheid.errors import BindError, UsageError, did_you_mean
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.aggregates import Aggregate
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.types import Kind
 
@@ -75,6 +76,13 @@ def _declared_type(bound: Bound, expression: ex.Expression) -> pa.DataType:
             return _ANNOTATED[returned]
         message = f"Spark must know the return type of {name}(…) before it runs"
         raise BindError("CEP908", message, f"annotate it: def {name}(…) -> float", expression.span)
+    if isinstance(expression, ex.Aggregate) and isinstance(own := bound.functions.get(expression.function), Aggregate):
+        if isinstance(own.returns, pa.DataType):
+            return _spark_type(own.returns)
+        if own.returns in _ANNOTATED:
+            return _ANNOTATED[own.returns]
+        message = f"Spark must know the type that {expression.function}(…) returns before it runs"
+        raise BindError("CEP908", message, "say it: cep.Aggregate(…, returns=float)", expression.span)
     message = "Spark must know the type of a column before it runs, and this one is computed from a user function"
     remedy = "return the value of the function itself, and annotate it: def f(…) -> float"
     raise BindError("CEP908", message, remedy, expression.span)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 
+from cepheid.api import Aggregate
+
 
 def corr(xs: Sequence[float], ys: Sequence[float]) -> float | None:
     """Pearson's correlation of two lists; None if it is not defined.
@@ -31,4 +33,10 @@ def fails(*arguments: object) -> object:
     raise ValueError("it fails always")
 
 
-FUNCTIONS: Mapping[str, Callable[..., object]] = {"Corr": corr, "double": double, "fails": fails}
+FUNCTIONS: Mapping[str, Callable[..., object]] = {
+    "Corr": corr,
+    "double": double,
+    "fails": fails,
+    "product": Aggregate(start=1, step=lambda state, value: state * value, returns=int),
+    "breaks": Aggregate(start=list, step=fails),
+}

@@ -22,7 +22,7 @@ from cepheid.values.comparison import compare
 from cepheid.values.logic import conjunction, disjunction, negation
 from cepheid.values.match_id import event_digest, match_digest
 from cepheid.values.rows import Event
-from cepheid.values.user_functions import Time, as_python, from_python, unusable
+from cepheid.values.user_functions import Time, as_python, called, unusable
 from cepheid.values.value import Value
 
 Evaluator = Callable[[Bindings], Value]
@@ -211,9 +211,13 @@ class Compiler:
 
         return evaluate
 
+    def user_aggregate(self, node: ex.Aggregate) -> Callable[[Sequence[Value]], Value]:
+        function, out = self.query.functions[node.function], as_python(self.query.typer.check(node.argument)[1])
+        return lambda items: called(node, function, [[out(item) for item in items]])
+
     def aggregation(self, node: ex.Aggregate) -> Callable[[Sequence[Value]], Value]:
         """What is made of the values that are not NULL, in order."""
-        aggregate = functions.AGGREGATES[node.function]
+        aggregate = functions.AGGREGATES.get(node.function) or self.user_aggregate(node)
         if node.function == "collect":
             aggregate = _originals
         if node.share is not None:
@@ -314,17 +318,7 @@ class Compiler:
 
         def evaluate(bindings: Bindings) -> Value:
             given = [out(argument(bindings)) for out, argument in zip(outward, arguments, strict=True)]
-            try:
-                value = function(*given)
-            except Exception as error:  # whatever the user's code raises is told with the call that raised it
-                shown = ", ".join(map(repr, given))
-                raise EvaluationError(
-                    "CEP501",
-                    f"{node.function}({shown[:200]}) raised {type(error).__name__}: {error}",
-                    "mend the function, or keep such values from it with another condition",
-                    node.span,
-                ) from error
-            return from_python(value, node)
+            return called(node, function, given)
 
         return evaluate
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 import pyarrow as pa
@@ -35,7 +35,7 @@ class Time(int):
     original: Value
 
 
-def from_python(value: Value, node: ex.Call) -> Value:
+def from_python(value: Value, node: ex.Expression) -> Value:
     """What a user function gave, as a value to compute with."""
     if isinstance(value, Decimal) and not value.is_finite():
         return float(value)  # decimals of a column are finite, doubles need not be
@@ -51,6 +51,21 @@ def from_python(value: Value, node: ex.Call) -> Value:
         time.original = value
         return time
     return found.value
+
+
+def called(node: ex.Call | ex.Aggregate, function: Callable[..., object], given: Sequence[Value]) -> Value:
+    """What a user function gives; whatever its code raises is told with the call that raised it."""
+    try:
+        value = function(*given)
+    except Exception as error:
+        shown = ", ".join(map(repr, given))
+        raise EvaluationError(
+            "CEP501",
+            f"{node.function}({shown[:200]}) raised {type(error).__name__}: {error}",
+            "mend the function, or keep such values from it with another condition",
+            node.span,
+        ) from error
+    return from_python(value, node)
 
 
 def unusable(reason: str, node: ex.Expression) -> EvaluationError:

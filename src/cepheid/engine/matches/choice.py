@@ -147,6 +147,8 @@ class Events:
         """The partitions of some events."""
         if not columns:
             return [()] * len(events)
-        taken = self.kept.select(columns).take(from_numpy(np.asarray(events, np.int64) - self.base))
+        taken = self.kept.select(list(dict.fromkeys(columns))).take(
+            from_numpy(np.asarray(events, np.int64) - self.base)
+        )
         values = [[group_key(v) for v in column_values(taken.column(name))] for name in columns]
         return list(zip(*values, strict=True))

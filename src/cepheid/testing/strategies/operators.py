@@ -187,7 +187,15 @@ def _aggregate(writer: Writer, function: str, sort: Sort) -> ex.Expression:
     return ex.Aggregate(function, argument, distinct, condition, share)
 
 
-COMMON: tuple[Callable[[Writer, Sort], ex.Expression], ...] = (aggregate, choice, case, user_call)
+def user_aggregate(writer: Writer, sort: Sort) -> ex.Expression:
+    """An aggregate of the user."""
+    if not writer.scope.parameters or not writer.scope.ranges or sort not in writer.scope.columns:
+        return writer.leaf(sort)
+    inside = writer.inside(writer.one_of(writer.scope.ranges))
+    return ex.Call("Latest", (inside.one_of(list(inside.attributes(sort))),))
+
+
+COMMON: tuple[Callable[[Writer, Sort], ex.Expression], ...] = (aggregate, choice, case, user_call, user_aggregate)
 
 VALUES: Mapping[Sort, tuple[Callable[[Writer, Sort], ex.Expression], ...]] = {
     Sort.INT: (arithmetic, minus, count, call, cast, of_unit, *COMMON),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from cepheid.pattern.aggregates import Aggregate
 from cepheid.pattern.expressions import AnyIndex, Index, Nth
 from cepheid.testing.strategies.schemas import TIME, TYPE
 from cepheid.testing.strategies.sorts import Sort, sort_of
@@ -53,7 +54,13 @@ SETS: Mapping[str, tuple[Sort, Any]] = {
     "Days": (Sort.DATE, (DAY,)),
 }
 
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {"Same": same}
+
+def latest(state: Any, value: Any) -> Any:
+    """The step of the user-defined aggregate of the generated queries: keeps the value."""
+    return value
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {"Same": same, "Latest": Aggregate(None, latest)}
 
 
 @dataclass(frozen=True, slots=True)
