@@ -311,3 +311,21 @@ def test_that_direct_can_be_forced_and_turned_off(spark: Any, tmp_path: Path) ->
     with pytest.raises(UsageError, match="the logical plan has Filter") as told:
         match(df.where("ts > 3"), query, direct=True)
     assert "leave direct out" in told.value.remedy
+
+
+def test_the_plan_names_the_files(spark: Any, tmp_path: Path) -> None:
+    folder = write(tmp_path / "events", readings(), files=5)
+    plan = match(spark.read.parquet(folder), cep.Query(THEFT))._jdf.queryExecution().toString()
+    assert f"{folder}/part-0.parquet, {folder}/part-1.parquet, {folder}/part-2.parquet, … (5 files)" in plan
+
+
+def test_where_a_tool_follows_the_lineage(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings themselves can't change in a session."""
+    monkeypatch.setattr("cepheid.spark.parquet.eligibility._LISTENERS", ("spark.cepheid.listener",))
+    df = spark.read.parquet(write(tmp_path / "events", readings()))
+    spark.conf.set("spark.cepheid.listener", "io.openlineage.spark.agent.OpenLineageSparkListener")
+    try:
+        assert why_not(df).startswith("spark.cepheid.listener is set, and a tool that follows the lineage")
+        assert isinstance(find_direct_scan(make_job(df, cep.Query(THEFT), Options(direct=True))), DirectScan)
+    finally:
+        spark.conf.unset("spark.cepheid.listener")

@@ -130,6 +130,11 @@ class TestStream:
         given = (THEFTS, "--from", folder, "--to", tmp_path / "out", "--stream", "--checkpoint", tmp_path / "state")
         first = run(*given, "--files", 1, "--flush")
         assert "micro-batch" in first.stderr
+        lines = [line.split(" ", 1)[1] for line in first.stderr.splitlines() if " batch=" in line]
+        assert lines[0].startswith("batch=0 rows=20 matches=0 watermark=none state_bytes=")
+        assert lines[0].endswith(" late=0")
+        assert lines[1].startswith("batch=1 rows=20 matches=")
+        assert "watermark=20" in lines[1]
         early = tags(pq.read_table(tmp_path / "out").to_pylist())
         assert early == tags(pq.read_table(tmp_path / "out").to_pylist())
         add(folder, header, lines, (40, len(lines)))
@@ -154,8 +159,26 @@ class TestStream:
         folder = cut(tmp_path / "readings")
         places = ("--from", folder, "--to", tmp_path / "out", "--stream", "--checkpoint", tmp_path / "state")
         run(THEFTS, *places)
-        cut(tmp_path / "more")
-        os.rename(tmp_path / "more" / "part-000.csv", folder / "part-100.csv")
-        result = run("EVENT Shelf a WITHIN 1 hour", *places, code=2)
+        # Before there are any new events.
+        result = run("EVENT Shelf a WITHIN 1 hour", *places, code=1)
         assert result.stderr.startswith("error CEP905: the checkpoint belongs to another query")
         assert "help: start the stream with a new checkpoint location" in result.stderr
+        result = run("EVENT Shelf a WITHIN 1 hour", *places, "--migrate", code=1)
+        assert result.stderr.startswith("error CEP905: the state in the checkpoint does not fit the new query: PATTERN")
+
+    def test_another_constant_on_the_checkpoint(self, run: Run, tmp_path: Path) -> None:
+        header, *lines = READINGS.read_text().splitlines(keepends=True)
+        folder = tmp_path / "readings"
+        folder.mkdir()
+        add(folder, header, lines, (0, 20))
+        places = ("--from", folder, "--to", tmp_path / "out", "--stream", "--checkpoint", tmp_path / "state")
+        query = "PATTERN SEQ(Shelf a, Exit c) WHERE [tag_id] AND c.tag_id != '{}' WITHIN 12 hours RETURN {} AS tag"
+        run(query.format("T0", "a.tag_id"), *places)
+        add(folder, header, lines, (20, len(lines)))
+        changed = query.format("T1002", "upper(c.tag_id)")
+        assert "help: its state fits this query: pass --migrate to go on" in run(changed, *places, code=1).stderr
+        run(changed, *places, "--migrate")
+        run(changed, *places, "--flush")  # migrated once, it is the query of the checkpoint
+        found = {row["tag"] for row in pq.read_table(tmp_path / "out").to_pylist()}
+        assert "T1004" in found
+        assert "T1002" not in found

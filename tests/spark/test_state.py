@@ -106,12 +106,13 @@ class Run:
         self.watermark = 0
         self.rows: list[dict[str, Any]] = []
         self.late = 0
+        self.by_shape = False
 
     def step(
         self, events: pa.Table | None = None, *, late: str = "drop", store: MemoryStore | None = None
     ) -> BucketOutput:
         store = store or self.store
-        bucket = self.cache.take(self.worker_query, self.fingerprint, 0, store)
+        bucket = self.cache.take(self.worker_query, self.fingerprint, 0, store, by_shape=self.by_shape)
         arrived = []
         if events is not None and events.num_rows:
             times = events["ts"].cast(pa.int64()).to_pylist()
@@ -138,7 +139,7 @@ class Run:
         )
 
     def bucket(self) -> Bucket:
-        found = Bucket(self.worker_query, self.fingerprint)
+        found = Bucket(self.worker_query, self.fingerprint, by_shape=self.by_shape)
         found.load(self.store)
         return found
 
@@ -426,3 +427,55 @@ def _expect_damage(run: Run, store: MemoryStore) -> None:
 def _close(bucket: Bucket, store: MemoryStore) -> None:
     bucket.load(store)
     bucket.close()
+
+
+# Another query on the state.
+
+FILTERED = (
+    "PATTERN SEQ(A a, B b, !(C c)) WHERE [id] AND b.x > {x} AND c.x > a.x * {y} WITHIN 20 seconds RETURN {r} AS r"
+)
+
+
+def migrated(before: str, after: str) -> tuple[list[dict[str, Any]], pa.Table]:
+    """The rows that a changed query gives, which goes on in the middle of a stream, and the events."""
+    run = Run(worker_query(before, engine="plain"))
+    cuts = some(200)
+    for cut in cuts[: len(cuts) // 2]:
+        run.batch(cut)
+    run.worker_query, run.rows = worker_query(after, engine="plain"), []
+    run.fingerprint = stream_fingerprint(run.worker_query, 1)
+    run.by_shape = True
+    for cut in cuts[len(cuts) // 2 :]:
+        run.batch(cut)
+    return run.end(), pa.concat_tables(cuts)
+
+
+def test_another_return_goes_on() -> None:
+    first = FILTERED.format(x=0.2, y=1, r="a.id")
+    second = FILTERED.format(x=0.2, y=1, r="b.id * 1000 + a.id")
+    rows, events = migrated(first, second)
+    everything = cep.Query(second).match(events).to_pylist()
+    assert rows
+    assert all(row in everything for row in rows)
+    assert {row["r"] for row in rows} <= {k * 1001 for k in range(6)}
+
+
+def test_other_constants_judge_new_events() -> None:
+    first = FILTERED.format(x=0.9, y=1, r="b.x")
+    rows, events = migrated(first, FILTERED.format(x=0.2, y=1.5, r="b.x"))
+    assert min(row["r"] for row in rows) < 0.9
+    later = cep.Query(FILTERED.format(x=0.2, y=1.5, r="b.x")).match(events).to_pylist()
+    assert all(row in later for row in rows if row["match_start"] >= rows[-1]["match_start"])
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        (FILTERED.format(x=0.2, y=1, r="a.id").replace("20 seconds", "21 seconds"), "WITHIN changed"),
+        (FILTERED.format(x=0.2, y=1, r="a.id").replace("SEQ(A a", "SEQ(C a"), "PATTERN changed"),
+        (FILTERED.format(x=0.2, y=1, r="a.id").replace("b.x >", "b.x >="), "WHERE changed"),
+    ],
+)
+def test_what_cannot_change(after: str, told: str) -> None:
+    with pytest.raises(CepheidError, match=f"CEP905.*does not fit the new query: {told}"):
+        migrated(FILTERED.format(x=0.2, y=1, r="a.id"), after)

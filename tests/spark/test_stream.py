@@ -229,6 +229,20 @@ def test_a_python_that_lacks_something() -> None:
     assert _import_problem(shell, ("pyarrow",), "")
 
 
+def test_a_python_without_cepheid(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the python3 of a machine is, if a script is run by that of an environment which is not activated."""
+    other = tmp_path / "python"
+    other.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'cepheid'\" >&2; exit 1\n")
+    other.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(other))
+    events = spark.createDataFrame([], "ts long, type string, id long")
+    with pytest.raises(
+        CepheidError, match=r"(?s)workers run '.*python': ModuleNotFoundError.*PYSPARK_PYTHON"
+    ) as caught:
+        cep.Query(PAIR).match(events)
+    assert caught.value.code == "CEP904"
+
+
 def test_equal_keys_are_in_one_bucket(spark: Any) -> None:
     values = [0.0, -0.0, math.nan, -math.nan, None]
     rows = spark.createDataFrame([(value,) for value in values], "x double")

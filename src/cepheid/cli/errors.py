@@ -18,11 +18,12 @@ EXIT_WRONG = 1
 EXIT_USAGE = 2
 EXIT_FILE = 3
 EXIT_INTERRUPTED = 130
+_OF_CHECKPOINTS = ("CEP905", "CEP906")
 
 EXIT_CODES = """\b
 Exit codes:
   0    success, also if nothing matches or the reader of a pipe closes it
-  1    the query or the events are wrong; or `fmt --check` would change the query
+  1    the query, the events or the checkpoint are wrong; or `fmt --check` would change the query
   2    the command line is wrong
   3    a file can't be read or written
   130  interrupted
@@ -35,6 +36,8 @@ _OPTIONS = (
     (r"\btypes=\{[^}]*\}", "--declare TYPE=a,b"),
     (r"\blimit=…, count them with count\(\)", "--limit N"),
     (r"\b(time|type|unit)=", r"--\1"),
+    (r"\bmigrate=True \(cepheid run --migrate\)", "--migrate"),
+    (r"\bbuckets=(\d+)", r"--buckets \1"),
 )
 
 
@@ -52,7 +55,7 @@ def exit_code(error: CepheidError) -> int:
     """The exit code that `--help` documents."""
     if isinstance(error, FileError):
         return EXIT_FILE
-    return EXIT_USAGE if isinstance(error, UsageError) else EXIT_WRONG
+    return EXIT_USAGE if isinstance(error, UsageError) and error.code not in _OF_CHECKPOINTS else EXIT_WRONG
 
 
 def printable(text: str) -> str:

@@ -47,6 +47,13 @@ _FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json
 )
 @click.option("--files", type=click.IntRange(min=1), metavar="N", help="At most N files in a micro-batch of a stream.")
 @click.option("--watch", is_flag=True, help="Run until Ctrl-C instead of stopping after the existing files.")
+@click.option(
+    "--prometheus",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Serve the metrics of a stream for Prometheus on this port.",
+)
+@click.option("--migrate", is_flag=True, help="Go on with the state of a query with another RETURN or constants.")
 @click.option("--flush", is_flag=True, help="At the end, also write the matches as if the stream ended here.")
 @click.option(
     "--late",
@@ -95,6 +102,8 @@ def run(
     watermark: str,
     files: int | None,
     watch: bool,
+    prometheus: int | None,
+    migrate: bool,
     flush: bool,
     late: str,
     buckets: int | None,
@@ -113,7 +122,7 @@ def run(
     With --stream the directory is read as a stream: the existing files and, with --watch, those added until Ctrl-C.
     The time must be a timestamp. The matches of micro-batch N are in PATH/batch=N, each exactly once, even after a
     crash: run the same command again to resume. With --flush, PATH/batch=end has the matches as if the stream ended
-    here; it is removed when the stream resumes.
+    here; it is removed when the stream resumes. Into a log, it writes a line for each micro-batch.
 
     \b
     Examples:
@@ -123,6 +132,7 @@ def run(
       cepheid run thefts.sase --from table:readings --to s3a://bucket/thefts --master spark://host:7077
     """
     for_streams = {"checkpoint": checkpoint, "watch": watch, "flush": flush, "files": files, "buckets": buckets}
+    for_streams |= {"migrate": migrate, "prometheus": prometheus}
     for_batches = {"overwrite": overwrite, "partitions": partitions}
     _check_options(stream, for_streams, for_batches)
     read_delay("--watermark", watermark, "milliseconds")  # an error comes before Spark starts
@@ -131,13 +141,13 @@ def run(
     found = find_source(source, from_format, stream=stream)
     form = form or _FORMS[FORMATS.get(Path(to.rstrip("/")).suffix.lower(), Format.PARQUET)]
     options: dict[str, Any] = {"engine": engine, "plan": plan, "long": long}
-    options |= {"late": late, "buckets": buckets} if stream else {"partitions": partitions}
+    options |= {"late": late, "buckets": buckets, "migrate": migrate} if stream else {"partitions": partitions}
     from cepheid.cli.spark import Flow, Job, run_batch, run_stream, started  # only here: it needs pyspark
 
     job = Job(prepared, found, to, form, options, settings, overwrite)
     with started(master, conf) as spark:
         if checkpoint is not None:
-            run_stream(spark, job, Flow(address(checkpoint), watermark, files, watch, flush))
+            run_stream(spark, job, Flow(address(checkpoint), watermark, files, watch, flush, prometheus))
         else:
             run_batch(spark, job)
 

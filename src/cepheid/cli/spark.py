@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -19,8 +20,9 @@ from cepheid.cli.progress import bar, looking, working
 from cepheid.cli.sources import Place, Table, address, local
 from cepheid.errors import FileError
 from cepheid.spark import run as running
+from cepheid.spark.exporter import prometheus
 from cepheid.spark.failures import explain_failure
-from cepheid.spark.progress import metrics
+from cepheid.spark.progress import metrics, watermark_of
 from cepheid.spark.run import DataFrame, SparkSession
 from cepheid.spark.stream import pending
 
@@ -47,6 +49,7 @@ class Flow:
     at_once: int | None
     watch: bool
     flush: bool
+    port: int | None
 
 
 @contextmanager
@@ -131,14 +134,18 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
     else:
         events = running.stream_files(spark, _files(job), flow.at_once)
     events = running.with_watermark(events, job.settings.time, flow.watermark)
-    matches = job.query.match(events, **job.options)
+    matches = job.query.match(events, **job.options, checkpoint=flow.checkpoint)
     running.remove(spark, end)  # if the stream resumes, it writes these matches itself
+    if flow.port is not None:
+        note(f"metrics for Prometheus on port {prometheus(spark, flow.port).port}")
     count = _Count()
     with bar("the first micro-batch") as shown:
         streaming = running.start_stream(matches, place, job.form, flow.checkpoint, watch=flow.watch)
 
         def look() -> None:
-            count.add(streaming.recentProgress)
+            for batch in count.add(streaming.recentProgress):
+                if not sys.stderr.isatty():  # a log
+                    note(_line(batch))
             shown.tell(count.text)
 
         try:
@@ -166,21 +173,31 @@ class _Count:
         self._seen: set[int] = set()
         self._events = self._matches = self._late = 0
 
-    def add(self, progress: Any) -> None:
+    def add(self, progress: Any) -> Iterator[Any]:
+        """Add the micro-batches that are new, and yield them."""
         for batch in progress:
-            if batch.batchId in self._seen:
+            if batch.batchId in self._seen or "addBatch" not in batch.durationMs:  # seen, or Spark had nothing to do
                 continue
             self._seen.add(batch.batchId)
             found = metrics(batch)
             self._events += found["events"]
             self._matches += found["matches"]
             self._late += found["late"]
+            yield batch
 
     @property
     def text(self) -> str:
         batches = f"{len(self._seen):,} micro-batch{'' if len(self._seen) == 1 else 'es'}"
         late = f", {self._late:,} late" if self._late else ""
         return f"{batches}: {self._events:,} events{late}, {_matches(self._matches)}"
+
+
+def _line(batch: Any) -> str:
+    """A micro-batch as one line of a log."""
+    found = metrics(batch)
+    facts = {"batch": batch.batchId, "rows": batch.numInputRows, "matches": found["matches"]}
+    facts |= {"watermark": watermark_of(batch) or "none", "state_bytes": found["state_bytes"], "late": found["late"]}
+    return f"{batch.timestamp} {' '.join(f'{name}={value}' for name, value in facts.items())}"
 
 
 def _matches(count: int, *, long: bool = False) -> str:

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cepheid.errors import CepheidWarning, UsageError, warn
+from cepheid.spark.checks import check_workers
 from cepheid.spark.introspect import estimated_bytes, is_plain_read, parallelism
 from cepheid.spark.job import Job
 from cepheid.spark.names import column_named, rename_for_python
@@ -20,6 +21,7 @@ WORTH_A_SAMPLE = 1 << 30
 
 def match(job: Job) -> DataFrame:
     """Return the matches as a DataFrame."""
+    check_workers(job.df)
     direct = direct_scan(job)
     if isinstance(direct, DirectScan):
         return match_files(job, direct)

@@ -1,4 +1,4 @@
-"""What a stream needs, validated before it starts: Spark would fail later, with a less helpful error, or not at all."""
+"""What a query needs, validated before it starts: Spark would fail later, with a less helpful error, or not at all."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from cepheid.spark.introspect import spark_context
 WATERMARK = "spark.watermarkDelayMs"
 """The metadata that Spark adds to the column with the watermark."""
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-REQUIRED = ("pandas", "pyarrow", "google.protobuf")
+REQUIRED = ("pandas", "pyarrow")
+OF_STREAMS = ("google.protobuf",)
 
 
 def check_stream(df: DataFrame, time: str) -> None:
     """Raise an error for whatever would keep the stream from running. No job runs."""
     check_time(df.schema, time)
     check_store(str(df.sparkSession.conf.get(PROVIDER, "")))
-    for module in REQUIRED:
+    for module in (*REQUIRED, *OF_STREAMS):
         if not _is_installed(module):
             raise _missing(f"{module.removeprefix('google.')} is not installed")
-    check_workers(df)
+    check_workers(df, (*REQUIRED, *OF_STREAMS))
 
 
 def check_time(schema: st.StructType, time: str) -> None:
@@ -58,13 +59,13 @@ def check_store(provider: str) -> None:
     raise UsageError("CEP903", message, remedy)
 
 
-def check_workers(df: DataFrame) -> None:
+def check_workers(df: DataFrame, required: tuple[str, ...] = REQUIRED) -> None:
     """Check that the Python of workers on this machine, which may be another one, has the packages that they need."""
     context = spark_context(df)
     if context is None or not str(context.master).startswith("local"):  # the workers of a cluster can't be checked here
         return
     python = str(context.pythonExec)
-    modules = REQUIRED if context._python_includes else (*REQUIRED, "cepheid")
+    modules = required if context._python_includes else (*required, "cepheid")
     problem = _import_problem(python, modules, os.environ.get("PYTHONPATH", ""))
     if problem:
         raise _missing(f"Spark's Python workers run '{python}': {problem}")
@@ -72,7 +73,7 @@ def check_workers(df: DataFrame) -> None:
 
 @lru_cache
 def _import_problem(python: str, modules: tuple[str, ...], path: str) -> str:
-    """Return the error of a Python that cannot import some modules; an empty string if it can.
+    """Return the error of a Python that cannot import some modules or is of another version; else an empty string.
 
     path: the PYTHONPATH, on which the answer depends.
     """
@@ -82,7 +83,10 @@ def _import_problem(python: str, modules: tuple[str, ...], path: str) -> str:
     same_folder = os.path.dirname(command_path) == os.path.dirname(sys.executable)
     if os.path.samefile(command_path, sys.executable) and same_folder:
         return ""
-    command = [command_path, "-c", f"import {', '.join(modules)}"]
+    version = sys.version_info[:2]
+    other = f"it is Python %d.%d, and the driver runs {version[0]}.{version[1]}"
+    test = f"import sys; own = sys.version_info[:2]; own == {version} or sys.exit({other!r} % own)"
+    command = [command_path, "-c", f"{test}; import {', '.join(modules)}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     last_line = done.stderr.strip().rsplit("\n", 1)[-1]
     return (last_line or f"it exits with code {done.returncode}") if done.returncode else ""

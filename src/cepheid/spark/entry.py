@@ -35,6 +35,8 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
     long: return one row for each event of a match, as `Matches.to_long` does, and not one for each match.
     event_time: stream: the name of a column to add, with the time at which a match became certain. It has the watermark
         of the stream, so that operators on event time may follow.
+    checkpoint: stream: its checkpoint location, so that a checkpoint of another query is refused at once.
+    migrate: stream: whether to go on with the state of a query that has another RETURN or other constants.
     """
     job = make_job(df, query, read_options(options))
     if job.options.event_time is not None and not df.isStreaming:

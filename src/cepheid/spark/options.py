@@ -26,6 +26,8 @@ class Options:
     buckets: int | None = None
     long: bool = False
     event_time: str | None = None
+    checkpoint: str | None = None
+    migrate: bool = False
 
     def __post_init__(self) -> None:
         for name in ("partitions", "buckets"):

@@ -51,3 +51,10 @@ def _observed(progress: Any) -> Iterator[Mapping[str, Any]]:
         if "schema" in values and "values" in values:  # the form that Spark Connect uses
             values = dict(zip((field["name"] for field in values["schema"]["fields"]), values["values"], strict=True))
         yield values
+
+
+def watermark_of(progress: Any) -> str | None:
+    """Return the watermark of a micro-batch as Spark writes it, or None before there is one."""
+    times: Any = progress["eventTime"] if isinstance(progress, Mapping) else progress.eventTime
+    found = dict(times or {}).get("watermark")
+    return None if found is None or str(found).startswith("1970-01-01T00:00:00") else str(found)

@@ -22,6 +22,7 @@ from cepheid.spark.parquet.not_direct import NotDirect
 BUCKET_BYTES = 64 << 20
 SAMPLE_ROWS = 1 << 14
 LEAST_SHARE = 1 / 16  # of the rows that is assumed to be sent, however few a sample has
+_SHOWN = 3  # files that a plan names
 TASKS_PER_CORE = 2  # few, because each task has a fixed cost and all have the same size
 
 
@@ -45,6 +46,11 @@ class DirectScan:
     groups: int
     skipped: int
     buckets: int
+
+    def names(self) -> str:
+        """Return which files these are, as the plan of Spark shows it."""
+        paths = list(dict.fromkeys(group.path for task in self.tasks for group in task))
+        return ", ".join(paths[:_SHOWN]) + (f", … ({len(paths):,} files)" if len(paths) > _SHOWN else "")
 
     def __str__(self) -> str:
         kept = (

@@ -22,6 +22,8 @@ _PLAIN_SETTINGS = {
     "spark.sql.parquet.fieldId.read.enabled": "false",
 }
 _REBASE = "spark.sql.parquet.datetimeRebaseModeInRead"
+_LISTENERS = ("spark.extraListeners", "spark.sql.queryExecutionListeners")
+"""How tools that follow the lineage of data are installed, such as OpenLineage and Spline."""
 
 
 def eligible_paths(job: Job) -> list[str]:
@@ -98,6 +100,10 @@ def _check_settings(job: Job) -> None:
             raise NotDirect(f"{name} is {value}")
     if str(conf.get(_REBASE, "CORRECTED")).upper() == "LEGACY" and has_dates(job.worker_query.event_schema):
         raise NotDirect(f"{_REBASE} is LEGACY")
+    for name in _LISTENERS:
+        if conf.get(name, "") and not job.options.direct:
+            told = "a tool that follows the lineage of data would not see the files"
+            raise NotDirect(f"{name} is set, and {told}; direct=True reads them all the same")
     for name in sorted(collated_columns(job.df.schema) & set(job.pushdown.columns)):
         raise NotDirect(f"column {name} is CHAR, VARCHAR or collated")
 

@@ -37,7 +37,7 @@ def match_files(job: Job, direct: DirectScan) -> DataFrame:
     """Return the matches of the events in the files."""
     worker_query, key = with_codes(job.worker_query), job.partitioning.key
     count = max(1, len(direct.tasks))
-    tasks = job.df.sparkSession.range(0, count, 1, count)
+    tasks = job.df.sparkSession.range(0, count, 1, count).withColumn("files", F.lit(direct.names()))  # for the plan
     blobs = tasks.mapInArrow(file_reader(worker_query, direct, key, job.pushdown), spark_schema(BLOBS))
     if hasattr(blobs, "repartitionById"):
         placed = blobs.repartitionById(direct.buckets, F.col("bucket"))

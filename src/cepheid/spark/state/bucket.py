@@ -9,7 +9,7 @@ from typing import Any
 
 from cepheid.api import Matches, Session
 from cepheid.engine.stream.rows import Arrival
-from cepheid.errors import InputError
+from cepheid.errors import InputError, UsageError
 from cepheid.spark.packing import PackedEvents
 from cepheid.spark.state.control import COLUMNS
 from cepheid.spark.state.fingerprint import StreamFingerprint
@@ -35,9 +35,10 @@ class BucketOutput:
 class Bucket:
     """The events of some keys. A session has them; without a session there are none."""
 
-    def __init__(self, worker_query: WorkerQuery, fingerprint: StreamFingerprint) -> None:
+    def __init__(self, worker_query: WorkerQuery, fingerprint: StreamFingerprint, *, by_shape: bool = False) -> None:
         self.worker_query = worker_query
         self.fingerprint = fingerprint
+        self.by_shape = by_shape  # state of other queries of the same shape is accepted
         self.ticks_per_ms = 1_000_000 // worker_query.schema.tick
         self.session: Session | None = None
         self.watermark: int | None = None  # in ticks, of the last micro-batch
@@ -154,7 +155,7 @@ class Bucket:
         if blob is None:
             return
         header, flat = read_header(blob)
-        self.fingerprint.check(header["stream"])
+        self.fingerprint.check(header["stream"], by_shape=self.by_shape)
         if COLUMNS in header:  # the control header, of a slot that never has events
             return
         with reporting_damage():
@@ -166,6 +167,13 @@ class Bucket:
 
     def _restored(self, saved: dict[str, Any], reader: StateReader) -> Session:
         query = self.worker_query
+        fingerprint = query.query.compiled.fingerprint
+        if saved["session"]["fingerprint"] != fingerprint:  # of another query of the same shape
+            if any(found["kind"] == "interpreted" for found in saved.get("queries", ())):
+                message = "the state in the checkpoint does not fit the new query: the old one was interpreted"
+                remedy = "start the stream with a new checkpoint location, or restore the query"
+                raise UsageError("CEP905", message, remedy)
+            saved["session"]["fingerprint"] = fingerprint
         session = cached_query(query.query).session(engine=query.engine, plan=query.plan)
         session.load(saved, reader)
         return session

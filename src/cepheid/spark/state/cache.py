@@ -22,14 +22,22 @@ class BucketCache:
         self.room = room
         self.buckets: dict[tuple[StreamFingerprint, int], tuple[Bucket, int]] = {}
 
-    def take(self, worker_query: WorkerQuery, fingerprint: StreamFingerprint, number: int, store: StateStore) -> Bucket:
+    def take(
+        self,
+        worker_query: WorkerQuery,
+        fingerprint: StreamFingerprint,
+        number: int,
+        store: StateStore,
+        *,
+        by_shape: bool = False,
+    ) -> Bucket:
         """Remove a bucket from the cache, or load it. The caller puts it back when its state is saved."""
         header = store.header()
         cached, _ = self.buckets.pop((fingerprint, number), (None, 0))
         if cached is not None and header is not None and header[:NONCE] == cached.nonce:
             cached.use_store(store)
             return cached
-        bucket = Bucket(worker_query, fingerprint)
+        bucket = Bucket(worker_query, fingerprint, by_shape=by_shape)
         if header is not None:
             bucket.load(store, header)
         return bucket

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
@@ -16,19 +16,42 @@ COLUMNS = "columns"
 """The field that only a control header has: the Arrow schema of the events."""
 
 
-def claim_checkpoint(store: StateStore, fingerprint: StreamFingerprint, event_schema: pa.Schema) -> None:
-    """Refuse the checkpoint of another stream, and write the control header of a new one."""
+MIGRATED = "migrated"
+"""The field that says that other queries of the same shape had the checkpoint before."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """What a control header says: the stream, the columns of its events, and whether other queries had it before."""
+
+    fingerprint: StreamFingerprint
+    event_schema: pa.Schema
+    migrated: bool
+
+
+def claim_checkpoint(
+    store: StateStore, fingerprint: StreamFingerprint, event_schema: pa.Schema, *, migrate: bool = False
+) -> None:
+    """Refuse the checkpoint of another stream, and write the control header of a new one.
+
+    migrate: take over the checkpoint of another query of the same shape.
+    """
     blob = store.header()
+    migrated = False
     if blob is not None:
         header, _ = read_header(blob)
-        fingerprint.check(header["stream"])
-        return
+        fingerprint.check(header["stream"], by_shape=migrate)
+        if header["stream"]["query"] == fingerprint.query:
+            return
+        migrated = True
     flat = FlatSink()
     columns = flat.add(COLUMNS, event_schema.serialize())
-    store.put_header(bytes(NONCE) + to_bytes({"stream": asdict(fingerprint), COLUMNS: columns}, flat))
+    facts = {"stream": asdict(fingerprint), COLUMNS: columns, MIGRATED: migrated}
+    store.put_header(bytes(NONCE) + to_bytes(facts, flat))
 
 
-def read_control_header(blob: bytes) -> tuple[StreamFingerprint, pa.Schema]:
-    """Return the fingerprint of the stream that wrote a control header, and the columns of its events."""
+def read_control_header(blob: bytes) -> Control:
+    """Read a control header."""
     header, flat = read_header(blob)
-    return StreamFingerprint(**header["stream"]), pa.ipc.read_schema(pa.py_buffer(flat.part(header[COLUMNS])))
+    columns = pa.ipc.read_schema(pa.py_buffer(flat.part(header[COLUMNS])))
+    return Control(StreamFingerprint(**header["stream"]), columns, header.get(MIGRATED, False))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
 from cepheid.errors import UsageError
+from cepheid.spark.state.shape import differences, state_shape
 from cepheid.spark.state.store import other_format
 from cepheid.spark.worker import WorkerQuery
 
@@ -14,6 +16,8 @@ FORMAT = 2
 """The format of the state in a checkpoint. A checkpoint of another format is refused."""
 
 _START_AGAIN = "start the stream with a new checkpoint location, or restore what the checkpoint was created with"
+_MIGRATE = "its state fits this query: pass migrate=True (cepheid run --migrate) to go on with it"
+_CAN_CHANGE = "only RETURN and the constants of conditions can change; start the stream with a new checkpoint location"
 
 
 @dataclass(frozen=True)
@@ -23,29 +27,44 @@ class StreamFingerprint:
     query: a digest of the query's text, parameters, function names and column roles.
     columns: a digest of the names and types of the event columns.
     buckets: the number of buckets that the keys are divided among.
+    shape: digests of the clauses that the state depends on; empty if an earlier release wrote it.
     """
 
     query: str
     columns: str
     buckets: int
     format: int = FORMAT
+    shape: Mapping[str, str] = field(default_factory=dict, hash=False)
 
-    def check(self, stored: dict[str, Any]) -> None:
-        """Raise CEP905 if the state was written by another stream."""
+    def check(self, stored: dict[str, Any], *, by_shape: bool = False) -> None:
+        """Raise CEP905 if the state was written by another stream.
+
+        by_shape: state of another query is accepted if it has the same shape.
+        """
         if stored["format"] != self.format:
             raise other_format(f"has format {stored['format']}, this release reads {self.format}")
-        messages = {
-            "query": "the checkpoint belongs to another query, or to other parameters or column roles",
-            "columns": "the checkpoint belongs to other columns or types, or to another time zone of the session",
-            "buckets": f"the checkpoint has {stored['buckets']} buckets, the stream has {self.buckets}",
-        }
-        for name, message in messages.items():
-            if stored[name] != getattr(self, name):
-                remedy = f"pass buckets={stored['buckets']}, or {_START_AGAIN}" if name == "buckets" else _START_AGAIN
-                raise UsageError("CEP905", message, remedy)
+        shape: Mapping[str, str] = stored.get("shape") or {}
+        others = differences(self.shape, shape)
+        same_query = stored["query"] == self.query
+        if not same_query and by_shape and others:
+            told = f"{', '.join(others)} changed" if shape else "an earlier release wrote it"
+            raise UsageError("CEP905", f"the state in the checkpoint does not fit the new query: {told}", _CAN_CHANGE)
+        if not same_query and not by_shape:
+            message = "the checkpoint belongs to another query, or to other parameters or column roles"
+            fits = not others and (stored["columns"], stored["buckets"]) == (self.columns, self.buckets)
+            raise UsageError("CEP905", message, f"{_MIGRATE}, or {_START_AGAIN}" if fits else _START_AGAIN)
+        if stored["columns"] != self.columns:
+            message = "the checkpoint belongs to other columns or types, or to another time zone of the session"
+            if not same_query:
+                message = "the new query reads other columns of the events than the state in the checkpoint has"
+            raise UsageError("CEP905", message, _START_AGAIN if same_query else _CAN_CHANGE)
+        if stored["buckets"] != self.buckets:
+            message = f"the checkpoint has {stored['buckets']} buckets, the stream has {self.buckets}"
+            raise UsageError("CEP905", message, f"pass buckets={stored['buckets']}, or {_START_AGAIN}")
 
 
 def stream_fingerprint(worker_query: WorkerQuery, buckets: int) -> StreamFingerprint:
     """Return the fingerprint of a stream that runs a query in some number of buckets."""
     columns = sha256(worker_query.event_schema.remove_metadata().serialize().to_pybytes()).hexdigest()
-    return StreamFingerprint(worker_query.query.compiled.fingerprint, columns, buckets)
+    query = worker_query.query
+    return StreamFingerprint(query.compiled.fingerprint, columns, buckets, shape=state_shape(query))

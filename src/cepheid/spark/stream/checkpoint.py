@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -16,7 +15,7 @@ from cepheid.spark.codes import without_codes
 from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.schemas import spark_schema
 from cepheid.spark.state.bucket import Bucket
-from cepheid.spark.state.control import read_control_header
+from cepheid.spark.state.control import Control, read_control_header
 from cepheid.spark.state.fingerprint import StreamFingerprint, stream_fingerprint
 from cepheid.spark.stream.buckets import CONTROL
 from cepheid.spark.worker import Batches, WorkerQuery
@@ -31,15 +30,15 @@ def pending(
     The checkpoint is only read: the stream can be started again, and then returns these matches itself.
     """
     try:
-        streams = [(number, _stream_of(spark, checkpoint, number)) for number in _operators(spark, checkpoint)]
+        ours = _controls(spark, checkpoint)
     except PySparkException as error:
         raise _no_state(checkpoint, str(error).split("\n", 1)[0]) from None
-    ours = [(number, stream) for number, stream in streams if stream is not None]
     if not ours:
         raise _no_state(checkpoint, "no stream of a query has run")
     # A streaming query may have several operators. If none is of this query, the check below says what differs.
-    fitting = [(number, stream) for number, stream in ours if stream[0].query == query.compiled.fingerprint]
-    number, (fingerprint, events) = (fitting or ours)[0]
+    fitting = {n: control for n, control in ours.items() if control.fingerprint.query == query.compiled.fingerprint}
+    number, control = next(iter((fitting or ours).items()))
+    fingerprint, events = control.fingerprint, control.event_schema
     matches = match_schema(query, without_codes(events), output, long=long)
     worker_query = WorkerQuery(query, events, matches, output_number(query, output), long=long)
     stream_fingerprint(worker_query, fingerprint.buckets).check(asdict(fingerprint))
@@ -47,14 +46,38 @@ def pending(
     parts = _read(spark, checkpoint, number, "parts")
     parts = parts.selectExpr("key.slot", "concat('/', user_map_key.name)", "user_map_value.part")
     states = headers.union(parts).repartition("slot")
-    return states.mapInArrow(bucket_closer(worker_query, fingerprint), spark_schema(worker_query.match_schema))
+    closer = bucket_closer(worker_query, fingerprint, by_shape=control.migrated)
+    return states.mapInArrow(closer, spark_schema(worker_query.match_schema))
 
 
-def _stream_of(spark: SparkSession, checkpoint: str, operator: int) -> tuple[StreamFingerprint, pa.Schema] | None:
-    """Return the stream that a stateful operator has run, or None if it has no control header."""
-    headers = _read(spark, checkpoint, operator, "header").where(F.col("key.slot") == CONTROL)
-    rows = headers.select("value.header").collect()
-    return read_control_header(bytes(rows[0][0])) if rows else None
+def claims(
+    spark: SparkSession, checkpoint: str | None, fingerprint: StreamFingerprint, *, migrate: bool = False
+) -> bool:
+    """Raise CEP905 if a checkpoint belongs to another stream; tell whether other queries of its shape had it before.
+
+    A micro-batch checks that too, but there is none before there are new events.
+    """
+    try:
+        ours = {} if checkpoint is None else _controls(spark, checkpoint)
+    except PySparkException:  # nothing has been committed there yet
+        return False
+    if not ours:
+        return False
+    own = next((control for control in ours.values() if control.fingerprint.query == fingerprint.query), None)
+    control = own or next(iter(ours.values()))
+    fingerprint.check(asdict(control.fingerprint), by_shape=migrate)
+    return control.migrated
+
+
+def _controls(spark: SparkSession, checkpoint: str) -> dict[int, Control]:
+    """Return what the control headers say of the streams that stateful operators have run, by their ids."""
+    found = {}
+    for operator in _operators(spark, checkpoint):
+        headers = _read(spark, checkpoint, operator, "header").where(F.col("key.slot") == CONTROL)
+        rows = headers.select("value.header").collect()
+        if rows:
+            found[operator] = read_control_header(bytes(rows[0][0]))
+    return found
 
 
 def _no_state(checkpoint: str, reason: str) -> UsageError:
@@ -103,7 +126,9 @@ class CheckpointStore:
         raise NotImplementedError
 
 
-def bucket_closer(worker_query: WorkerQuery, fingerprint: StreamFingerprint) -> Callable[[Batches], Batches]:
+def bucket_closer(
+    worker_query: WorkerQuery, fingerprint: StreamFingerprint, *, by_shape: bool
+) -> Callable[[Batches], Batches]:
     """Make the function for `mapInArrow` that loads buckets from rows of state, and ends their streams."""
 
     def cepheid_pending(batches: Batches) -> Batches:
@@ -112,7 +137,7 @@ def bucket_closer(worker_query: WorkerQuery, fingerprint: StreamFingerprint) -> 
             for slot, name, value in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 states.setdefault(slot, {})[name] = value
         for state in states.values():
-            bucket = Bucket(worker_query, fingerprint)
+            bucket = Bucket(worker_query, fingerprint, by_shape=by_shape)
             bucket.load(CheckpointStore(state))
             for table in worker_query.tables(bucket.close()):
                 yield from table.to_batches()

@@ -16,6 +16,7 @@ from cepheid.spark.schemas import spark_schema
 from cepheid.spark.state.fingerprint import stream_fingerprint
 from cepheid.spark.stream.blobs import BUCKET, PACKED, event_packer, match_unpacker
 from cepheid.spark.stream.buckets import bucket_count, bucket_of
+from cepheid.spark.stream.checkpoint import claims
 from cepheid.spark.stream.event_time import event_time_of, follows_state, output_schema, refuse_second_watermark
 from cepheid.spark.stream.processor import OUTPUT, cepheid_match
 
@@ -31,12 +32,16 @@ def match(job: Job) -> DataFrame:
     columns = (
         worker_query.match_schema if added is None else worker_query.match_schema.append(added.field(worker_query))
     )
+    fingerprint, migrate = stream_fingerprint(worker_query, buckets), job.options.migrate
+    migrated = claims(job.df.sparkSession, job.options.checkpoint, fingerprint, migrate=migrate)
     processor = cepheid_match(
         worker_query,
-        stream_fingerprint(worker_query, buckets),
+        fingerprint,
         job.options.late,
         event_time=added,
         chained=follows_state(job.df),
+        migrate=migrate,
+        by_shape=migrate or migrated,
     )
     output = packed.groupBy("slot").transformWithStateInPandas(
         processor, spark_schema(OUTPUT), outputMode="Append", timeMode="EventTime"

@@ -37,12 +37,16 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         *,
         event_time: EventTime | None,
         chained: bool,
+        migrate: bool,
+        by_shape: bool,
     ) -> None:
         self.worker_query = worker_query
         self.fingerprint = fingerprint
         self.late = late
         self.event_time = event_time
         self.chained = chained
+        self.migrate = migrate
+        self.by_shape = by_shape
 
     def init(self, handle: Any) -> None:
         """Spark calls this before the first bucket of a task."""
@@ -52,7 +56,7 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
         """Spark calls this for a bucket that has new events."""
         if key[0] == CONTROL:
-            claim_checkpoint(self.store, self.fingerprint, self.worker_query.event_schema)
+            claim_checkpoint(self.store, self.fingerprint, self.worker_query.event_schema, migrate=self.migrate)
             return
         arrived = [
             PackedEvents(row.blob, int(row.low), int(row.high), int(row.rows))
@@ -72,7 +76,7 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         """Process one bucket up to the watermark, save its state, and set its timer."""
         # Spark says 0 before the first watermark, so events before 1970 wait until later ones arrive.
         watermark = times.getCurrentWatermarkInMs()
-        bucket = _CACHE.take(self.worker_query, self.fingerprint, number, self.store)
+        bucket = _CACHE.take(self.worker_query, self.fingerprint, number, self.store, by_shape=self.by_shape)
         output = bucket.take(arrived, watermark if watermark > 0 else None, self.late, chained=self.chained)
         due = bucket.due()
         if due != bucket.timer:
