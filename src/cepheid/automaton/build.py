@@ -63,12 +63,22 @@ def _check(query: Bound) -> None:
         raise NotNative("TIES SIMULTANEOUS")
     if query.schema.start is not None:
         raise NotNative("composite events")
-    if any(period is not None for period in query.periods):
-        raise NotNative("an absent event FOR a while")
+    _check_periods(query)
     if query.same and query.schema.roles.types is not None:
         raise NotNative("[attr] with declared types")
     if query.same and Strategy.STRICT in strategies and len(strategies) > 1:
         raise NotNative("[attr] with strict_contiguity for some variables")
+
+
+def _check_periods(query: Bound) -> None:
+    """Absences that last FOR a while (S26): all matches wait equally long after their last events."""
+    if any(query.periods[negation] is not None for negation in query.leading):
+        raise NotNative("an absent event FOR a while before the first one")
+    periods = {query.periods[negation] for negation in query.trailing}
+    if len(periods) > 1:
+        raise NotNative("absent events at the end, for different times")
+    if periods - {None} and query.counted:
+        raise NotNative("an absent event FOR a while, in a window of events")
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,10 +369,11 @@ class _Builder:
         leading = tuple(sorted({m.number for s in self.layout.starts for m in s.marks if m.step is Step.ABSENT}))
         if any({m.number for m in s.marks if m.step is Step.ABSENT} != set(leading) for s in self.layout.starts):
             raise NotNative("an absent event before some of the ways to begin")
-        if absent:
+        lasting = bool(absent) and bool(self.query.ahead)
+        if absent and not lasting:
             self.start = self.registers.start().register
         seen = tuple(self.registers.witness(negation).register for negation in leading)
-        self.exits.append(Exit(number, tuple(tests), after.reached | after.bound, absent, seen))
+        self.exits.append(Exit(number, tuple(tests), after.reached | after.bound, absent, lasting, seen))
 
     def witnesses(self) -> Iterator[Witness]:
         """Events that must be absent before the first one."""

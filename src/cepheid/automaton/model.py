@@ -158,7 +158,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """An event that must be absent after a match, until the window ends."""
+    """An event that must be absent after a match, for as long as the exit says."""
 
     types: tuple[str, ...]
     fence: tuple[Test, ...]
@@ -166,12 +166,17 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """A match: on entering a config, if the tests hold. `reached`: the variables that were reached."""
+    """A match: on entering a config, if the tests hold. `reached`: the variables that were reached.
+
+    What must be absent after it is absent until the window ends or, where it is `lasting`, for a while that counts from
+    the last event of the match (S26).
+    """
 
     config: int
     fence: tuple[Test, ...]
     reached: frozenset[str]
     absent: tuple[Absent, ...] = ()
+    lasting: bool = False
     witnesses: tuple[Register, ...] = ()  # each holds when the last event came that must be absent before the first
 
 

@@ -48,6 +48,7 @@ class Run:
     bound: tuple[Binding, ...]
     first: Event
     exit: Exit | None = None
+    last: Event | None = None  # of a match that waits
 
 
 @dataclass
@@ -73,7 +74,7 @@ class AutomatonRunner:
         met, self.runs = self.runs, []
         new: list[Run] = []
         for run in met:
-            if not self.inside(run.first, event):
+            if not self.is_open(run, event):
                 self.matches |= {run.bound} if run.exit is not None else set()
             elif run.exit is not None:
                 refuted = any(self.passes(a.types, a.fence, event, run) for a in run.exit.absent)
@@ -117,7 +118,7 @@ class AutomatonRunner:
                 if any(not self.is_over(after.registers[register], event) for register in exit_.witnesses):
                     continue
                 if exit_.absent:
-                    yield replace(after, state=None, exit=exit_)
+                    yield replace(after, state=None, exit=exit_, last=event)
                 else:
                     self.matches.add(after.bound)
         yield from (replace(after, state=state) for state in self.automaton.entries[arc.target])
@@ -133,6 +134,14 @@ class AutomatonRunner:
         within = self.query.within
         size = None if within is None else within.nanoseconds if within.events is None else within.events
         return size is None or self.time(event) - self.time(first) < size
+
+    def is_open(self, run: Run, event: Event) -> bool:
+        """Whether an event can extend a run or, where it is a match, refute it."""
+        if run.exit is None or not run.exit.lasting:
+            return self.inside(run.first, event)
+        assert run.last is not None
+        period = max(self.query.periods[negation] or 0 for negation in self.query.trailing)
+        return event.time - run.last.time < period
 
     def is_over(self, seen: Value, event: Event) -> bool:
         """Whether what must be absent before the first event was seen too long ago to matter, or never."""

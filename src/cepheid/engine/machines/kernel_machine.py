@@ -136,7 +136,7 @@ class KernelMachine(ABC):
 
     def feed(self, batch: Batch) -> None:
         """The next events."""
-        check_times(batch.times, self.window if self.query.timed else None)
+        check_times(batch.times, max((self.window or 0) if self.query.timed else 0, self.query.ahead) or None)
         empty = {name for name in self.read_columns if batch.has_nulls(name)} - self.nullable
         if empty:
             # A stream that has NULLs in one column may have them in others, and another kernel takes time.

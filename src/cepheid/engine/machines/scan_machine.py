@@ -46,9 +46,13 @@ class ScanMachine(KernelMachine):
         self.given: list[MatchTable] = []  # matches that were enumerated to make room
         self.native = self.pays(events)
         spare = compiled.spare_scans.pop() if self.native and codes.once and compiled.spare_scans else None
-        self.state = spare or ScanState(self.kernel, self.window, native=self.native, events=events)
+        self.state = spare or self.new_state(events)
         self.state.fit(len(self.lane_numbers))
         self.decoder = make_decoder(self.query, compiled.automaton, self.kernel.shift, compiled=self.native)
+
+    def new_state(self, events: int = 0) -> ScanState:
+        """Arrays that hold nothing, with room for so many events."""
+        return ScanState(self.kernel, self.window, native=self.native, events=events, period=self.query.ahead)
 
     @property
     def tests(self) -> int:
@@ -248,6 +252,6 @@ class ScanMachine(KernelMachine):
         """Take up a state that was dumped, by either kind of run."""
         self.load_facts(facts)
         self.kernel = self.compiled.scan(self.nullable)
-        self.state = ScanState(self.kernel, self.window, native=self.native)
+        self.state = self.new_state()
         self.state.load(facts, arrays, len(self.lane_numbers))
         self.decoder = replace(self.decoder, compiled=self.native)

@@ -127,8 +127,9 @@ class CompiledQuery:
                 nowhere=not nullable.isdisjoint(lanes.agreed),
                 windowed=query.within is not None,
                 counted=query.counted,
+                lasting=bool(query.ahead),
             )
-            self._scans[nullable] = generate_scan(self.program, setting, nullable, query.window)
+            self._scans[nullable] = generate_scan(self.program, setting, nullable, query.window, query.ahead)
         return self._scans[nullable]
 
     def take_back(self, state: ScanState) -> None:

@@ -15,7 +15,7 @@ from cepheid.kernel.scan.graph import NEWEST, GraphCode
 from cepheid.kernel.scan.lists import ListCode, Registered
 from cepheid.kernel.scan.registers import Read, Registers, new
 from cepheid.kernel.scan.setting import Setting
-from cepheid.kernel.scan.variables import OLDEST, left_in
+from cepheid.kernel.scan.variables import ENDED, NOW, OLDEST, left_in
 
 
 class ArcCode:
@@ -96,3 +96,5 @@ class ArcCode:
         hold = next(hold for hold in self.program.holds if hold.number == number)
         self.lists[hold.name].put_first(hold.name, NEWEST)
         self.lists[hold.name].fill(hold.registers, new)
+        if exit_.lasting:
+            self.lists[hold.name].put_field(ENDED, INT64, NOW)

@@ -49,6 +49,7 @@ from cepheid.kernel.scan.variables import (
     NODE_LIMIT,
     NOW,
     OLDEST,
+    OLDEST_END,
     STORE,
     TRIED,
     witness,
@@ -56,9 +57,14 @@ from cepheid.kernel.scan.variables import (
 from cepheid.pattern import expressions as ex
 
 
-def generate_scan(program: p.Program, setting: Setting, nullable: frozenset[str], window: int | None) -> ScanKernel:
-    """The scan of a program where some columns have NULLs; the window is in ticks, or in events."""
-    return _Generator(program, setting, nullable, window).kernel()
+def generate_scan(
+    program: p.Program, setting: Setting, nullable: frozenset[str], window: int | None, period: int = 0
+) -> ScanKernel:
+    """The scan of a program where some columns have NULLs.
+
+    The window is in ticks, or in events. period: for how many ticks an absence lasts, where the setting says so.
+    """
+    return _Generator(program, setting, nullable, window, period).kernel()
 
 
 def check_scan(automaton: Automaton) -> None:
@@ -84,13 +90,16 @@ def check_scan(automaton: Automaton) -> None:
 class _Generator:
     """Builds a scan: what is kept, and the loop."""
 
-    def __init__(self, program: p.Program, setting: Setting, nullable: frozenset[str], window: int | None) -> None:
+    def __init__(
+        self, program: p.Program, setting: Setting, nullable: frozenset[str], window: int | None, period: int
+    ) -> None:
         automaton = program.automaton
         self.program = program
         self.setting = setting
         self.code = Code()
         self.constants = Constants()
         self.window = self.constants.named("window", window) if window is not None else None
+        self.period = self.constants.named("period", period) if setting.lasting else None
         self.events = EventReader(program.types, nullable, self.constants)
         self.values = LaneValues(self.code, lanes=setting.lanes)
         if setting.counted:
@@ -104,12 +113,14 @@ class _Generator:
         merges = any(isinstance(step, p.Merge) for step in program.steps)
         self.lists = [
             ListCode(self.code, pool, self.registers, self.values, self.graph, merges=merges and not pool.waits)
-            for pool in program_pools(program)
+            for pool in program_pools(program, lasting=setting.lasting)
         ]
         by_name = {name: lists for lists in self.lists for name in lists.pool.lists}
         self.stretched = stretched_configs(automaton, setting)
         arcs = ArcCode(program, setting, self.registers, self.graph, by_name, self.stretched)
-        self.steps = StepCode(program, setting, self.events, self.registers, self.values, self.graph, by_name, arcs)
+        self.steps = StepCode(
+            program, setting, self.events, self.registers, self.values, self.graph, by_name, arcs, self.window
+        )
 
     def leaf(self, node: ex.Expression) -> Value | None:
         """What a test or a transfer reads, but for registers."""
@@ -227,7 +238,7 @@ class _Generator:
                     code.again()
         if self.lists:
             self.check_room()
-        if self.setting.windowed:
+        if self.setting.windowed or self.setting.lasting:
             self.tell_time()
         if self.program.types:
             code.set(KIND, self.events.kind())
@@ -248,21 +259,23 @@ class _Generator:
             self.code.leave()
 
     def tell_time(self) -> None:
-        """When the event is, and the oldest start that is in one window with it."""
-        assert self.window is not None
+        """When the event is, the oldest start that is in one window with it, and the oldest end that still waits."""
         if self.setting.counted:
             self.code.set(NOW, self.values.get("seen") + 1)
             self.values.put("seen", NOW)
         else:
             self.code.set(NOW, self.events.fact(EventFact.TIME)[I])
-        self.code.set(OLDEST, NOW - self.window + 1)
+        if self.window is not None:
+            self.code.set(OLDEST, NOW - self.window + 1)
+        if self.period is not None:
+            self.code.set(OLDEST_END, NOW - self.period + 1)
 
 
-def program_pools(program: p.Program) -> Iterator[Pool]:
+def program_pools(program: p.Program, *, lasting: bool) -> Iterator[Pool]:
     """The pools of a program: all lists of runs share one, all matches that are not certain another."""
     rooms = {room.name: room.registers for room in program.rooms if not room.is_slot}
     holds = {hold.name: hold.registers for hold in program.holds}
     kinds = [kind for kind in (("runs", False, rooms), ("pending", True, holds)) if kind[2]]
     for number, (name, waits, lists) in enumerate(kinds):
         registers = sorted({r for own in lists.values() for r in own}, key=lambda register: register.name)
-        yield Pool(name, number, waits, tuple(lists), tuple(registers))
+        yield Pool(name, number, waits, tuple(lists), tuple(registers), lasting and waits)

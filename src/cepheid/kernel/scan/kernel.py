@@ -35,6 +35,7 @@ class Pool:
     waits: bool  # these are matches that wait for an absence
     lists: tuple[str, ...]
     registers: tuple[Register, ...]  # that an entry has room for
+    lasting: bool = False  # an entry also has the time of the last event of its match, which its wait counts from
 
     @property
     def cells(self) -> PoolCells:

@@ -22,6 +22,7 @@ from cepheid.kernel.scan.program import Room
 from cepheid.kernel.scan.registers import Read, Registers
 from cepheid.kernel.scan.variables import (
     BEFORE,
+    ENDED,
     FOLLOWING,
     FRESH,
     HISTORY,
@@ -78,6 +79,8 @@ class ListCode:
         yield StateArray(self.lane, Extent.RUNS, 0, self.pool.name)
         for name, scalar, coded in self.registers.fields(self.pool.registers):
             yield StateArray(n.Array(self.pool.array(name), scalar), Extent.RUNS, 0, self.pool.name, coded)
+        if self.pool.lasting:
+            yield StateArray(n.Array(self.pool.array(ENDED), INT64), Extent.RUNS, 0, self.pool.name)
         if self.merges:
             yield StateArray(self.table, Extent.TABLE, NIL, self.pool.name)
 

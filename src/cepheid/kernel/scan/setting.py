@@ -9,12 +9,16 @@ from cepheid.automaton.model import Automaton, Ends
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How events are split, and what the window counts. `nowhere`: an event may belong to no lane."""
+    """How events are split, and what the window counts. `nowhere`: an event may belong to no lane.
+
+    lasting: what must be absent after a match is absent for a while that counts from its last event.
+    """
 
     lanes: bool
     nowhere: bool
     windowed: bool
     counted: bool  # the window is of events
+    lasting: bool = False
 
 
 def stretched_configs(automaton: Automaton, setting: Setting) -> frozenset[int]:

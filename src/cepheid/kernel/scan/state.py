@@ -17,6 +17,7 @@ from cepheid.kernel.arrays import Array, Pins, as_kind, as_read, longer, nbytes,
 from cepheid.kernel.compile import library_function
 from cepheid.kernel.runtime import FAILED, NIL, TESTS
 from cepheid.kernel.scan.kernel import MATCH_ROOM, MATCHES, MERGED, NODE_ROOM, NODES, Pool, ScanKernel
+from cepheid.kernel.scan.variables import ENDED
 from cepheid.kernel.store import FREE
 
 MOST_NODES = 8_000_000
@@ -28,11 +29,17 @@ MOST_EXPECTED = 65_536
 
 
 class ScanState:
-    """The arrays of one scan. `window` is in ticks or, where the scan has `seen`, in events of a lane."""
+    """The arrays of one scan. `window` is in ticks or, where the scan has `seen`, in events of a lane.
 
-    def __init__(self, kernel: ScanKernel, window: int | None, *, native: bool, events: int = 0) -> None:
+    period: for how many ticks after its last event a match waits, where the absence lasts for a while.
+    """
+
+    def __init__(
+        self, kernel: ScanKernel, window: int | None, *, native: bool, events: int = 0, period: int = 0
+    ) -> None:
         self.kernel = kernel
         self.window = window
+        self.period = period
         self.native = native
         self.lanes = 0
         least = 16_384 if native else 256
@@ -203,7 +210,7 @@ class ScanState:
         return int(self._ends().min()) if self.matches else None
 
     def expire(self, now: int | None) -> None:
-        """Matches after which nothing came that must be absent are certain: their windows are over (None: all are).
+        """Matches after which nothing came that must be absent are certain: their waits are over (None: all are).
 
         A window of events is over when the lane has had so many.
         """
@@ -212,7 +219,9 @@ class ScanState:
                 continue
             nodes = np.asarray(self.arrays[pool.array("node")])
             alive = np.flatnonzero(nodes != NIL)
-            if now is not None:
+            if now is not None and pool.lasting:
+                alive = alive[np.asarray(self.arrays[pool.array(ENDED)])[alive] + self.period <= now]
+            elif now is not None:
                 starts = np.asarray(self.arrays["node_start"])[nodes[alive]]
                 lanes = np.asarray(self.arrays[pool.array("lane")])[alive]
                 # Of a window of events the last one is in; of a window of time the watermark has passed the last tick.
@@ -227,12 +236,18 @@ class ScanState:
         self.fit(self.lanes)
         nodes = np.asarray(self.arrays[pool.array("node")])[over]
         order = np.argsort(np.asarray(self.arrays["node_word"])[nodes], kind="stable")
-        starts = np.asarray(self.arrays["node_start"])
-        for k, node in enumerate(nodes[order].tolist(), start=self.matches):
+        lows = self._lows(pool, over) if pool.lasting else np.asarray(self.arrays["node_start"])[nodes]
+        for k, (node, low) in enumerate(zip(nodes[order].tolist(), lows[order].tolist(), strict=True), self.matches):
             self.arrays["match_root"][k], self.arrays["match_word"][k] = node, -1
-            self.arrays["match_low"][k] = int(starts[node])
+            self.arrays["match_low"][k] = low
         self.cells[MATCHES] += len(over)
         self._free(pool, set(over.tolist()))
+
+    def _lows(self, pool: Pool, entries: Any) -> Any:
+        """The oldest starts that are in one window with the ends of matches that wait."""
+        if self.window is None:
+            return np.zeros(len(entries), np.int64)
+        return np.asarray(self.arrays[pool.array(ENDED)], np.int64)[entries] - self.window + 1
 
     def _free(self, pool: Pool, gone: set[int]) -> None:
         """Some entries of a pool are no longer needed."""
@@ -271,10 +286,14 @@ class ScanState:
 
     # Clearing.
 
-    def _roots(self) -> Iterator[tuple[Array, Array | None]]:
-        """The arrays of nodes that a match to come can use, and the lane of each entry (None: its own number)."""
+    def _roots(self) -> Iterator[tuple[Array, Pool | None]]:
+        """The arrays of nodes that a match to come can use: of each lane, or of the entries of a pool."""
         yield from ((self.arrays[name], None) for name in self.kernel.slots)
-        yield from ((self.arrays[p.array("node")], self.arrays[p.array("lane")]) for p in self.kernel.pools)
+        yield from ((self.arrays[pool.array("node")], pool) for pool in self.kernel.pools)
+
+    def _lanes(self, pool: Pool | None, used: Any) -> Any:
+        """The lanes of some entries; where there is no pool, an entry has the number of its lane."""
+        return used if pool is None else np.asarray(self.arrays[pool.array("lane")])[used]
 
     def _match_roots(self) -> Any:
         """The nodes that lead to matches which were not taken."""
@@ -293,11 +312,13 @@ class ScanState:
         s, nodes = self.arrays, self.nodes
         limits: Any = np.full(nodes, FREE, np.int64)
         starts = np.asarray(s["node_start"])
-        for array, lanes in self._roots():
+        for array, pool in self._roots():
             entries = np.asarray(array)
             used = np.flatnonzero(entries != NIL)
-            if len(used):
-                oldest = self._oldest(clock, used if lanes is None else np.asarray(lanes)[used])
+            if pool is not None and pool.lasting:
+                np.minimum.at(limits, entries[used], self._lows(pool, used))
+            elif len(used):
+                oldest = self._oldest(clock, self._lanes(pool, used))
                 np.minimum.at(limits, entries[used], np.minimum(oldest, starts[entries[used]]))
         ends = self._match_roots()
         if len(ends):
@@ -321,12 +342,14 @@ class ScanState:
         """The nodes of the runs that an event at or after a time can extend or refute, and which starts still count."""
         nodes: list[int] = []
         lows: list[int] = []
-        for array, lanes in self._roots():
+        for array, pool in self._roots():
             entries = np.asarray(array)
             used = np.flatnonzero(entries != NIL)
             nodes += entries[used].tolist()
-            if self.window is not None and "seen" in self.arrays:
-                seen = np.asarray(self.arrays["seen"])[used if lanes is None else np.asarray(lanes)[used]]
+            if pool is not None and pool.lasting:
+                lows += self._lows(pool, used).tolist()
+            elif self.window is not None and "seen" in self.arrays:
+                seen = np.asarray(self.arrays["seen"])[self._lanes(pool, used)]
                 lows += (seen - self.window + 2).tolist()
             else:
                 lows += [0 if self.window is None else now - self.window + 1] * len(used)

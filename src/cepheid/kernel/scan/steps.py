@@ -8,7 +8,7 @@ from cepheid.automaton.model import Ends
 from cepheid.kernel.arguments import NOWHERE
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.fold import all_of, any_of, negate
-from cepheid.kernel.code.types import BOOL, Scalar
+from cepheid.kernel.code.types import BOOL, INT64, Scalar
 from cepheid.kernel.reads import EventReader
 from cepheid.kernel.scan import program as p
 from cepheid.kernel.scan.arcs import ArcCode
@@ -19,12 +19,14 @@ from cepheid.kernel.scan.registers import Read, Registers, new
 from cepheid.kernel.scan.setting import Setting
 from cepheid.kernel.scan.variables import (
     BEFORE,
+    ENDED,
     FOLLOWING,
     HISTORY,
     MATCH_COUNT,
     MATCHES_BEFORE,
     NOW,
     OLDEST,
+    OLDEST_END,
     REUSED,
     RUN,
     START,
@@ -53,6 +55,7 @@ class StepCode:
         graph: GraphCode,
         lists: Mapping[str, ListCode],
         arcs: ArcCode,
+        window: n.Expression | None,
     ) -> None:
         self.program = program
         self.automaton = program.automaton
@@ -64,6 +67,7 @@ class StepCode:
         self.code = graph.code
         self.lists = lists  # by the name of a room or a hold
         self.arcs = arcs
+        self.window = window
 
     def all(self) -> None:
         """All steps, in order."""
@@ -258,7 +262,7 @@ class StepCode:
     # Absences.
 
     def refute(self, hold: p.Hold) -> None:
-        """Matches after which something must be absent: one whose window is over is certain, others may fall."""
+        """Matches after which something must be absent: one whose wait is over is certain, others may fall."""
         code, lists = self.code, self.lists[hold.name]
         translator = self.registers.translator(lists.field(RUN))
         gone = n.Variable("gone", BOOL)
@@ -267,9 +271,11 @@ class StepCode:
         with code.loop(RUN.differs(NOWHERE)):
             code.set(FOLLOWING, lists.next[RUN])
             code.set(HISTORY, lists.node[RUN])
-            code.set(gone, START[HISTORY] < OLDEST)
+            ended = lists.field(RUN)(ENDED, INT64) if hold.exit.lasting else None
+            code.set(gone, START[HISTORY] < OLDEST if ended is None else ended < OLDEST_END)
             with code.when(gone):
-                self.graph.emit(HISTORY, NO_EVENT, START[HISTORY])
+                low = START[HISTORY] if ended is None else self.oldest_start(ended)
+                self.graph.emit(HISTORY, NO_EVENT, low)
             with code.otherwise():
                 fences = (all_of(self.events.fence(a.types, a.fence, translator)) for a in hold.exit.absent)
                 with code.when(any_of(fences)):
@@ -281,6 +287,10 @@ class StepCode:
                         self.graph.emit(HISTORY, NO_EVENT, START[HISTORY])
             lists.unlink(hold.name, gone)
             code.set(RUN, FOLLOWING)
+
+    def oldest_start(self, ended: n.Expression) -> n.Expression:
+        """The oldest start that is in one window with an end."""
+        return n.Constant(0, INT64) if self.window is None else ended - self.window + 1
 
     def lose_ways(self, room: p.Room, history: n.Variable, field: Read, ended: Callable[[], object]) -> None:
         """A run whose ways an absent event closes, one or several, goes to the state that has the others."""

@@ -20,6 +20,7 @@ END = n.Variable("end", INT64)
 FIRST_ID = n.Variable("first_id", INT64)  # of the event 0: an id is what a node knows of an event, for good
 LANE = n.Variable("lane", UINT32)
 NOW, OLDEST = n.Variable("now", INT64), n.Variable("oldest", INT64)
+OLDEST_END = n.Variable("oldest_end", INT64)  # of the matches after which something must be absent for a while
 NODE_COUNT, MATCH_COUNT = n.Variable("nodes", INT64), n.Variable("matches", INT64)
 NODE_LIMIT, MATCH_LIMIT = n.Variable("node_room", INT64), n.Variable("match_room", INT64)
 MERGES, TRIED = n.Variable("merged", INT64), n.Variable("tests", INT64)
@@ -55,6 +56,10 @@ def chain_of(room: Room) -> n.Variable:
 def tail_of(room: Room) -> n.Variable:
     """The last of the runs that the event adds to a list."""
     return n.Variable(f"tail_{room.name}", UINT32)
+
+
+ENDED = "ended"
+"""The array of when a match had its last event, which it waits from for an absence that lasts a while."""
 
 
 def witness(negation: int) -> str:
