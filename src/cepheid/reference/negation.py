@@ -83,7 +83,7 @@ class Absence:
         """At an end of the pattern: FOR counts from the selected event there (S26), WITHIN from the other end (S10)."""
         first, last, period = run.selected[0], run.selected[-1], self.query.periods[gap.negation]
         if period is not None:
-            return (event.time - last.time if at_end else first.time - event.time) < period
+            return event.time - last.time < period if at_end else 0 < first.time - event.time < period
         return self.inside(run, first, event) if at_end else self.inside(run, event, last)
 
     def inside(self, run: Run, first: Event, last: Event) -> bool:
