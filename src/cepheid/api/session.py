@@ -329,6 +329,9 @@ class Session:
         wanted = typed_like(self._columns, given)
         if wanted.equals(self._columns):
             return self._columns
+        if any(query.query.untyped and query.machine.kind != "interpreted" for query in self._opened.queries):
+            message = "a column that the query reads had only NULL when the snapshot was taken, by an earlier release"
+            raise InputError("CEP409", message, "run the stream anew")
         flat = FlatSink()
         header = self.save(flat)
         pipeline = self._open(wanted)

@@ -18,7 +18,7 @@ from cepheid.pattern.parameters import window_nanoseconds
 from cepheid.pattern.placement import Placement, place
 from cepheid.pattern.schema import END, START, Schema
 from cepheid.pattern.tree import Output, Pattern, Strategy, Ties
-from cepheid.pattern.types import Kind, Type
+from cepheid.pattern.types import Kind, Type, is_untyped
 from cepheid.pattern.typing import Typer
 
 
@@ -83,6 +83,11 @@ class Bound:
         return -(-self.within.nanoseconds // self.schema.tick)
 
     @property
+    def untyped(self) -> bool:
+        """Whether a column that it reads has no type yet."""
+        return any(is_untyped(self.schema.columns[name].arrow) for name in self.reads)
+
+    @property
     def timed(self) -> bool:
         """Whether the window is of time."""
         return self.within is not None and self.within.events is None
@@ -97,6 +102,8 @@ class Bound:
         """The types of the events that its matches depend on; None where they may depend on every event."""
         contiguous = {Strategy.STRICT, Strategy.PARTITION}.intersection(self.strategies.values())
         if self.schema.roles.type is None or self.counted or contiguous:
+            return None
+        if not all(component.types for component in self.components.values()):
             return None
         return frozenset(name for component in self.components.values() for name in component.types)
 

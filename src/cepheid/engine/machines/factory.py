@@ -28,7 +28,7 @@ class MachineFactory:
 
     def __call__(self, compiled: CompiledQuery, codes: StreamCodes, kind: str | None = None) -> Machine:
         """Create a machine for a query of a stream. `kind`: the kind of machine whose state is restored, if any."""
-        if self.events is None and compiled.untyped:
+        if self.events is None and compiled.query.untyped and kind in (None, "adaptive", Interpreted.kind):
             return Interpreted(compiled.query)  # whose state does not depend on the type that the column will have
         choice = self.choice
         if choice.joins and compiled.hollow:

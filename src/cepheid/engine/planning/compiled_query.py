@@ -23,7 +23,7 @@ from cepheid.kernel.scan.state import ScanState
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.having import is_folded
 from cepheid.pattern.tree import Output, Strategy
-from cepheid.pattern.types import Kind, is_untyped
+from cepheid.pattern.types import Kind
 from cepheid.plan.join import Join, NotJoined, make_join
 from cepheid.plan.spec import PlanSpec
 
@@ -160,11 +160,6 @@ class CompiledQuery:
     def why_not_joined(self) -> str:
         """Why the query is not a join; empty if it is one."""
         return self._join if isinstance(self._join, str) else ""
-
-    @property
-    def untyped(self) -> bool:
-        """Whether a column that it reads has no type yet."""
-        return any(is_untyped(self.query.schema.columns[name].arrow) for name in self.query.reads)
 
     @property
     def hollow(self) -> bool:
