@@ -233,7 +233,9 @@ class QueryBuilder(ExpressionBuilder):
                 return MATCH_ID
             case ex.Aggregate(function=function, argument=ex.Attribute(name=name)):
                 return f"{function}_{name}"
-        raise PatternError("CEP213", "this RETURN column has no name", "add AS and a name", expression.span)
+        raise PatternError(
+            "CEP213", "this RETURN column has no name", "add AS and a name: a.x + 1 AS total", expression.span
+        )
 
     def output(self, meta: Meta, parts: list[Any]) -> tuple[dict[str, Any], Span]:
         mode, cooldown = parts

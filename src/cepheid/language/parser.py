@@ -12,6 +12,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput
 
 from cepheid.cache import cache_directory
 from cepheid.errors import CepheidError, ParseError, Span, did_you_mean, nearest
+from cepheid.language.advice import QUOTED, advise
 from cepheid.language.builder import QueryBuilder
 from cepheid.pattern.tree import Program, Strategy
 from cepheid.pattern.walk import MAX_DEPTH, too_deep
@@ -45,14 +46,12 @@ _WORDS = {
     "SEMICOLON": "';'",
     "ARRAY": "'[]'",
     "_EQUALS": "'='",
+    "_CAST_TO": "'::'",
+    "QUANTIFIER": "ALL",
     "$END": "the end of the query",
 }
 # Left out of "expected …": they are possible almost everywhere, so naming them does not help.
 _QUIET = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT_SIGN", "_CONCAT", "QUOTED", "TIME_UNIT", "PERCENTAGE", "QMARK"}
-
-
-# Brackets inside quotes and comments do not count as nesting.
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`|/\*.*?\*/|--[^\n]*", re.DOTALL)
 
 
 @cache
@@ -99,7 +98,7 @@ def parse(text: str) -> Program:
 
 def _check_nesting(text: str) -> None:
     level = 0
-    for position, character in enumerate(_QUOTED.sub(lambda found: " " * len(found[0]), text)):
+    for position, character in enumerate(QUOTED.sub(lambda found: " " * len(found[0]), text)):
         if character in "([{":
             level += 1
             if level > MAX_DEPTH:
@@ -120,20 +119,12 @@ def _syntax_error(text: str, error: UnexpectedInput) -> ParseError:
         start = token.start_pos or 0
         if text.startswith("/*", start):
             return ParseError("CEP103", "the comment is not closed", "close it with */", Span(text, start, start + 2))
-        span = Span(text, start, token.end_pos or 0)
         called = re.search(r"([\w-]+)\s*(\([^(){}]*\))?\s*\Z", text[:start])
         if token == "{" and called and called[1]:
             remedy = did_you_mean(called[1], [strategy.value for strategy in Strategy], "strategies")
             place = Span(text, called.start(1), called.end(1))
             return ParseError("CEP101", f"unknown strategy '{called[1]}'", remedy, place)
-        habit = _habit(str(token), text[:start])
-        if habit is not None:
-            return ParseError("CEP101", f"unexpected '{token}'", habit, span)
-        if token == "*" and re.search(r"count\s*\(\s*\Z", text[:start], re.IGNORECASE):
-            return ParseError("CEP101", "count(*) is not supported", "write count(a[])", span)
-        if token.upper() == "INTO":
-            return ParseError("CEP101", "INTO needs RETURN", "write RETURN a.x AS x INTO Name", span)
-        return ParseError("CEP101", f"unexpected '{token}'", _expected(error, str(token)), span)
+        return _advised(text, start, token.end_pos or 0, str(token), error)
     if isinstance(error, UnexpectedCharacters):
         position: Any = error.pos_in_stream  # lark declares None, and always sets it
         start = int(position)
@@ -148,52 +139,50 @@ def _syntax_error(text: str, error: UnexpectedInput) -> ParseError:
             )
         found = re.match(r"\w+", rest)
         word = found[0] if found else rest[0]
-        span = Span(text, start, start + len(word))
-        remedy = _habit(word, text[:start]) or _expected(error, word)
-        return ParseError("CEP101", f"unexpected '{word}'", remedy, span)
+        return _advised(text, start, start + len(word), word, error)
     assert isinstance(error, UnexpectedToken | UnexpectedEOF)
     end = len(text.rstrip())
-    return ParseError("CEP102", "unexpected end of the query", _expected(error, ""), Span(text, end, end + 1))
+    return _advised(text, end, end + 1, "", error)
 
 
-# SQL words, and what to write instead.
-_HABITS = {
-    "SELECT": "begin with PATTERN; list the output columns in RETURN",
-    "GROUP": "use PARTITION BY, or [attr] in WHERE",
-    "ORDER": "matches are ordered by their end; sort the result instead",
-    "LIMIT": "limit the result instead: q.match(events, limit=10), or --limit on the command line",
-    "DISTINCT": "RETURN has no DISTINCT; remove duplicates from the result",
-    "INTERVAL": "write the number and the unit: 5 minutes",
-    "FOR": "FOR follows a negated event at the start or end of the pattern: !(B b) FOR 10 minutes",
-    "JOIN": "bind both events in the pattern: SEQ(A a, B b)",
-}
+def _advised(text: str, start: int, end: int, word: str, error: _Unexpected) -> ParseError:
+    """What is wrong and what to write, by the best advice that there is."""
+    code, message = ("CEP101", f"unexpected '{word}'") if word else ("CEP102", "unexpected end of the query")
+    found = advise(word, text, start, _allowed(error))
+    if found is None:
+        return ParseError(code, message, _expected(error, word), Span(text, start, end))
+    place = Span(text, *(found.place or (start, end)))
+    return ParseError(code, found.message or message, found.remedy, place)
 
 
-def _habit(token: str, before: str) -> str | None:
-    if token == "," and not re.search(r"\b(where|within|partition|having|return)\b", before, re.IGNORECASE):
-        return "write PATTERN SEQ(A a, B b)"
-    if token == "." and re.search(r"(\[|\bby\s|,)\s*\w+\s*\Z", before, re.IGNORECASE):
-        return "write the attribute without a variable: [tag_id], PARTITION BY tag_id"
-    if re.search(r"\bwithin\s*\Z", before, re.IGNORECASE):
-        return "write a number and a unit without quotes: WITHIN 12 hours, WITHIN 500 events"
-    if re.search(r"\bwithin\s+[\d.]+\s*\w+\s*\Z", before, re.IGNORECASE) and token[0].isdigit():
-        return "write one number and one unit: WITHIN 90 minutes"
-    if token in ("<", "<=", ">", ">=", "=", "==", "!="):
-        return "combine two comparisons with AND: a.x < b.x AND b.x < c.x"
-    return _HABITS.get(token.upper())
+_Unexpected = UnexpectedToken | UnexpectedCharacters | UnexpectedEOF
+_OPERATORS = {"_AND", "_OR", "_NOT", "NEGATED", "_IN", "_IS", "_LIKE", "_RLIKE", "_BETWEEN", "COMPARE", "_CAST_TO"}
+_CLAUSES = {"_WHERE", "_PARTITION", "_WITHIN", "_HAVING", "_RETURN", "_OUTPUT", "_TIES"}
+_VALUES = {"NAME", "INTEGER", "STRING", "_CASE"}
 
 
-def _expected(error: UnexpectedToken | UnexpectedCharacters | UnexpectedEOF, word: str) -> str:
-    terminals = set(error.allowed if isinstance(error, UnexpectedCharacters) else error.expected) - _QUIET
+def _allowed(error: _Unexpected) -> set[str]:
     if isinstance(error, UnexpectedToken):
-        terminals = set(error.accepts or error.expected) - _QUIET
+        return set(error.accepts or error.expected)
+    return set(error.allowed if isinstance(error, UnexpectedCharacters) else error.expected)
+
+
+def _expected(error: _Unexpected, word: str) -> str:
+    terminals = _allowed(error) - _QUIET
     if "_DOTS" in terminals:
         return "use a[1], a[i], a[i-1], a[..i-1], a[a.LEN] or a[]"
-    called = {_WORDS.get(t, t.strip("_").replace("_", " ")) for t in terminals}
-    words = sorted(called, key=lambda w: (not w.isupper(), w))
-    close = nearest(word, [w for w in words if w.isupper()]) if len(word) > 2 else None
+    names = {t: _WORDS.get(t, t.strip("_").replace("_", " ")) for t in terminals}
+    close = nearest(word, [name for name in names.values() if name.isupper()]) if len(word) > 2 else None
     if close is not None:
         return f"did you mean {close}?"
+    if terminals >= _VALUES:
+        return "a value is missing: write an attribute such as a.price, a number, or a text in quotes"
+    called = {name for terminal, name in names.items() if terminal not in _OPERATORS | _CLAUSES}
+    # What is possible almost everywhere is told by one word.
+    operators, clauses = terminals & _OPERATORS, terminals & _CLAUSES
+    called |= {"an operator such as = or AND"} if len(operators) > 2 else {names[t] for t in operators}
+    called |= {"another clause"} if len(clauses) > 2 else {names[t] for t in clauses}
+    words = sorted(called, key=lambda w: (not w.isupper(), w))
     if len(words) > 1:
         return f"expected {', '.join(words[:-1])} or {words[-1]}"
     return f"expected {words[0] if words else 'the end of the query'}"

@@ -187,6 +187,9 @@ def _window(window: Window, params: Params, word: str) -> Window:
     """A window whose amount is a number and whose unit is known, or None for the unit of the time column."""
     if isinstance(window.amount, Name):
         name = window.amount.name
+        if name not in params and name.lower() in UNITS:
+            remedy = f"write a number before it: {word} 5 {name}"
+            raise BindError("CEP304", f"unknown parameter '{name}'", remedy, window.amount.span)
         if name not in params:
             raise _unknown(name, window.amount.span, params)
         value = params[name]

@@ -149,17 +149,17 @@ def test_all_clauses_in_any_order() -> None:
     [
         ("", "CEP108", 1, 1, "write PATTERN"),
         ("EVENT A a WHRE a.x > 1", "CEP101", 1, 11, "did you mean WHERE?"),
-        ("EVENT A a\nWHERE a.x >", "CEP102", 2, 12, "a name"),
+        ("EVENT A a\nWHERE a.x >", "CEP102", 2, 12, "a value is missing"),
         ("EVENT A a WHERE a.x = 'b", "CEP103", 1, 23, "add the closing quote"),
         ("EVENT A a /* b", "CEP103", 1, 11, "close it with */"),
-        ("PATTERN SEQ(A a B b)", "CEP101", 1, 17, "','"),
+        ("PATTERN SEQ(A a B b)", "CEP101", 1, 17, "a comma"),
         ("EVENT A a WITHIN 5 fortnights", "CEP111", 1, 20, "units are"),
         ("EVENT A a WITHIN 5 hour WITHIN 6 hours", "CEP106", 1, 25, "keep one"),
         ("EVENT A+ a[] WHERE a[0].x > 1", "CEP107", 1, 21, "a[1], a[2], a[i]"),
         ("EVENT A+ a[] WHERE a[b.LEN].x > 1", "CEP107", 1, 22, "a[a.LEN]"),
         ("EVENT A+ a[] WHERE a[-1].x > 1", "CEP101", 1, 22, "use a[1]"),
         ("EVENT A a WITHIN 5 m", "CEP111", 1, 20, "minutes"),
-        ("EVENT A a WHERE @", "CEP101", 1, 17, "a name"),
+        ("EVENT A a WHERE @", "CEP101", 1, 17, "a value is missing"),
         ("EVENT A{3,1} a[]", "CEP109", 1, 8, "{2,4}"),
         ("EVENT A a WHERE avg(a.x, 1) > 1", "CEP110", 1, 17, "avg(a[].price)"),
         ("EVENT A a WHERE a.x > 99999999999999999999", "CEP105", 1, 23, "decimal point"),
@@ -238,3 +238,69 @@ def test_that_an_interval_must_have_a_length(unit: str) -> None:
 def test_that_a_window_can_be_an_interval() -> None:
     text = "PATTERN A a WITHIN INTERVAL 90 MINUTES OUTPUT ALL COOLDOWN INTERVAL '1' DAY"
     assert print_program(parse(text)) == "PATTERN A a\nWITHIN 90 minutes\nOUTPUT ALL COOLDOWN 1 day"
+
+
+SLIPS = {
+    "SEQ(A a, B b) RETURN a.x y": "write AS before the name of a column: RETURN … AS y",
+    "SEQ(A a, B b) RETURN a.x AS x b.y AS y": "separate the columns with a comma",
+    "SEQ(A a, B b) RETURN *": (
+        "name the columns, RETURN a.x AS x, or the events, RETURN a AS a; without RETURN, a match has all events"
+    ),
+    "SEQ(A a, B b) RETURN a.x AS 'x'": "write a name as it is, or in back quotes: AS `total price`",
+    "SEQ(A a, B b) RETURN a.x AS x FROM events": "name the stream first: FROM events PATTERN …",
+    "SEQ(A a, B b) RETURN a.x AS x,": "remove it, or add what it should separate",
+    "SEQ(A a, B b,)": "remove it, or add what it should separate",
+    "SEQ(A a B b)": "separate the components with a comma: SEQ(A a, B b)",
+    "SEQ(A AS a, B b)": "write the variable after the type, without AS: SEQ(A a, B b)",
+    "(A B+ C)": "write a comma between the components, and the sign after the type: SEQ(A a, B+ b[])",
+    "A a -> B b": "write the events in a sequence: PATTERN SEQ(A a, B b)",
+    "SEQ(A a, B b WHERE a.x = 1": "add ')' before WHERE",
+    "SEQ(A a, B b) WHERE (a.x = 1 WITHIN 5 minutes": "add ')' before WITHIN",
+    "SEQ(A a, B b) WHERE (a.x = 1": "add ')'",
+    "SEQ(A a, B b) WHERE a.x = 1)": "there is no opening bracket for it: remove it, or add '('",
+    "SEQ(A+ a[], B b) RETURN count(DISTINT a[].x) AS n": "did you mean DISTINCT?",
+    "SEQ(A a, B b) WHERE a.x := 1": "write = to compare: a.x = 1",
+    "SEQ(A a, B b) WHERE a.x => 1": "write >=",
+    "SEQ(A a, B b) WHERE a.x =! 1": "write !=",
+    'SEQ(A a, B b) WHERE "a".x = 1': "double quotes make a text: write a name as it is, or in back quotes: `a`.x",
+    "SEQ(A a, B b) WHERE a.s = 'it's'": "write a quote inside of a text twice: 'it''s'",
+    "SEQ(A a, B b) WHERE a.x = 1, b.x = 2": "combine conditions with AND, not with a comma",
+    "SEQ(A a, B b) WHERE a.x = 1 b.x = 2": "combine conditions with AND or OR: a.x = 1 AND b.x = 2",
+    "SEQ(A a, B b) WHERE a.x = 1 AND AND b.x = 1": "remove it, or add a condition before AND",
+    "SEQ(A a, B b) WHERE a.x IN 1, 2": (
+        "write the values in parentheses: a.x IN (1, 2); or the name of a parameter: a.x IN Names"
+    ),
+    "SEQ(A a, B b) WHERE a.x IS 1": "write IS NULL or IS NOT NULL; compare values with = and !=",
+    "SEQ(A a, B b) WHERE a.x BETWEEN 1, 2": "write BETWEEN 1 AND 2",
+    "SEQ(A a, B b) WHERE CAST(a.x INT) = 2": "write AS before the type: CAST(a.x AS INT)",
+    "SEQ(A a, B b) WHERE a.ts + INTERVAL 5 > b.ts": "add a unit: INTERVAL 5 MINUTES",
+    "SEQ(A a, B b) WHERE a.x = 1 AND": (
+        "a value is missing: write an attribute such as a.price, a number, or a text in quotes"
+    ),
+    "SEQ(A a, B b) WITHIN": "write a number and a unit without quotes: WITHIN 12 hours, WITHIN 500 events",
+    "SEQ(A a, B b) WITHIN 5 min AND a.x = 1": (
+        "conditions belong to WHERE, before WITHIN: WHERE a.x = 1 AND b.x = 2 WITHIN …"
+    ),
+    "SEQ(A a, B b) PARTITION user": "write PARTITION BY and the columns: PARTITION BY user_id",
+}
+
+
+@pytest.mark.parametrize("text", SLIPS)
+def test_that_a_slip_gets_a_sentence_of_its_own(text: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(f"PATTERN {text}")
+    assert caught.value.remedy == SLIPS[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("WHERE a.x = 1 PATTERN A a", "begin with PATTERN; the other clauses follow it"),
+        ("SEQ(A a, B b)", "write PATTERN before it: PATTERN SEQ(A a, B b)"),
+        ("MATCH_RECOGNIZE (PATTERN (A B+))", "begin with PATTERN: PATTERN SEQ(A a, B+ b[]) WHERE … WITHIN …"),
+    ],
+)
+def test_that_a_query_begins_with_pattern(text: str, remedy: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(text)
+    assert caught.value.remedy == remedy
