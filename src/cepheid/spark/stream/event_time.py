@@ -18,6 +18,7 @@ from pyspark.sql import types as st
 
 from cepheid.engine.encoding.times import ticks
 from cepheid.errors import UsageError
+from cepheid.pattern.bind import Bound
 from cepheid.pattern.schema import END, START
 from cepheid.spark.checks import WATERMARK
 from cepheid.spark.introspect import plan_nodes
@@ -35,10 +36,12 @@ class EventTime:
 
     wait: how long after its start a match becomes certain at the earliest, in ticks: the window, if the pattern ends
         with an absence.
+    period: how long after its end, if the absence has a FOR.
     """
 
     name: str
     wait: int
+    period: int
 
     def field(self, worker_query: WorkerQuery) -> pa.Field:
         """The column in Arrow: of the type of the time column."""
@@ -50,7 +53,7 @@ class EventTime:
         passed: the watermark, in ticks, that the operators behind may have reached before this micro-batch.
         """
         schema = worker_query.schema
-        times = np.maximum(ticks(schema, matches, END) + 1, ticks(schema, matches, START) + self.wait)
+        times = np.maximum(ticks(schema, matches, END) + max(1, self.period), ticks(schema, matches, START) + self.wait)
         if passed is not None:
             times = np.maximum(times, passed + 1)
         field = self.field(worker_query)
@@ -69,7 +72,15 @@ def event_time_of(job: Job) -> EventTime | None:
         remedy = f"choose a name that is none of {', '.join(columns)}"
         raise UsageError("CEP603", f"event_time is '{name}', and a match has a column of that name", remedy)
     bound = job.query.compiled.bind(job.worker_query.schema)[job.worker_query.output]
-    return EventTime(name, bound.window or 0 if bound.waits and bound.timed else 0)
+    return EventTime(name, *waits_of(bound))
+
+
+def waits_of(bound: Bound) -> tuple[int, int]:
+    """Return how long a match waits for absences at its end, in ticks: after its start, and after its end."""
+    periods = [bound.periods[n] for n in bound.trailing]
+    for_window = bound.waits and bound.timed and (not periods or None in periods)
+    longest = max((bound.ticks(period) for period in periods if period is not None), default=0)
+    return bound.window or 0 if for_window else 0, longest
 
 
 def output_schema(job: Job, columns: pa.Schema, added: EventTime | None) -> st.StructType:
