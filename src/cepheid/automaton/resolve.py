@@ -120,12 +120,40 @@ class Sight:
         variable = ranges(node.condition)[0].variable
         if variable not in self.settled.bound:
             return ex.Literal(node.quantifier == "ALL", BOOL)
-        self.check_quantified(node, variable)
+        try:
+            self.check_quantified(node, variable)
+        except NotNative:
+            bounded = self.bounded(node, variable)
+            if bounded is None:
+                raise
+            return bounded
         first, later = (
             substitute(node.condition, replace(self, variable=variable, again=again).reference)
             for again in (False, True)
         )
         return self.registers.quantified(node.quantifier, variable, first, later)
+
+    def bounded(self, node: ex.Quantified, variable: str) -> ex.Expression | None:
+        """`ALL(a[].x < b.x)`: what holds for the greatest value holds for all; so `b` may come later.
+
+        None for other conditions.
+        """
+        test = _by_own_value(node.condition)
+        if test is None:
+            return None
+        operator, own, other = test
+        every = node.quantifier == "ALL"
+        if operator == ("!=" if every else "="):
+            return None
+        extremes = (
+            ["min", "max"] if operator in ("=", "!=") else ["max" if operator.startswith("<") is every else "min"]
+        )
+        limit = substitute(other, self.reference)
+        tests = [ex.Compare(operator, self.aggregate(ex.Aggregate(name, own)), limit) for name in extremes]
+        # A value that is NULL makes the whole NULL, unless the others decide.
+        complete = ex.Compare("=", self.aggregate(ex.Aggregate("count", own)), self.registers.length(variable))
+        rest = ex.Case(None, (ex.When(complete, ex.Literal(every, BOOL)),), None)
+        return (ex.And if every else ex.Or)((*tests, rest))
 
     def check_quantified(self, node: ex.Quantified, variable: str) -> None:
         """Whether all that the condition reads is known when each event of the variable is bound."""
@@ -138,6 +166,23 @@ class Sight:
             if not known:
                 what = f"what is not known yet when {variable} is bound"
                 raise NotNative(f"{node.quantifier}(…) over {variable}[], compared with {what}")
+
+
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+
+
+def _by_own_value(condition: ex.Expression) -> tuple[str, ex.Expression, ex.Expression] | None:
+    """A comparison of a value of each event with one that is the same for all: the operator, the former, the latter."""
+    if not isinstance(condition, ex.Compare):
+        return None
+    for operator, own, other in (
+        (condition.operator, condition.left, condition.right),
+        (_TURNED[condition.operator], condition.right, condition.left),
+    ):
+        read = ranges(own)
+        if read and not ranges(other) and len(uses(own)) == len(read):
+            return operator, own, other
+    return None
 
 
 def _check_aggregate(function: str, argument: ex.Expression, kind: Kind) -> None:

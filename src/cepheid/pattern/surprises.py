@@ -19,6 +19,7 @@ def find_surprises(query: Query, strategies: Mapping[str, Strategy]) -> tuple[Ce
         *_unbounded(query, strategies),
         *_tests_every_subset(query, strategies),
         *_never_true(query),
+        *_before_the_first(query),
         *find_contradictions(query),
     )
 
@@ -29,6 +30,19 @@ def _never_true(query: Query) -> Iterator[CepheidWarning]:
             if isinstance(node, ex.Compare) and any(_is_null(side) for side in (node.left, node.right)):
                 remedy = "write IS NULL or IS NOT NULL"
                 yield CepheidWarning("CEP003", "a comparison with NULL is never TRUE", remedy)
+
+
+def _before_the_first(query: Query) -> Iterator[CepheidWarning]:
+    """A comparison with `a[i-2]` where there is none: a condition of its own, in which nothing deals with NULL."""
+    for condition in query.where:
+        nodes = list(walk(condition))
+        if any(isinstance(node, ex.Or | ex.Not | ex.IsNull | ex.Case | ex.Call | ex.Quantified) for node in nodes):
+            continue
+        for back in (node for node in nodes if isinstance(node, ex.Attribute) and isinstance(node.index, ex.Back)):
+            a = f"{back.variable}{back.index.value}"
+            message = f"{a} is NULL for {back.variable}[2], so {back.variable}[] never gets a second event"
+            yield CepheidWarning("CEP003", message, f"write {a}.{back.name} IS NULL OR …")
+            break
 
 
 def _is_null(node: ex.Expression) -> bool:

@@ -225,3 +225,14 @@ def test_a_warning_has_a_code_a_message_and_a_remedy() -> None:
     warning = caught[0].message
     assert isinstance(warning, cep.CepheidWarning)
     assert (warning.code, warning.remedy) == ("CEP003", "write IS NULL or IS NOT NULL")
+
+
+def test_an_event_further_back_than_there_are() -> None:
+    text = "PATTERN A+ a[] WHERE skip_till_next_match {{ a[1].x = 1 AND {} }} WITHIN 9"
+    with pytest.warns(
+        cep.CepheidWarning, match=r"CEP003: a\[i-2\] is NULL for a\[2\], so a\[\] never gets a second event"
+    ):
+        cep.Query(text.format("a[i].x > a[i-2].x"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cep.Query(text.format("(a[i-2].x IS NULL OR a[i].x > a[i-2].x)"))
