@@ -86,7 +86,7 @@ def _scanned(query: Bound, program: Program, kernel: ScanKernel, *, having: bool
         label = program.automaton.configs[room.state.config].label
         yield f"state {room.number}, after {label}: holds {held}; {kept}"
     if query.having is not None:
-        yield "HAVING: " + ("tested when a run is complete" if having else "tested on each match, all are enumerated")
+        yield "HAVING: " + ("tested when a run is complete" if having else "tested on matches, one by one")
     for mask in kernel.masks:
         yield f"computed once for each batch: {print_expression(mask.condition)}"
     yield from _calls(query, "called once for each event of its type, before the kernel runs")

@@ -6,7 +6,7 @@ import pytest
 
 from cepheid import CepheidWarning, EvaluationError, Query
 from cepheid.engine.machines import scan_machine
-from cepheid.engine.matches import graph_matches
+from cepheid.engine.matches import graph_matches, having
 
 ENGINES = ["plain", "compiled"]
 
@@ -15,12 +15,12 @@ def charges(count: int) -> list[dict[str, Any]]:
     return [{"ts": t, "type": "c", "x": t} for t in range(count)]
 
 
-def query(count: int, having: str, output: str) -> Query:
+def query(count: int, clause: str, output: str) -> Query:
     return Query(f"""
         PATTERN SEQ(c{{3,}} s[], c b)
         WHERE   b.x = {count - 1}
         WITHIN  10 minutes
-        {having}
+        {clause}
         RETURN  s.LEN AS n, s[1].x AS first, s[s.LEN].x AS last
         OUTPUT  {output}
     """)
@@ -36,7 +36,7 @@ def test_that_one_of_very_many_matches_is_chosen(engine: str, output: str, count
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    ("having", "expected", "all_of_them"),
+    ("condition", "expected", "all_of_them"),
     [
         ("count(s[]) > 4", (40, 0), 1_099_511_525_685),
         ("s.LEN <= 3", (3, 0), 9_880),
@@ -46,13 +46,13 @@ def test_that_one_of_very_many_matches_is_chosen(engine: str, output: str, count
     ],
 )
 def test_that_having_is_tested_before_matches_are_made(
-    engine: str, having: str, expected: tuple[int, int], all_of_them: int
+    engine: str, condition: str, expected: tuple[int, int], all_of_them: int
 ) -> None:
     events = charges(41)
     for output in ("NON_OVERLAP", "LONGEST"):
-        (match,) = query(41, f"HAVING {having}", output).match(events, engine=engine).to_pylist()
+        (match,) = query(41, f"HAVING {condition}", output).match(events, engine=engine).to_pylist()
         assert (match["n"], match["first"]) == expected
-    assert query(41, f"HAVING {having}", "ALL").match(events, engine=engine).count() == all_of_them
+    assert query(41, f"HAVING {condition}", "ALL").match(events, engine=engine).count() == all_of_them
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -70,14 +70,35 @@ def test_that_a_session_chooses_and_forgets(engine: str) -> None:
     assert session.stats.events == 1_000
 
 
+@pytest.mark.filterwarnings("ignore:CEP011")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("output", ["NON_OVERLAP", "LONGEST"])
+def test_that_matches_are_tested_one_by_one_until_one_passes(
+    monkeypatch: pytest.MonkeyPatch, engine: str, output: str
+) -> None:
+    (match,) = query(41, "HAVING sum(s[].x) > 100", output).match(charges(41), engine=engine).to_pylist()
+    assert (match["n"], match["first"], match["last"]) == (40, 0, 39)
+    monkeypatch.setattr(scan_machine, "FEW", -(10**9))
+    for condition in ("sum(s[].x) = 20", "avg(s[].x) = 8.5", "sum(s[].x) < 0", "stddev(s[].x) < 1.5 AND s[1].x > 2"):
+        made = query(13, f"HAVING {condition}", output)
+        assert (
+            made.match(charges(13), engine=engine).to_pylist()
+            == made.match(charges(13), engine="reference").to_pylist()
+        )
+
+
 def test_what_is_said_of_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graph_matches, "SOME_WORDS", 10_000)
-    monkeypatch.setattr(graph_matches, "MOST", 1_000)
+    monkeypatch.setattr(having, "MOST_TESTED", 1_000)
     with pytest.warns(CepheidWarning, match="s: HAVING is tested on each match, and under skip_till_any_match"):
         made = query(41, "HAVING sum(s[].x) = 20", "LONGEST")
-    with pytest.raises(EvaluationError, match="matches are too many to enumerate") as raised:
+    with pytest.raises(EvaluationError, match="HAVING had to be tested on more than 1,000 matches") as raised:
         made.match(charges(41), engine="plain")
     assert raised.value.code == "CEP505"
+    assert "use skip_till_next_match for s" in (raised.value.remedy or "")
+    monkeypatch.setattr(graph_matches, "SOME_WORDS", 10_000)
+    monkeypatch.setattr(graph_matches, "MOST", 1_000)
+    with pytest.raises(EvaluationError, match="matches are too many to enumerate") as raised:
+        query(41, "", "ALL").match(charges(41), engine="plain").to_arrow()
     assert "use skip_till_next_match for s" in (raised.value.remedy or "")
 
 

@@ -16,6 +16,7 @@ from cepheid.engine.matches.graph import Graph
 from cepheid.engine.matches.graph_choice import GraphChoice
 from cepheid.engine.matches.graph_matches import GraphMatches, make_decoder
 from cepheid.engine.matches.graph_walk import Walk
+from cepheid.engine.matches.having import Having
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged, concatenate
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.compile import Compilable
@@ -151,8 +152,7 @@ class ScanMachine(KernelMachine):
     @property
     def chooses_in_store(self) -> bool:
         """Whether matches stay in the store until they are chosen or not."""
-        enumerates = self.query.having is not None and not self.tests_having
-        return self.chosen is not None and not enumerates and not len(self.chosen.held)
+        return self.chosen is not None and not len(self.chosen.held)
 
     def flush(self) -> None:
         """Enumerate the matches so far, so that their nodes can go."""
@@ -191,10 +191,11 @@ class ScanMachine(KernelMachine):
             found = GraphMatches(self.graph(), self.decoder, rows.base).all_if_few(FEW + FEW_EACH * state.matches)
             if found is not None:
                 state.take_matches()
-                if choice.longest:
-                    return choice.choose_longest(found, events, None)
-                return choice.choose(found, events, None)
-        made = GraphChoice(self.graph(), self.decoder, choice, events)
+                return self.finish(found, rows, None)
+        having = None
+        if self.query.having is not None and not self.tests_having:
+            having = Having(self.query, rows.kept, rows.base, self.decoder)
+        made = GraphChoice(self.graph(), self.decoder, choice, events, having)
         given = made.longest(None if now is None else self.opened(now, events)) if choice.longest else made.apart(limit)
         state.keep_matches(made.kept)
         return given

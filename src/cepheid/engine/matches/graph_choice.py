@@ -11,16 +11,20 @@ from cepheid.engine.matches.choice import Choice, Events, Key, Open
 from cepheid.engine.matches.graph import Graph
 from cepheid.engine.matches.graph_matches import Decoder
 from cepheid.engine.matches.graph_walk import Upwards, Walk
+from cepheid.engine.matches.having import Having
 from cepheid.engine.matches.match_columns import Ints
 from cepheid.engine.matches.match_table import NONE, MatchTable
-from cepheid.engine.matches.smallest_match import Found, smallest_match
+from cepheid.engine.matches.smallest_match import Found, matches_in_order, smallest_match
 from cepheid.kernel.runtime import NIL
 
 
 class GraphChoice:
     """Chooses among the matches of a store. `kept`: the numbers of those that must wait."""
 
-    def __init__(self, graph: Graph, decoder: Decoder, choice: Choice, events: Events) -> None:
+    def __init__(
+        self, graph: Graph, decoder: Decoder, choice: Choice, events: Events, having: Having | None = None
+    ) -> None:
+        self.having = having
         self.walk = Walk(graph)
         self.decoder = decoder
         self.choice = choice
@@ -40,9 +44,9 @@ class GraphChoice:
                 continue
             key, found = self.keys[same[0]], [self.found[k] for k in same]
             bound = self.choice.bound(key, self.events)
-            start = self.first_start(found, bound)
-            if start is not None:
-                self.give(key, [one for one in found if self.covers(one, *start)], *start)
+            for start in self.starts(found, bound):
+                if self.give(key, [one for one in found if self.covers(one, *start)], *start):
+                    break
         return self.table()
 
     def longest(self, opened: Open | None) -> MatchTable:
@@ -81,8 +85,10 @@ class GraphChoice:
                 for one in found
                 if (one.root in above and one.low <= time) or (one.root == NIL and one.end == event)
             ]
-            last = max(one.end for one in with_start)
-            self.give(key, [one for one in with_start if one.end == last], event, time)
+            at += 1
+            for last in sorted({one.end for one in with_start}, reverse=True):
+                if self.give(key, [one for one in with_start if one.end == last], event, time):
+                    break
         # What is left is what a start can lead to that may still be taken.
         leaves = [node for _, same in known[at:] for node in same if node != NIL]
         alone = {event for event, _ in known[at:]}
@@ -93,32 +99,39 @@ class GraphChoice:
             if one.root in above or (one.root == NIL and one.end in alone)
         ]
 
-    def first_start(self, found: Sequence[Found], bound: int) -> tuple[int, int] | None:
-        """The earliest start, from an event on, of some matches that have one end; and its time."""
-        starts = [(one.end, 0) for one in found if one.root == NIL and one.end >= bound]
+    def starts(self, found: Sequence[Found], bound: int) -> list[tuple[int, int]]:
+        """The starts, from an event on, of some matches that have one end, with their times; the earliest first."""
         nodes = self.walk.below((one.root, one.low) for one in found)
-        starts += [(event, self.walk.start[node]) for event, node in self.walk.starts(nodes) if event >= bound]
-        return min(starts, default=None)
+        starts = {one.end: 0 for one in found if one.root == NIL}
+        starts |= {event: self.walk.start[node] for event, node in self.walk.starts(nodes)}
+        return sorted((event, time) for event, time in starts.items() if event >= bound)
 
     def covers(self, one: Found, start: int, time: int) -> bool:
         """Whether a start can be that of a match, as far as its window says."""
         return one.end == start if one.root == NIL else one.low <= time
 
-    def give(self, key: Key, found: Sequence[Found], start: int, time: int) -> None:
-        """The first of some matches that have one start and one end."""
+    def give(self, key: Key, found: Sequence[Found], start: int, time: int) -> bool:
+        """Give the first of some matches that have one start and one end, and pass HAVING; whether there is one."""
         decoder = self.decoder
         mask = (1 << decoder.shift) - 1
-        self.words.append(
-            smallest_match(
-                self.walk,
-                found,
-                start,
-                time,
-                lambda word: int(decoder.variables[word & mask]),
-                lambda word: len(decoder.reaches[decoder.reached[word & mask]]),
-            )
-        )
+
+        def label(word: int) -> int:
+            return int(decoder.variables[word & mask])
+
+        def reach(word: int) -> int:
+            return len(decoder.reaches[decoder.reached[word & mask]])
+
+        if self.having is None:
+            words = smallest_match(self.walk, found, start, time, label, reach)
+        else:
+            passed = filter(self.having.holds, matches_in_order(self.walk, found, start, time, label, reach))
+            first = next(passed, None)
+            if first is None:
+                return False
+            words = first
+        self.words.append(words)
         self.choice.take(key, found[0].end, self.events)
+        return True
 
     def table(self) -> MatchTable:
         """The matches that were chosen, in the order of S9."""

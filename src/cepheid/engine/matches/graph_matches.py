@@ -134,6 +134,15 @@ def make_decoder(query: Bound, automaton: Automaton, shift: int, *, compiled: bo
     )
 
 
+def too_many(decoder: Decoder) -> str:
+    """What to do where there are too many matches."""
+    common = "ask for some with limit=…, count them with count(), or add conditions or a shorter WITHIN"
+    if not decoder.subsets:
+        return common
+    names = ", ".join(decoder.subsets)
+    return f"use skip_till_next_match for {names}, which is now bound to every subset of the events; or {common}"
+
+
 class GraphMatches:
     """Matches in a graph: counted without being enumerated, enumerated when they are asked for."""
 
@@ -181,21 +190,13 @@ class GraphMatches:
                     raise EvaluationError(
                         "CEP505",
                         f"{count_graph(self.graph):,} matches are too many to enumerate",
-                        self.remedy(),
+                        too_many(self.decoder),
                     )
             self.parts = parts
             if self.done is not None:
                 self.graph = Graph(([], [], [], []), ([], [], []), 0, compiled=False)  # another run has its arrays now
                 self.done()
         return self.parts
-
-    def remedy(self) -> str:
-        """What to do where there are too many."""
-        common = "ask for some with limit=…, count them with count(), or add conditions or a shorter WITHIN"
-        if not self.decoder.subsets:
-            return common
-        names = ", ".join(self.decoder.subsets)
-        return f"use skip_till_next_match for {names}, which is now bound to every subset of the events; or {common}"
 
     def batches(self, size: int) -> Iterator[MatchTable]:
         """One part after the other, in the order of S9; only where one end has very many matches are those split."""

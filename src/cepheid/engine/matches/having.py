@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.matches.graph_matches import Decoder, too_many
 from cepheid.engine.matches.match_table import MatchTable, bindings
+from cepheid.errors import EvaluationError
 from cepheid.pattern.bind import Bound
+from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
+from cepheid.values.rows import Event, read_rows
+
+MOST_TESTED = 2**20
+"""Matches that are tested one after the other to choose among them."""
 
 
 def keep_having(query: Bound, matches: MatchTable, kept: pa.Table) -> MatchTable:
@@ -17,3 +27,41 @@ def keep_having(query: Bound, matches: MatchTable, kept: pa.Table) -> MatchTable
     holds = Compiler(query).condition(query.having)
     wanted = [k for k, bound in enumerate(bindings(query, kept, matches)) if holds(bound)]
     return matches.take(np.array(wanted, np.int64))
+
+
+class Having:
+    """Tests matches one by one, as the match store has them."""
+
+    def __init__(self, query: Bound, kept: pa.Table, base: int, decoder: Decoder) -> None:
+        assert query.having is not None
+        self.query = query
+        self.kept = kept
+        self.base = base
+        self.decoder = decoder
+        self.condition = Compiler(query).condition(query.having)
+        self.names = [component.variable for component in query.positive]
+        self.events: dict[int, Event] = {}
+        self.tested = 0
+
+    def holds(self, words: Sequence[int]) -> bool:
+        """Whether a match passes."""
+        self.tested += 1
+        if self.tested > MOST_TESTED:
+            raise EvaluationError(
+                "CEP505", f"HAVING had to be tested on more than {MOST_TESTED:,} matches", too_many(self.decoder)
+            )
+        decoder = self.decoder
+        mask = (1 << decoder.shift) - 1
+        reached = decoder.reaches[decoder.reached[words[-1] & mask]]
+        every: dict[str, tuple[Event, ...]] = dict.fromkeys(sorted(reached), ())
+        for word in words:
+            name = self.names[decoder.variables[word & mask]]
+            every[name] = (*every.get(name, ()), self.event(word >> decoder.shift))
+        return self.condition(Bindings(every, {name: chosen[-1] for name, chosen in every.items() if chosen}))
+
+    def event(self, number: int) -> Event:
+        """An event by its id."""
+        if number not in self.events:
+            row = self.kept.take(from_numpy(np.array([number - self.base])))
+            (self.events[number],) = read_rows(row, self.query.schema)
+        return self.events[number]

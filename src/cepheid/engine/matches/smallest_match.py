@@ -39,26 +39,65 @@ def smallest_match(
 
     time: of the start, as windows count it. label: the variable of a word; reach: how many variables an end reached.
     """
-    layers = _layers(walk, found, start, time)
+    layers = next(_in_order(walk, found, start, time))
     if any(len(layer) > 1 for layer in layers):
         _keep_first(layers, label)
-    path = [max(layers[-1], key=lambda step: reach(step.word))]
-    while path[-1].before:
-        path.append(path[-1].before[0])
-    return [step.word for step in reversed(path)]
+    return _words([max(layers[-1], key=lambda step: reach(step.word))], lambda step: step.before[:1])[0]
 
 
-def _layers(walk: Walk, found: Sequence[Found], start: int, time: int) -> list[list[Step]]:
-    """The events of the match in order, each with all the ways to bind it."""
+def matches_in_order(
+    walk: Walk, found: Sequence[Found], start: int, time: int, label: Callable[[int], int], reach: Callable[[int], int]
+) -> Iterator[list[int]]:
+    """The words of all matches that start with one event and end with another, in the order of S9."""
+    for layers in _in_order(walk, found, start, time):
+        if all(len(layer) == 1 for layer in layers):
+            yield [layer[0].word for layer in layers]
+            continue
+        ways: dict[tuple[tuple[int, ...], ...], list[int]] = {}
+        for words in _words(layers[-1], lambda step: step.before):
+            labels = [label(word) for word in words]
+            shape = tuple(
+                tuple(word >> walk.shift for word, one in zip(words, labels, strict=True) if one == variable)
+                for variable in range(max(labels) + 1)
+            )
+            other = ways.get(shape)
+            if other is None or reach(words[-1]) > reach(other[-1]):
+                ways[shape] = words
+        yield from (ways[shape] for shape in sorted(ways))
+
+
+def _words(last: Sequence[Step], before: Callable[[Step], Sequence[Step]]) -> list[list[int]]:
+    """The words of all ways to some last steps."""
+    found: list[list[int]] = []
+    stack = [(step, [step.word]) for step in last]
+    while stack:
+        step, words = stack.pop()
+        if not before(step):
+            found.append(words[::-1])
+        stack += [(one, [*words, one.word]) for one in before(step)]
+    return found
+
+
+def _in_order(walk: Walk, found: Sequence[Found], start: int, time: int) -> Iterator[list[list[Step]]]:
+    """The events of each match in order, each with all the ways to bind it; the smallest positions first."""
     end = found[0].end
     nodes = walk.below((one.root, time) for one in found)
-    upwards = Upwards(walk, nodes)
-    ways = Ways(walk, upwards, [one for one in found if one.word >= 0], end)
-    layer = [Step(walk.word[node], node) for event, node in walk.starts(nodes) if event == start]
-    layers = [[*layer, *(Step(one.word, NIL) for one in found if one.root == NIL)] if start == end else layer]
-    while layers[-1][0].word >> walk.shift < end:
-        layers.append(ways.after(layers[-1]))
-    return layers
+    ways = Ways(walk, Upwards(walk, nodes), [one for one in found if one.word >= 0], end)
+    first = [Step(walk.word[node], node) for event, node in walk.starts(nodes) if event == start]
+    if start == end:
+        yield [[*first, *(Step(one.word, NIL) for one in found if one.root == NIL)]]
+        return
+    layers, waiting = [first], [iter(ways.after(first))]
+    while waiting:
+        layer = next(waiting[-1], None)
+        if layer is None:
+            waiting.pop()
+            layers.pop()
+        elif layer[0].word >> walk.shift == end:
+            yield [*layers, layer]
+        else:
+            layers.append(layer)
+            waiting.append(iter(ways.after(layer)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,26 +109,28 @@ class Ways:
     found: Sequence[Found]
     end: int
 
-    def after(self, layer: Sequence[Step]) -> list[Step]:
-        """The ways to bind the earliest event that can come next."""
-        coming: dict[int, list[tuple[Step, Step]]] = {}
-        for step in layer:
-            for following in self.following(step):
-                coming.setdefault(following.word >> self.walk.shift, []).append((following, step))
-        return _joined(coming[min(coming)])
+    def after(self, layer: Sequence[Step]) -> Iterator[list[Step]]:
+        """The ways to bind each event that can come next, the earliest first; the others if they are asked for."""
+        for every in (False, True):
+            coming: dict[int, list[tuple[Step, Step]]] = {}
+            for step in layer:
+                for following in self.following(step, every=every):
+                    coming.setdefault(following.word >> self.walk.shift, []).append((following, step))
+            order = sorted(coming)
+            yield from (_joined(coming[event]) for event in (order[1:] if every else order[:1]))
 
-    def following(self, step: Step) -> Iterator[Step]:
-        """The earliest steps that can come after one."""
+    def following(self, step: Step, *, every: bool) -> Iterator[Step]:
+        """The steps that can come after one: all of them, or at least the earliest."""
         walk, event = self.walk, step.word >> self.walk.shift
         stretched = walk.is_stretched(step.word)
-        nodes, passed = self.upwards.after(step.node, every=stretched)
+        nodes, passed = self.upwards.after(step.node, every=stretched or every)
         last = [one for one in self.found if one.root in passed]
         if stretched:
             # The event after it is there in any case: bound by the same loop, or by what follows.
-            nodes = [node for node in nodes if walk.event(node) > event]
-            beyond = [node for node in nodes if walk.event(node) > event + 1]
-            if beyond or (last and self.end > event + 1):
+            if any(walk.event(node) > event + 1 for node in nodes) or (last and self.end > event + 1):
                 yield Step(step.word + (1 << walk.shift), step.node)
+            nodes = [node for node in nodes if walk.event(node) == event + 1]
+            last = last if self.end == event + 1 else []
         yield from (Step(walk.word[node], node) for node in nodes)
         yield from (Step(one.word, NIL) for one in last)
 
