@@ -131,7 +131,9 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """Over one event to a config. `source`: a state, or None at the beginning. `label`: the variable that it binds.
+    """Over one event to a config; no types: an event of any type.
+
+    `source`: a state, or None at the beginning. `label`: the variable that it binds.
 
     A register that the transfer does not assign keeps its value. `decides`: whether the event is the one that the state
     waits for.

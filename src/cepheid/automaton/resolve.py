@@ -203,6 +203,7 @@ def check_missing(query: Bound, condition: ex.Expression) -> None:
     """Missing is not NULL (S3): an attribute that some type of its component lacks can't be read as it is."""
     for node in walk(condition):
         if isinstance(node, ex.Attribute) and not all(
-            query.schema.has(name, node.name) for name in query.components[node.variable].types
+            query.schema.has(name, node.name)
+            for name in query.components[node.variable].types or query.schema.roles.types or ()
         ):
             raise NotNative(f"{node.variable}.{node.name} is missing in some of its types")

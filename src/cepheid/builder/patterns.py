@@ -79,15 +79,19 @@ class Pattern(Draft):
 
 
 def event(types: str | Sequence[str], variable: str | Variable | None = None) -> Pattern:
-    """An event of a type, or of any of some types, and the variable that it is bound to.
+    """An event of a type, of any of some types, or of any type ("*"), and the variable that it is bound to.
 
     >>> print(event(["Shelf", "Exit"], "a"))
     PATTERN ANY(Shelf, Exit) a
+    >>> print(event("*", "a").one_or_more())
+    PATTERN *+ a[]
     """
     return _pattern(tree.Event(_types(types), None if variable is None else variable_name(variable)))
 
 
 def _types(types: object) -> tuple[str, ...]:
+    if types == "*":
+        return ()
     remedy = "write event('Shelf', 'a') or event(['Shelf', 'Exit'], 'a')"
     if isinstance(types, str | bytes) or not isinstance(types, Sequence) or not types:
         return (check_name(types, "a type", remedy),)

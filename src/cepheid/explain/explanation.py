@@ -110,7 +110,7 @@ def normal_form(query: Analysed) -> str:
 
 
 def _component(query: Analysed, component: Component) -> tuple[str, str, str, str]:
-    types = " or ".join(component.types)
+    types = " or ".join(component.types) or "any type"
     if component.negated:
         periods = (absent.period for absent in query.layout.negations if absent.variable == component.variable)
         period = next(periods, None)

@@ -53,7 +53,8 @@ def _target(layout: Layout, move: Move) -> Place:
 
 
 def _share_types(layout: Layout, one: Move, other: Move) -> bool:
-    return bool(set(_target(layout, one).event.types) & set(_target(layout, other).event.types))
+    types, others = set(_target(layout, one).event.types), set(_target(layout, other).event.types)
+    return not types or not others or bool(types & others)
 
 
 def bound(query: Analysed) -> str:

@@ -120,17 +120,21 @@ class QueryBuilder(ExpressionBuilder):
         name, is_array = variable or (None, False)
         repeated = isinstance(times, tuple)
         if is_array and not repeated:
-            single = f"{names[0]}{times or ''} {name}"
+            shown = names[0] if names else "*"
+            single = f"{shown}{times or ''} {name}"
             raise PatternError(
                 "CEP208",
-                f"{name}[] declares a list of events, but {names[0]} is a single event",
-                f"write {names[0]}+ {name}[] for a Kleene closure, or {single} for one event",
+                f"{name}[] declares a list of events, but {shown} is a single event",
+                f"write {shown}+ {name}[] for a Kleene closure, or {single} for one event",
                 self.span(meta),
             )
         return self.quantified(Event(tuple(names), name, span=self.span(meta)), times, meta)
 
     def types(self, meta: Meta, parts: list[str]) -> list[str]:
         return parts
+
+    def any_type(self, meta: Meta, parts: list[Token]) -> list[str]:
+        return []
 
     def type_name(self, meta: Meta, parts: list[Token]) -> str:
         return name_of(parts[0])

@@ -265,8 +265,8 @@ def print_pattern(node: tree.Pattern) -> str:
 
 
 def _types(event: tree.Event) -> str:
-    names = ", ".join(map(quote_type, event.types))
-    return names if len(event.types) == 1 else f"ANY({names})"
+    names = ", ".join(map(quote_type, event.types)) or "*"
+    return names if len(event.types) <= 1 else f"ANY({names})"
 
 
 def _variable(event: tree.Event, array: str = "") -> str:

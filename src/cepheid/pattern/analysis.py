@@ -85,7 +85,7 @@ def _check_types(found: Mapping[str, Component], roles: Roles) -> None:
             "CEP302",
             f"type=None means that all events have one type, but the query names {', '.join(names)}",
             "use one type name for all components, or name the type column with type=",
-            next(c.span for c in found.values() if c.types[0] != next(iter(names)) or len(c.types) > 1),
+            next(c.span for c in found.values() if c.types and (c.types[0] != next(iter(names)) or len(c.types) > 1)),
         )
     if roles.types is not None:
         for component in found.values():
@@ -99,7 +99,7 @@ def _check_reads(query: Query, source: str | None, program: Program) -> None:
     """All composite events have the type that INTO names, and only FROM reads them."""
     made = {q.into for q in program.queries if q.into is not None}
     for event in (node for node in walk(query.pattern) if isinstance(node, Event)):
-        if source is not None and event.types != (source,):
+        if source is not None and event.types not in ((), (source,)):
             remedy = f"all events of FROM {source} have the type {source}"
             raise BindError("CEP302", f"unknown type '{', '.join(event.types)}'", remedy, event.span)
         if source is None and made.intersection(event.types):

@@ -101,7 +101,8 @@ class Bound:
     def types_read(self) -> frozenset[str] | None:
         """The types of the events that its matches depend on; None where they may depend on every event."""
         contiguous = {Strategy.STRICT, Strategy.PARTITION}.intersection(self.strategies.values())
-        if self.schema.roles.type is None or self.counted or contiguous:
+        anything = any(not component.types for component in self.components.values())
+        if self.schema.roles.type is None or self.counted or contiguous or anything:
             return None
         if not all(component.types for component in self.components.values()):
             return None

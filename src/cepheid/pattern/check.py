@@ -88,7 +88,7 @@ def canonical(condition: ex.Expression, components: Components, *, returned: boo
         component = components[use.variable]
         if not component.array and use.index is not ex.Index.ONE:
             a = use.variable
-            remedy = f"write {a}.x, or declare a Kleene closure: {component.types[0]}+ {a}[]"
+            remedy = f"write {a}.x, or declare a Kleene closure: {(*component.types, '*')[0]}+ {a}[]"
             raise PatternError("CEP208", f"'{a}' is a single event and can't have an index", remedy, use.node.span)
     if not (returned and isinstance(condition, ex.Rows)):
         _check_aggregates(condition, inside=False)

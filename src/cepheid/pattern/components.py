@@ -34,7 +34,7 @@ def name_events(pattern: Pattern) -> Pattern:
     def change(node: Pattern) -> Pattern:
         if not isinstance(node, Event) or node.variable is not None:
             return node
-        base = "_or_".join(node.types)
+        base = "_or_".join(node.types) or "event"
         name = next(n for n in _candidates(base) if n not in taken)
         taken.add(name)
         return replace(node, variable=name)

@@ -18,7 +18,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Event(Pattern):
-    """`Shelf a`, `ANY(Shelf, Exit) a`; without a variable it is named by its type."""
+    """`Shelf a`, `ANY(Shelf, Exit) a`; without a variable it is named by its type. No types: `* a`, any event."""
 
     types: tuple[str, ...]
     variable: str | None = None

@@ -142,6 +142,8 @@ def _check(query: Bound) -> None:
         raise NotJoined("TIES SIMULTANEOUS")
     if any(period is not None for period in query.periods):
         raise NotJoined("an absent event FOR a while")
+    if any(not component.types for component in query.components.values()):
+        raise NotJoined("* accepts events of any type")
     if query.schema.start is not None:
         raise NotJoined("composite events")
     if query.same and query.schema.roles.types is not None:

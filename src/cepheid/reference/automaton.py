@@ -154,7 +154,7 @@ class AutomatonRunner:
 
     def passes(self, types: Sequence[str], fence: Iterable[Test], event: Event, run: Run | None) -> bool:
         """Whether an event is of some types and passes a fence."""
-        typed = self.query.schema.roles.type is None or event.type in types
+        typed = self.query.schema.roles.type is None or not types or event.type in types
         return typed and self.holds(fence, event, run)
 
     def holds(self, fence: Iterable[Test], event: Event, run: Run | None) -> bool:

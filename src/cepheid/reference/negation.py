@@ -58,8 +58,9 @@ class Absence:
     def candidates(self, run: Run, gap: Gap) -> Iterator[Event]:
         """Events of the negated type between the neighbours; at an end of the pattern, in the window."""
         stream = self.runner.stream
-        if self.query.schema.roles.type is not None:
-            stream = stream.of_types(frozenset(self.query.layout.negations[gap.negation].event.types))
+        types = self.query.layout.negations[gap.negation].event.types
+        if self.query.schema.roles.type is not None and types:
+            stream = stream.of_types(frozenset(types))
         before = run.selected[gap.after - 1] if gap.after > 0 else None
         after = run.selected[gap.after] if gap.after < len(run.selected) else None
         begin = stream.after(before.position) if before else 0

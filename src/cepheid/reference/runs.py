@@ -145,7 +145,8 @@ class Runner:
         contiguous = any(self.strategy(move) in (Strategy.STRICT, Strategy.PARTITION) for move in moves)
         if contiguous or self.query.schema.roles.type is None:
             return self.stream
-        return self.stream.of_types(frozenset(name for move in moves for name in self.target(move).event.types))
+        types = [self.target(move).event.types for move in moves]
+        return self.stream.of_types(frozenset(name for names in types for name in names)) if all(types) else self.stream
 
     def instants(self, run: Run, moves: Sequence[Move]) -> Iterator[Sequence[Event]]:
         """The events after the run's last one: each alone, or all of a time together (S2)."""
@@ -186,7 +187,8 @@ class Runner:
         spot = self.target(move)
         if run is None:
             return None
-        if self.query.schema.roles.type is not None and event.type not in spot.event.types:
+        types = spot.event.types
+        if self.query.schema.roles.type is not None and types and event.type not in types:
             return None
         if run.selected and self.query.schema.start is not None and event.start <= run.selected[-1].time:
             return None  # S13: a later component starts after the previous one's end

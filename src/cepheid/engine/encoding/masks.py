@@ -29,7 +29,7 @@ def evaluate_mask(query: Bound, batch: Batch, wanted: Mask, errors: dict[int, Ce
     holds = Compiler(query).condition(wanted.condition)
     found = np.zeros(len(batch), np.uint8)
     rows = np.arange(len(batch))
-    if query.schema.roles.type is not None:
+    if query.schema.roles.type is not None and component.types:
         codes, names = batch.type_codes
         rows = np.flatnonzero(type_numbers(names, component.types)[codes])
     read = {node.name for node in walk(wanted.condition) if isinstance(node, ex.Attribute)}

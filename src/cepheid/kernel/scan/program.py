@@ -142,7 +142,7 @@ class Program:
     @property
     def sees_all(self) -> bool:
         """Whether an event of any type matters."""
-        return any(room.state.ends.contiguous for room in self.rooms)
+        return any(room.state.ends.contiguous for room in self.rooms) or not all(_asked(self.automaton))
 
     def lines(self) -> Iterator[str]:
         """For a reader: what is kept, and the steps."""
@@ -257,7 +257,12 @@ def _sorted(registers: frozenset[Register]) -> tuple[Register, ...]:
 
 
 def _types(automaton: Automaton) -> Iterator[str]:
+    for types in _asked(automaton):
+        yield from types
+
+
+def _asked(automaton: Automaton) -> Iterator[tuple[str, ...]]:
+    """The types that are asked for; none: any type will do."""
     asked: list[Arc | Kill | Absent | Witness] = [*automaton.arcs, *automaton.kills]
     asked += [absent for exit_ in automaton.exits for absent in exit_.absent]
-    for one in (*asked, *automaton.witnesses):
-        yield from one.types
+    yield from (one.types for one in (*asked, *automaton.witnesses))

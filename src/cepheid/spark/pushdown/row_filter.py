@@ -93,6 +93,10 @@ class RowFilter:
         role = self.schema.roles.type
         if role is None:
             return any_of(list(types_by_condition))
+        anything = next((c.variable for c in self.query.components.values() if not c.types), None)
+        if anything is not None:
+            self.refused.append(f"types: {anything} accepts events of any type")
+            return any_of(list(types_by_condition))
         if self.schema.columns[role].kind is Kind.NULL:
             self.refused.append(f"types: the column {role} has no type")
             return any_of(list(types_by_condition))

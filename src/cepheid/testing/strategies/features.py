@@ -16,6 +16,7 @@ class Features:
 
     negation: bool = True
     negations: int = 7  # where one can be, there is one in so many places
+    any_type: bool = True  # * as a type
     repetition: bool = True  # + * {n,m}
     composition: bool = True  # OR, AND, ?, groups
     strategies: tuple[Strategy | None, ...] = (None, Strategy.ANY, Strategy.NEXT, Strategy.PARTITION, Strategy.STRICT)

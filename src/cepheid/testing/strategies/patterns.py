@@ -39,6 +39,8 @@ class _Drawer:
         types = [self.draw(kinds(self.event_types))]
         if self.chance(5):
             types.append(self.draw(kinds(self.event_types)))
+        elif self.features.any_type and self.chance(15):
+            types = []
         name = None if self.chance(10) else "abcdefgh"[next(self.names)]
         return Event(tuple(dict.fromkeys(types)), name)
 

@@ -40,6 +40,6 @@ def _likely(draw: st.DrawFn, schema: pa.Schema, pattern: Pattern) -> pa.Table:
         time = min(time + draw(st.integers(0, 2)), LONGEST)
         row[TIME] = moment(schema.field(TIME).type, time)
         if TYPE in row:
-            row[TYPE] = event.types[0]
+            row[TYPE] = event.types[0] if event.types else row[TYPE]
         found.append(row)
     return pa.Table.from_pylist(found, schema=schema)

@@ -104,7 +104,7 @@ def any_expressions() -> Expressions:
 
 def any_events() -> st.SearchStrategy[tree.Event]:
     """Events of one type or of ANY of some, with a variable or without."""
-    return st.builds(tree.Event, _some(type_names()), st.none() | names())
+    return st.builds(tree.Event, _some(type_names(), 0), st.none() | names())
 
 
 @st.composite
