@@ -60,6 +60,8 @@ def check_ends(query: Query, layout: Layout) -> None:
 
 def check_periods(layout: Layout) -> None:
     """An absence that lasts for a while is at the start or end of a pattern, whichever way leads there (S26)."""
+    if all(absent.period is None for absent in layout.negations):
+        return
     between = set(absences(move for moves in layout.moves for move in moves if move.target is not None))
     for number, absent in enumerate(layout.negations):
         if absent.period is None:
