@@ -96,6 +96,7 @@ def test_that_a_list_of_dicts_is_a_table(scenario: Scenario) -> None:
     query, events = scenario
     known = [name for name in events.column_names if events[name].null_count < events.num_rows or name == "nothing"]
     assume(known == events.column_names)
+    assume(not any(map(pa.types.is_map, events.schema.types)))  # in Python a map is a list of pairs, which is no column
     assert matches(query, events.to_pylist()) == matches(query, events)
 
 
