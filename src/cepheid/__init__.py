@@ -1,6 +1,8 @@
 """Complex event processing for Python: patterns over streams of events."""
 
-from cepheid.api import Aggregate, Matches, Query, Session, Stats
+from typing import TYPE_CHECKING
+
+from cepheid.api import Aggregate, Matches, Progress, Query, Session, Stats
 from cepheid.builder import (
     Column,
     Draft,
@@ -49,6 +51,9 @@ from cepheid.errors import (
     UsageError,
 )
 
+if TYPE_CHECKING:
+    from cepheid import spark as spark
+
 __version__ = "0.1.0"
 
 
@@ -80,6 +85,7 @@ __all__ = [
     "ParseError",
     "Pattern",
     "PatternError",
+    "Progress",
     "Query",
     "Session",
     "Stats",

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Self
+from typing import Self, TypeAlias
 from unicodedata import combining, east_asian_width
 
 
@@ -161,12 +161,21 @@ class CepheidWarning(UserWarning):
         return f"{self.code}: {self.message}; {self.remedy}"
 
 
-def warn(warning: CepheidWarning) -> None:
-    """Issue a warning at the line of the user's code that called Cepheid."""
-    frame, level = sys._getframe(1), 2
+Place: TypeAlias = tuple[str, int]
+"""A file and a line."""
+
+
+def calling_place() -> Place:
+    """The line of the user's code that called Cepheid."""
+    frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "cepheid":
-        frame, level = frame.f_back, level + 1
-    warnings.warn(warning, stacklevel=level)
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def warn(warning: CepheidWarning, place: Place | None = None) -> None:
+    """Issue a warning at a place in the user's code; by default where it called Cepheid."""
+    warnings.warn_explicit(warning, CepheidWarning, *(place or calling_place()))
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:

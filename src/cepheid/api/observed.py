@@ -25,6 +25,7 @@ class Observed:
     """What some events of a stream show.
 
     whole: they are all events, and not only the first ones.
+    counted: their number means something; tasks may see an event twice.
     types: None if there is no type column.
     empty: the columns of `[attr]` that have no value.
     low, high: the first and the last time in ticks; None if unknown.
@@ -38,6 +39,7 @@ class Observed:
     low: int | None = None
     high: int | None = None
     gap: int | None = None
+    counted: bool = True
 
 
 def readers(program: CompiledProgram) -> list[Analysed]:
@@ -68,7 +70,7 @@ def observe(program: CompiledProgram, schema: Schema, events: pa.Table, times: A
         frozenset(name for name in attributes if events.column(name).null_count == rows),
         int(times.min()),
         int(times.max()),
-        _gap(times, min(windows)) if windows else None,
+        tiny_gap(times, min(windows)) if windows else None,
     )
 
 
@@ -90,7 +92,7 @@ def _types(queries: Iterable[Analysed], column: pa.ChunkedArray) -> frozenset[st
     return frozenset(value for value in column.unique().to_pylist() if value is not None)
 
 
-def _gap(times: Any, window: int) -> int | None:
+def tiny_gap(times: Any, window: int) -> int | None:
     """The smallest distance of two times, if the window is tiny against it. A few times tell most often that not."""
     few = _smallest(times[:_FEW])
     if few is not None and few <= TINY * window:

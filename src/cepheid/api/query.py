@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import pyarrow as pa
 
+from cepheid.api.bar import measured
 from cepheid.api.events import to_table
+from cepheid.api.meter import read_progress
 from cepheid.api.observed import observe
 from cepheid.api.options import read_functions, read_params, read_roles, stable
 from cepheid.api.session import Session
-from cepheid.api.spark_bridge import SparkFrame, is_spark, spark_options, spark_room
+from cepheid.api.spark_bridge import Frame, is_spark, spark_options, spark_room
 from cepheid.api.surprises import Surprises
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.match_table import from_matches
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache, composite_events, composite_schema
+from cepheid.engine.progress import Progress, Report
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.errors import UsageError, did_you_mean, nearest
@@ -99,6 +102,11 @@ class Query:
         return self._compiled
 
     @property
+    def surprises(self) -> Surprises:
+        """The warnings that were not given yet."""
+        return self._surprises
+
+    @property
     def text(self) -> str:
         """The query in canonical spelling."""
         return print_program(self._program)
@@ -106,12 +114,21 @@ class Query:
     def __repr__(self) -> str:
         return f"<Query\n{self.text}\n>"
 
-    @overload
-    def match(self, events: SparkFrame, *, engine: str = ..., plan: str = ..., **options: Any) -> Any: ...
+    @overload  # a DataFrame is an object too, and the first that fits counts
+    def match(  # type: ignore[overload-overlap]
+        self, events: Frame, *, engine: str = ..., plan: str = ..., **options: Any
+    ) -> Frame: ...
 
     @overload
     def match(
-        self, events: object, *, engine: str = ..., plan: str = ..., limit: int | None = ..., open: bool = ...
+        self,
+        events: object,
+        *,
+        engine: str = ...,
+        plan: str = ...,
+        limit: int | None = ...,
+        progress: Callable[[Progress], object] | bool | None = ...,
+        open: bool = ...,
     ) -> Matches: ...
 
     def match(
@@ -122,6 +139,7 @@ class Query:
         plan: str = "auto",
         limit: int | None = None,
         open: bool = True,
+        progress: Callable[[Progress], object] | bool | None = None,
         **options: Any,
     ) -> Any:
         """All matches in a stream of events, in the order of their ends.
@@ -133,17 +151,24 @@ class Query:
 
         limit: the maximum number of matches, those that end first; works also if there are too many to hold in memory.
 
+        progress: a function that is called with a `Progress` a few times a second; what it raises ends the run. Without
+        it, a run of more than two seconds shows a bar on a terminal and in a notebook; False: it does not.
+
         A Spark DataFrame returns a Spark DataFrame; see `cepheid.spark.match` for its options.
         """
         if is_spark(events):
+            if progress is not None:
+                remedy = "leave it out: Spark shows the progress of its jobs itself"
+                raise UsageError("CEP603", "progress= can't be used with a Spark DataFrame", remedy)
             if limit is not None:
                 remedy = "limit the result: q.match(df).limit(n)"
                 raise UsageError("CEP603", "limit= can't be used with a Spark DataFrame", remedy)
             return spark_room().match(events, self, engine=engine, plan=plan, open=open, **options)
-        _check_options(options, ("engine", "plan", "limit", "open"))
+        _check_options(options, ("engine", "plan", "limit", "open", "progress"))
         _check_open(open)
         choice = _check_engine(engine, plan)
         _check_limit(limit)
+        read_progress(progress)
         base = to_table(events, self._compiled.roles.type)
         if not base.num_columns:
             base = self._empty_table()
@@ -154,7 +179,9 @@ class Query:
         if engine == "reference":
             matches = self._by_reference(base, schema, horizon)
             return matches if limit is None else matches[:limit]
-        matches = self._run(schema, [arrival_of(schema, base, times)], engine, choice, horizon)
+        readers = self._compiled.sources.count(None)
+        with measured(base.num_rows * readers, progress) as meter:
+            matches = self._run(schema, [arrival_of(schema, base, times)], engine, choice, horizon, meter)
         return matches if limit is None else matches.head(limit)
 
     def match_arrivals(
@@ -168,10 +195,16 @@ class Query:
         return self._run(make_schema(events, self._compiled.roles), arrivals, engine, choice, horizon)
 
     def _run(
-        self, schema: Schema, arrivals: Sequence[Arrival], engine: str, choice: PlanSpec, horizon: int | None
+        self,
+        schema: Schema,
+        arrivals: Sequence[Arrival],
+        engine: str,
+        choice: PlanSpec,
+        horizon: int | None,
+        report: Report | None = None,
     ) -> Matches:
         factory = _machine_factory(engine, choice, sum(arrival.count for arrival in arrivals))
-        pipeline = Pipeline(self._cache, factory, schema, once=True)
+        pipeline = Pipeline(self._cache, factory, schema, once=True, report=report)
         for arrival in arrivals:
             pipeline.push(arrival)
         return self._named(pipeline.advance(None, horizon))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from cepheid.errors import UsageError
 
@@ -16,6 +16,9 @@ class SparkFrame(Protocol):
 
     @property
     def sparkSession(self) -> Any: ...  # noqa: N802
+
+
+Frame = TypeVar("Frame", bound=SparkFrame)
 
 
 def is_spark(value: object) -> bool:

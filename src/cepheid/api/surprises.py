@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from cepheid.api.observed import TINY, Observed, named_types, readers, window_ticks
 from cepheid.engine.program import CompiledProgram
-from cepheid.errors import CepheidWarning, nearest, warn
+from cepheid.errors import CepheidWarning, Place, nearest, warn
 from cepheid.pattern.durations import NANOSECONDS, spell
 from cepheid.pattern.schema import Roles, Schema
 from cepheid.pattern.tree import Window
@@ -18,6 +18,8 @@ ENOUGH = 10_000
 """Events from which on it means something that a type is not among them, even if there are more."""
 
 _LIKENESS = {True: 0.6, False: 0.8}  # how much a name must be like another, if all events are known and if they are not
+_OF_EVENTS = frozenset({"CEP005", "CEP006", "CEP008", "CEP009"})
+_QUOTED = re.compile(r"'[^']*'")
 _DIGITS = re.compile(r"\d+")
 _SPAN = (978_307_200 * 10**9, 4_102_444_800 * 10**9)  # from 2001 to 2100: the times of nearly all events
 _LEAST_TIMES = 4  # of fewer events it means nothing how far they are apart
@@ -30,14 +32,15 @@ class Surprises:
 
     def __init__(self, program: CompiledProgram) -> None:
         self.program = program
-        self._told: set[str] = set()
+        self._told: set[tuple[str, ...]] = set()
 
-    def warn(self, found: Iterable[CepheidWarning]) -> None:
-        """Issue those warnings that have not been issued before."""
+    def warn(self, found: Iterable[CepheidWarning], place: Place | None = None) -> None:
+        """Issue those warnings that have not been issued before; at a place in the user's code, if not the current."""
         for warning in found:
-            if str(warning) not in self._told:
-                self._told.add(str(warning))
-                warn(warning)
+            key = _key(warning)
+            if key not in self._told:
+                self._told.add(key)
+                warn(warning, place)
 
     def of_query(self) -> Iterator[CepheidWarning]:
         """Warnings that need no events."""
@@ -77,8 +80,10 @@ class Surprises:
         for name, negated in named.items() if others else ():
             if seen.types is None or name in seen.types:
                 continue
-            none = "no event has" if seen.whole else f"none of the first {seen.rows:,} events has"
-            message = f"{none} the type '{name}'" + (", so that its negation always holds" if negated else "")
+            some = f"none of the first {seen.rows:,} events has" if seen.counted else "the tasks have seen no event of"
+            message = f"{'no event has' if seen.whole else some} the type '{name}'" + (
+                ", so that its negation always holds" if negated else ""
+            )
             close = nearest(name, others, _LIKENESS[seen.whole])
             # Shelf1 is not a misspelling of Shelf2.
             if close is not None and _DIGITS.sub("", close) != _DIGITS.sub("", name):
@@ -124,6 +129,13 @@ class Surprises:
                 which = "events" if seen.whole else f"the first {seen.rows:,} events"
                 message = f"WITHIN is {length}, and no two {which} of different times are closer than {gap}"
                 yield CepheidWarning("CEP006", message.replace("two the", "two of the"), "check the unit of WITHIN")
+
+
+def _key(warning: CepheidWarning) -> tuple[str, ...]:
+    """What a warning is about: of how many events it is known does not matter."""
+    if warning.code in _OF_EVENTS:
+        return (warning.code, *_QUOTED.findall(warning.message))
+    return (warning.code, warning.message)
 
 
 def _has_no_unit(window: Window, schema: Schema) -> bool:

@@ -33,7 +33,7 @@ def demo(master: str) -> None:
     with as_file(files("cepheid") / "demo") as folder:
         text, readings = (folder / "shoplifting.sase").read_text(encoding="utf-8"), folder / "readings.csv"
         query = _SETTINGS.query(parse(text))
-        matches = query.match(read_events(str(readings), "type")).to_arrow()
+        matches = query.match(read_events(str(readings), "type"), progress=False).to_arrow()
         click.echo(f"{text}")
         print_table(matches, "", _SETTINGS.time, returned=False)
         _say("embedded", matches.num_rows)

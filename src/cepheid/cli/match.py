@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
+from cepheid.api import Progress
 from cepheid.api.files.formats import FORMATS
 from cepheid.api.query import ENGINES
 from cepheid.cli.errors import EXIT_CODES, note
 from cepheid.cli.events import read_events
 from cepheid.cli.options import Settings, query_options
-from cepheid.cli.progress import working
+from cepheid.cli.progress import bar, working
 from cepheid.cli.query import read_query
 from cepheid.cli.streams import write_stdout
 from cepheid.cli.table import print_table
@@ -101,8 +102,13 @@ def match(
     program = parse(read_query(query).text)
     prepared = settings.query(program)
     table = read_events(events, settings.type)
-    with working(f"matching {table.num_rows:,} events"):
-        matches = prepared.match(table, engine=engine, plan=plan, open=open_)
+    what = f"matching {table.num_rows:,} events"
+    with bar(what) as drawn:
+
+        def tell(at: Progress) -> None:
+            drawn.tell(what, at.events, at.total)
+
+        matches = prepared.match(table, engine=engine, plan=plan, open=open_, progress=tell)
         first = matches if limit is None else matches.head(limit)
         shown = first.to_long() if long else first.to_arrow()
         given = len(first) if long else shown.num_rows

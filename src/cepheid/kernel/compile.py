@@ -12,16 +12,18 @@ from __future__ import annotations
 import atexit
 import ctypes
 import hashlib
+import logging
 import os
 import struct
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock, Thread, get_ident
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,10 @@ Machine code also takes arrays that are pinned.
 
 compilations = 0
 """How many kernels this process has compiled: those that came from the cache do not count."""
+waiting: dict[int, float] = {}
+"""Since when a thread waits for machine code, by the thread."""
+SLOW = 2.0
+"""Seconds of waiting from which on they are logged."""
 _FORMS = {INT64: "q", FLOAT64: "d"}
 _PREFIX = "kernel-"
 _LOADED: dict[str, Run] = {}
@@ -113,7 +119,7 @@ class Compilable:
         if self.key not in _LOADED:
             with _LOCK:
                 own = _LOCKS.setdefault(self.key, Lock())
-            with own:  # who wants another kernel need not wait for this one
+            with _timed(self.function.name), own:  # who wants another kernel need not wait for this one
                 if self.key not in _LOADED:
                     _LOADED[self.key] = _load(self)
         return _LOADED[self.key]
@@ -130,6 +136,18 @@ class Compilable:
             _BESIDE[self.key] = Thread(target=self.compiled, name=f"compile {self.function.name}", daemon=True)
             _BESIDE[self.key].start()
         return False
+
+
+@contextmanager
+def _timed(name: str) -> Iterator[None]:
+    """Note that this thread waits for machine code, and log it if that took long."""
+    begun = waiting[get_ident()] = monotonic()
+    try:
+        yield
+    finally:
+        del waiting[get_ident()]
+        if monotonic() - begun >= SLOW:
+            logging.getLogger("cepheid").info("compiled %s in %.1f s", name, monotonic() - begun)
 
 
 @cache

@@ -11,8 +11,10 @@ from cepheid.spark.introspect import estimated_bytes, is_plain_read, parallelism
 from cepheid.spark.job import Job
 from cepheid.spark.names import column_named, rename_for_python
 from cepheid.spark.parquet import DirectScan, find_direct_scan, match_files
+from cepheid.spark.peek import warn_of_first_events
 from cepheid.spark.schemas import spark_schema
 from cepheid.spark.slices import repartition_by, slice_by_time, slice_hot_keys, ticks_of
+from cepheid.spark.type_watch import tapped_events
 from cepheid.spark.worker import HORIZON, SLICE, match_in_order, match_in_slices
 
 WORTH_A_SAMPLE = 1 << 30
@@ -22,10 +24,12 @@ WORTH_A_SAMPLE = 1 << 30
 def match(job: Job) -> DataFrame:
     """Return the matches as a DataFrame."""
     check_workers(job.df)
+    looked_at = warn_of_first_events(job)
     direct = direct_scan(job)
     if isinstance(direct, DirectScan):
         return match_files(job, direct)
-    events, partitioning = with_horizon(job), job.partitioning
+    events, tap = (job.events, None) if looked_at else tapped_events(job)
+    events, partitioning = with_horizon(job, events), job.partitioning
     if partitioning.key and why_keys_are_whole(job):
         placed = repartition_by(events, job.options.partitions, [column_named(name) for name in partitioning.key])
     elif partitioning.key:
@@ -39,16 +43,18 @@ def match(job: Job) -> DataFrame:
     sliced = SLICE in placed.columns
     order = [F.col(SLICE), column_named(job.time)] if sliced else [column_named(job.time)]
     function = match_in_slices(job.worker_query) if sliced else match_in_order(job.worker_query)
+    if tap is not None:
+        function = tap.on(function)
     rows = rename_for_python(placed.sortWithinPartitions(*order))
     return rows.mapInArrow(function, spark_schema(job.worker_query.match_schema))
 
 
-def with_horizon(job: Job) -> DataFrame:
-    """The events, with the last time of all rows where an absence must not be cut short by the end of the input."""
+def with_horizon(job: Job, events: DataFrame) -> DataFrame:
+    """Events, with the last time of all rows where an absence must not be cut short by the end of the input."""
     if job.options.open:
-        return job.events
+        return events
     last = job.df.agg(F.max(ticks_of(job.df, job.time)).alias(HORIZON))
-    return job.events.crossJoin(F.broadcast(last))
+    return events.crossJoin(F.broadcast(last))
 
 
 def why_keys_are_whole(job: Job) -> str:

@@ -26,6 +26,8 @@ _PLAIN_NODES = frozenset(
     }
 )
 
+_TEXT_FORMATS = frozenset({"CSVFileFormat", "JsonFileFormat", "TextFileFormat"})
+
 
 def logical_plan(df: DataFrame) -> Any | None:
     """Return the root of the analysed logical plan, an object of the JVM; None on Spark Connect."""
@@ -48,6 +50,21 @@ def is_plain_read(df: DataFrame) -> bool:
     """Tell whether reading the DataFrame twice costs no more than a second scan: it has no joins or aggregates."""
     names = {node.nodeName().split(" ")[0] for node in plan_nodes(df)}
     return bool(names) and names <= _PLAIN_NODES
+
+
+def filters_end_in_spark(df: DataFrame) -> bool:
+    """Tell whether a filter on the DataFrame cannot make its source read less, nor anything above the source."""
+    for node in plan_nodes(df):
+        name = node.nodeName().split(" ")[0]
+        if name not in _PLAIN_NODES or name in ("DataSourceV2Relation", "RelationV2"):
+            return False
+        if name == "LogicalRelation":
+            relation = node.relation()
+            if relation.getClass().getSimpleName() != "HadoopFsRelation" or relation.partitionSchema().length():
+                return False
+            if relation.fileFormat().getClass().getSimpleName() not in _TEXT_FORMATS:
+                return False
+    return logical_plan(df) is not None
 
 
 def estimated_bytes(df: DataFrame) -> int:

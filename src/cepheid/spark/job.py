@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cepheid.api import Query
@@ -39,13 +39,19 @@ class Job:
         return self.query.compiled.roles.time
 
     @property
-    def events(self) -> DataFrame:
-        """The rows and columns that are sent to Python."""
+    def condition(self) -> Column | None:
+        """The condition of the rows that are sent to Python; None if all are."""
         condition = self.pushdown.condition
         if condition is not None and self.df.isStreaming:
             # Spark moves a condition that does not read the time below the watermark operator. Rows that it removes
             # would then no longer advance the watermark, so the condition is made to read the time.
             condition |= column_named(self.time) < F.timestamp_micros(F.lit(_BEFORE_ALL))
+        return condition
+
+    @property
+    def events(self) -> DataFrame:
+        """The rows and columns that are sent to Python."""
+        condition = self.condition
         rows = self.df if condition is None else self.df.where(condition)
         if self.pushdown.columns == tuple(self.df.columns):
             return rows

@@ -195,7 +195,6 @@ def test_a_session_tells_after_enough_events() -> None:
         "CEP005: none of the first 1,000 events has the type 'Purchase'; did you mean 'purchase'?"
     ]
     assert told(lambda: session.push(rows.slice(1000))) == [
-        "CEP005: none of the first 10,000 events has the type 'Purchase'; did you mean 'purchase'?",
         "CEP005: none of the first 10,000 events has the type 'buy', so that its negation always holds; "
         "types that the query does not name: purchase, view",
     ]

@@ -25,6 +25,7 @@ from cepheid.engine.encoding.few_events import FEW, Events, FewEvents, as_table
 from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.encoding.reordered import Reordered
 from cepheid.engine.encoding.strings import Strings
+from cepheid.engine.progress import Report
 from cepheid.kernel.runtime import NEVER
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.schema import Schema
@@ -61,7 +62,10 @@ class StreamCodes:
 
 
 class Batch:
-    """The next events of a stream in the order of S1. `first`: the id of the first one; ids grow by one."""
+    """The next events of a stream in the order of S1. `first`: the id of the first one; ids grow by one.
+
+    `report`: whom a query tells how many of them it has gone over, if anyone wants to know.
+    """
 
     def __init__(self, codes: StreamCodes, events: Events, times: Any, first: int) -> None:
         self.codes = codes
@@ -69,6 +73,7 @@ class Batch:
         self.events = events
         self.times = times
         self.first = first
+        self.report: Report | None = None
         self.few = len(times) < FEW
         self._cells: dict[str, list[Value] | None] = {}
         self._made: dict[Hashable, Any] = {}

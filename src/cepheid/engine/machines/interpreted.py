@@ -131,12 +131,16 @@ class Interpreted:
         events = [
             replace(e, row=first + e.row, position=first + e.row) for e in read_rows(batch.table, self.query.schema)
         ]
+        report = batch.report or (lambda events: None)
         if self.query.ties is Ties.ORDERED:
             for event in events:
                 self.step((event,))
+                report(1)
         else:
-            for _, instant in groupby(events, key=lambda event: event.time):
-                self.step(tuple(instant))
+            for _, found in groupby(events, key=lambda event: event.time):
+                instant = tuple(found)
+                self.step(instant)
+                report(len(instant))
 
     def step(self, instant: Sequence[Event]) -> None:
         """One event, or all of an instant, to the lanes that they belong to."""

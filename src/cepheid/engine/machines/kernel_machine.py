@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from time import monotonic
 from typing import Any
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes, check_times
@@ -22,6 +23,8 @@ from cepheid.kernel.scan.state import ScanState
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.tree import Output
 
+OFTEN = 0.1
+"""Seconds of compiled code that are worth a report."""
 PIECE = 2_048
 """Events that plain Python goes over before it is asked whether compiled code is ready."""
 
@@ -34,6 +37,7 @@ class KernelMachine(ABC):
     """
 
     replans = 0
+    stride = 2**17  # events that compiled code goes over before it first tells how far it is, if anyone wants to know
     tests_having = False  # whether its matches are those that pass HAVING
     state: ScanState | StackState
 
@@ -143,13 +147,21 @@ class KernelMachine(ABC):
             self.nullable |= empty if self.codes.once else set(self.read_columns)
             self.change_kernels()
         errors: Errors = {}
-        begin = 0
+        begin, stride = 0, self.stride
         while begin < len(batch):
             if not self.native:
                 # What is left of the batch is certain to come.
                 self.consider(len(batch) - begin if self.codes.once else 0)
-            end = len(batch) if self.native else min(begin + PIECE, len(batch))
+            end = len(batch)
+            if not self.native:
+                end = min(begin + PIECE, end)
+            elif batch.report is not None:
+                end = min(begin + stride, end)
+            begun = monotonic()
             self.run(batch, begin, end, errors)
+            if batch.report is not None:
+                batch.report(end - begin)
+                stride *= 1 + (monotonic() - begun < OFTEN)  # each call costs something
             self.work += (end - begin) * (1 + (0 if self.native else self.runs_met))
             begin = end
 

@@ -31,6 +31,7 @@ class StackMachine(KernelMachine):
     """One query over a stream that comes in batches, as a join of its components."""
 
     kind = "stacks"
+    stride = PART
     state: StackState
     merged = 0
 

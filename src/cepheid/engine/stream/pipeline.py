@@ -19,6 +19,7 @@ from cepheid.engine.program import (
     composite_events,
     composite_schema,
 )
+from cepheid.engine.progress import Report
 from cepheid.engine.stream.composite_types import fitted, known_columns
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.query_stream import QueryStream
@@ -37,12 +38,21 @@ MachineFactory: TypeAlias = "Callable[[CompiledQuery, StreamCodes, str | None], 
 class Pipeline:
     """The streams of a program and the queries that read them."""
 
-    def __init__(self, cache: QueryCache, factory: MachineFactory, schema: Schema, *, once: bool) -> None:
+    def __init__(
+        self,
+        cache: QueryCache,
+        factory: MachineFactory,
+        schema: Schema,
+        *,
+        once: bool,
+        report: Report | None = None,
+    ) -> None:
         self.cache = cache
         self.program: CompiledProgram = cache.program
         self.factory = factory
         self.schema = schema
         self.once = once
+        self.report = report
         self.streams: dict[str | None, InputStream] = {None: InputStream(schema, once=once)}
         self.queries: list[QueryStream] = []
         for number, source in enumerate(self.program.sources):
@@ -81,6 +91,7 @@ class Pipeline:
                 batches[source] = self.streams[source].release(until[source])
             query, batch = self.queries[number], batches[source]
             if batch is not None:
+                batch.report = self.report if source is None else None
                 query.feed(batch)
             matches = query.settle(until[source], horizon)
             given.append(matches)

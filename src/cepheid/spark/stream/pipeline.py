@@ -19,6 +19,7 @@ from cepheid.spark.stream.buckets import bucket_count, bucket_of
 from cepheid.spark.stream.checkpoint import claims
 from cepheid.spark.stream.event_time import event_time_of, follows_state, output_schema, refuse_second_watermark
 from cepheid.spark.stream.processor import OUTPUT, cepheid_match
+from cepheid.spark.type_watch import tapped_events
 
 
 def match(job: Job) -> DataFrame:
@@ -26,8 +27,12 @@ def match(job: Job) -> DataFrame:
     check_stream(job.df, job.time)
     worker_query, buckets = with_codes(job.worker_query), bucket_count(job)
     bucket = bucket_of(worker_query.event_schema, job.partitioning.key, buckets)
-    rows = rename_for_python(job.events.select("*", bucket.alias(BUCKET)))
-    packed = rows.mapInArrow(event_packer(worker_query), spark_schema(PACKED))
+    surprises = job.query.surprises
+    surprises.warn(surprises.of_schema(job.worker_query.schema))
+    events, tap = tapped_events(job)
+    rows = rename_for_python(events.select("*", bucket.alias(BUCKET)))
+    packer = event_packer(worker_query)
+    packed = rows.mapInArrow(packer if tap is None else tap.on(packer), spark_schema(PACKED))
     added = event_time_of(job)
     columns = (
         worker_query.match_schema if added is None else worker_query.match_schema.append(added.field(worker_query))

@@ -1,0 +1,82 @@
+"""What tasks tell the driver beside their matches: an accumulator that calls whoever listens there.
+
+Spark passes the updates of a task on before the job ends, so that what is told is known when an action returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+from pyspark import TaskContext
+from pyspark.accumulators import Accumulator, AccumulatorParam
+
+MOST_LISTENERS = 256
+"""Listeners that are kept: nobody knows when a DataFrame is used for the last time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one task has seen. token: whom it is for. stage: the id of its stage."""
+
+    token: str
+    stage: int
+    rows: int
+    types: frozenset[str]
+
+
+Listener = Callable[[Report], None]
+
+
+class _Reports(AccumulatorParam[tuple[Report, ...]]):
+    """In a worker it collects the reports of a task; on the driver it hands them on."""
+
+    def __init__(self) -> None:
+        self.listeners: dict[str, Listener] | None = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"listeners": None}
+
+    def zero(self, value: tuple[Report, ...]) -> tuple[Report, ...]:
+        return ()
+
+    def addInPlace(self, value1: tuple[Report, ...], value2: tuple[Report, ...]) -> tuple[Report, ...]:  # noqa: N802
+        if self.listeners is None:
+            return (*value1, *value2)
+        for report in value2:
+            if report.token in self.listeners:
+                self.listeners[report.token](report)
+        return ()
+
+
+_CHANNELS: WeakKeyDictionary[Any, Accumulator[tuple[Report, ...]]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Where tasks send their reports."""
+
+    token: str
+    accumulator: Accumulator[tuple[Report, ...]]
+
+    def send(self, rows: int, types: frozenset[str]) -> None:
+        """Report from a task."""
+        task = TaskContext.get()
+        stage = -1 if task is None else task.stageId()
+        self.accumulator.add((Report(self.token, stage, rows, types),))
+
+
+def open_channel(context: Any, listener: Listener) -> Channel:
+    """Make a channel to a listener on the driver, which is called in a thread of its own and must run no job."""
+    if context not in _CHANNELS:
+        _CHANNELS[context] = context.accumulator((), _Reports())
+    accumulator = _CHANNELS[context]
+    listeners = accumulator.accum_param.listeners  # type: ignore[attr-defined]
+    while len(listeners) >= MOST_LISTENERS:
+        del listeners[next(iter(listeners))]
+    token = uuid4().hex
+    listeners[token] = listener
+    return Channel(token, accumulator)
