@@ -15,6 +15,7 @@ KEYED = "PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.8 AND b.x < 0.2 WITHIN 300
 ALONE = "PATTERN SEQ(A a, B b) WHERE a.x > 0.9 AND b.x < 0.1 WITHIN 40"
 ABSENT = "PATTERN SEQ(!(C c), A a, B b, !(D d)) WHERE a.x > 0.9 AND b.x < 0.2 AND c.x > 0.5 AND d.x > 0.5 WITHIN 30"
 CART = "PATTERN SEQ(A a, !(D d)"
+SCOPED = "FROM readings(A, B, D) WHERE x > 0.1 PATTERN SEQ(A a, * b) WHERE partition_contiguity { [id] } WITHIN 40"
 PROGRAM = """
     PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.9 WITHIN 50 RETURN a.id AS id, b.x AS x INTO P;
     FROM P PATTERN SEQ(P p, P q) WHERE [id] AND q.x > p.x WITHIN 200 RETURN p.id AS id, q.x - p.x AS more
@@ -51,7 +52,7 @@ def wanted(query, table=TABLE):
 
 
 @pytest.mark.parametrize("options", [{}, {"partitions": 1}, {"skew": True, "partitions": 5}, {"pushdown": False}])
-@pytest.mark.parametrize("text", [KEYED, ALONE, ABSENT, PROGRAM])
+@pytest.mark.parametrize("text", [KEYED, ALONE, ABSENT, SCOPED, PROGRAM])
 def test_the_same_rows_as_in_memory(df, text, options):
     query = cep.Query(text)
     expected = wanted(query)

@@ -130,9 +130,21 @@ class Draft:
             raise misuse(f"into({name!r}) needs returns", remedy)
         return self._with(into=name)
 
-    def from_(self, stream: str) -> Draft:
-        """The stream to read: the composite events that another query of the program writes with `into`."""
-        return self._with(source=check_name(stream, "a stream", "write from_('Alert')"))
+    def from_(self, stream: str, *types: str, where: Column | None = None) -> Draft:
+        """The stream to read: the events, or the composite events that another query of the program writes with `into`.
+
+        types, where: which of its events the query sees; all others are not there for it.
+
+        >>> from cepheid import builder as cep
+        >>> print(cep.event("Shelf", "a").from_("readings", "Shelf", "Exit", where=cep.col("price") > 10))
+        FROM readings(Shelf, Exit) WHERE price > 10
+        PATTERN Shelf a
+        """
+        source = check_name(stream, "a stream", "write from_('Alert')")
+        names = tuple(check_name(name, "a type", "write from_('readings', 'Shelf', 'Exit')") for name in types)
+        condition = None if where is None else joined(ex.And, where)
+        scope = tree.Scope(names, condition) if names or condition is not None else None
+        return self._with(source=source, scope=scope)
 
     def non_overlapping(self, cooldown: str | timedelta | Column | None = None) -> Draft:
         """Emit only matches that do not overlap in time, per partition; those that end first.

@@ -116,6 +116,8 @@ def _indexed(variable: str, index: ex.AnyIndex) -> str:
 @_print.register
 def _(node: ex.Attribute) -> Level:
     # After a dot every word is a name.
+    if not node.variable:  # of the event at hand, in FROM
+        return Level(quote_name(node.name), PRIMARY)
     attribute = node.name if _WORD.match(node.name) else quote_name(node.name)
     return Level(f"{_indexed(node.variable, node.index)}.{attribute}", PRIMARY)
 
@@ -340,7 +342,7 @@ def print_window(window: tree.Window) -> str:
 
 def print_query(query: tree.Query) -> str:
     """A query as text, one clause a line, in the order of the semantics page."""
-    lines = [f"FROM {quote_type(query.source)}"] if query.source is not None else []
+    lines = [f"FROM {quote_type(query.source)}{_scope(query.scope)}"] if query.source is not None else []
     lines.append(f"PATTERN {print_pattern(query.pattern)}")
     if query.strategies:
         repeats = (node.body for node in walk(query.pattern) if isinstance(node, tree.Repeat))
@@ -366,6 +368,13 @@ def print_query(query: tree.Query) -> str:
     if query.ties is not tree.Ties.ORDERED:
         lines.append(f"TIES {query.ties.value}")
     return "\n".join(lines)
+
+
+def _scope(scope: tree.Scope | None) -> str:
+    if scope is None:
+        return ""
+    types = f"({', '.join(map(quote_type, scope.types))})" if scope.types else ""
+    return types + (f" WHERE {print_expression(scope.condition)}" if scope.condition is not None else "")
 
 
 def _selection(selection: tree.Selection, arrays: set[str | None]) -> str:

@@ -23,6 +23,7 @@ from cepheid.pattern.layout import Layout, lay_out
 from cepheid.pattern.parameters import Params, resolve_names
 from cepheid.pattern.placement import place
 from cepheid.pattern.schema import Roles
+from cepheid.pattern.scope import check_scope, resolve_scope
 from cepheid.pattern.surprises import find_surprises
 from cepheid.pattern.tree import Event, Program, Query, Strategy
 from cepheid.pattern.walk import conjuncts, expressions, rewrite_expressions, walk
@@ -59,7 +60,9 @@ def analyse(query: Query, params: Params, roles: Roles) -> Analysed:
     single = only.variable if only is not None and not only.array else None
     arrays = {c.variable: c.array for c in found.values()}
     query = resolve_names(replace(query, pattern=pattern), params, arrays, single)
-    query = replace(query, where=tuple(c for w in query.where for c in conjuncts(w)))
+    scope = resolve_scope(query, params)
+    check_scope(scope, query, roles)
+    query = replace(query, scope=scope, where=tuple(c for w in query.where for c in conjuncts(w)))
     check_identifiers(query)
     returns = tuple(replace(r, expression=canonical(r.expression, found, returned=True)) for r in query.returns)
     query = replace(rewrite_expressions(replace(query, returns=()), lambda e: canonical(e, found)), returns=returns)

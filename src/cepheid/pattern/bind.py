@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from cepheid.pattern.layout import Layout, absences
 from cepheid.pattern.parameters import window_nanoseconds
 from cepheid.pattern.placement import Placement, place
 from cepheid.pattern.schema import END, START, Schema
-from cepheid.pattern.tree import Output, Pattern, Strategy, Ties
+from cepheid.pattern.tree import Output, Pattern, Scope, Strategy, Ties
 from cepheid.pattern.types import Kind, Type, is_untyped
 from cepheid.pattern.typing import Typer
 
@@ -60,6 +60,7 @@ class Bound:
     ties: Ties
     functions: Mapping[str, Callable[..., object]]
     typer: Typer
+    scope: Scope | None
     reads: tuple[str, ...]  # the columns that it reads
 
     @property
@@ -226,8 +227,13 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
         ties=query.ties,
         functions=functions,
         typer=typer,
+        scope=query.scope and replace(query.scope, condition=_condition(typer, query.scope)),
         reads=tuple(name for name in columns_read(analysed) if name in schema.columns),
     )
+
+
+def _condition(typer: Typer, scope: Scope) -> ex.Expression | None:
+    return None if scope.condition is None else typer.condition(scope.condition)
 
 
 def _same_value(typer: Typer, test: ex.SameValue) -> ex.SameValue:

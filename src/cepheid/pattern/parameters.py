@@ -153,6 +153,21 @@ def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], sing
     return replace(query, pattern=rewrite(query.pattern, with_period), within=within, cooldown=cooldown)
 
 
+def resolve_condition(condition: Expression, params: Params, variable: str) -> Expression:
+    """Put the parameters into a condition on one event; all other names are its attributes."""
+
+    def change(node: Expression) -> Expression:
+        if isinstance(node, InSet):
+            return In(node.operand, _members(node, params), node.negated, span=node.span)
+        if not isinstance(node, Name):
+            return node
+        if node.name in params:
+            return literal(_one_value(node, params), node.span, node.name)
+        return Attribute(variable, Index.ONE, node.name, span=node.span)
+
+    return rewrite(condition, change)
+
+
 def _unknown(name: str, span: Span | None, params: Params, other: str = "") -> BindError:
     close = nearest(name, params)
     remedy = f"did you mean '{close}'?" if close is not None else f"pass params={{'{name}': …}}{other}"

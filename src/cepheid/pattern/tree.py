@@ -112,6 +112,15 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """`FROM stream(A, B) WHERE price > 10`: which events of its stream a query sees (S25). No types: all of them."""
+
+    types: tuple[str, ...] = ()
+    condition: Expression | None = None
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column name of PARTITION BY."""
 
@@ -134,6 +143,7 @@ class Query:
 
     pattern: Pattern
     source: str | None = None
+    scope: Scope | None = None
     strategies: tuple[Selection, ...] = ()
     where: tuple[Expression, ...] = ()
     partition_by: tuple[Column, ...] = ()

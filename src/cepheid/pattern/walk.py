@@ -63,7 +63,9 @@ def substitute(node: Expression, change: Callable[[Expression], Expression | Non
 
 
 def expressions(query: Query) -> Iterator[Expression]:
-    """All expressions of a query: WHERE, HAVING, RETURN."""
+    """All expressions of a query: FROM, WHERE, HAVING, RETURN."""
+    if query.scope is not None and query.scope.condition is not None:
+        yield query.scope.condition
     yield from query.where
     if query.having is not None:
         yield query.having

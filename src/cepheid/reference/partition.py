@@ -10,6 +10,7 @@ from cepheid.pattern.expressions import Literal
 from cepheid.values.comparison import equal
 from cepheid.values.lanes import lane_key
 from cepheid.values.rows import Event
+from cepheid.values.scope import sight_of
 from cepheid.values.value import Value
 
 UNSET = object()
@@ -72,8 +73,9 @@ def substreams(query: Bound, events: Sequence[Event]) -> Iterator[Substream]:
     """The events of each lane."""
     lanes = query.lanes
     groups: dict[tuple[Value, ...], list[Event]] = {}
+    sees = sight_of(query)
     for event in events:
         key = lane_key(lanes, event)
-        if key is not None:
+        if key is not None and sees(event):
             groups.setdefault(key, []).append(event)
     return (Substream(group, one_key=lanes.one_key) for group in groups.values())

@@ -24,6 +24,7 @@ class Features:
     conditions: bool = True
     windows: tuple[str | None, ...] = (None, "time", "events")
     partitions: tuple[str | None, ...] = (None, None, "[attr]", "PARTITION BY")
+    scopes: bool = True  # FROM with types or a condition
     having: bool = True
     returns: bool = True
     outputs: tuple[Output, ...] = tuple(Output)

@@ -16,6 +16,7 @@ from cepheid.pattern.components import name_events
 from cepheid.pattern.parameters import literal
 from cepheid.pattern.tree import (
     Column,
+    Event,
     Negation,
     Output,
     Pattern,
@@ -23,6 +24,7 @@ from cepheid.pattern.tree import (
     Query,
     Repeat,
     Return,
+    Scope,
     Selection,
     Strategy,
     Window,
@@ -33,7 +35,8 @@ from cepheid.testing.strategies.expressions import conditions, expressions
 from cepheid.testing.strategies.features import EVERYTHING, Features
 from cepheid.testing.strategies.patterns import patterns
 from cepheid.testing.strategies.schemas import KEY, TIME, TYPE, tick
-from cepheid.testing.strategies.scope import FUNCTIONS, PARAMETERS, SETS, Scope, columns_of, complete, parts_of
+from cepheid.testing.strategies.scope import FUNCTIONS, PARAMETERS, SETS, columns_of, complete, parts_of
+from cepheid.testing.strategies.scope import Scope as Scope_
 from cepheid.testing.strategies.sorts import Sort
 from cepheid.testing.strategies.streams import EVENT_TYPES, LONGEST
 from cepheid.testing.strategies.variables import Variable, variables
@@ -117,7 +120,7 @@ def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Fea
     found = variables(name_events(pattern))
     columns = columns_of(schema, reads_time=features.reads_time)
     bare = len(found) == 1 and not found[0].array
-    scope = Scope(columns, bare=bare, parameters=features.parameters, parts=parts_of(schema))
+    scope = Scope_(columns, bare=bare, parameters=features.parameters, parts=parts_of(schema))
     partition = draw(st.sampled_from(features.partitions))
     strategies = draw(_strategies(found, features, contiguous=partition is not None))
     many = draw(st.sampled_from((0, 0, 1, 1, 2))) if features.conditions else 0
@@ -126,9 +129,11 @@ def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Fea
         key = KEY if draw(st.integers(0, 2)) else None
         where.insert(draw(st.integers(0, len(where))), draw(same_values(scope, key)))
     output = draw(st.sampled_from((*features.outputs[:1] * 3, *features.outputs)))
+    source = draw(st.sampled_from([None, None, "readings"]))
     return Query(
         pattern,
-        source=draw(st.sampled_from([None, None, "readings"])),
+        source=source,
+        scope=draw(_scopes(pattern, schema, features)) if source is not None else None,
         strategies=strategies,
         where=tuple(where),
         partition_by=draw(_columns(schema)) if partition == "PARTITION BY" else (),
@@ -139,6 +144,18 @@ def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Fea
         cooldown=draw(_cooldowns(schema)) if features.cooldown and output is not Output.ALL else None,
         ties=draw(st.sampled_from((*features.ties[:1] * 3, *features.ties))),
     )
+
+
+@st.composite
+def _scopes(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Features) -> Scope | None:
+    """What FROM says of the events that are seen: the types of the pattern at least."""
+    named = [name for node in walk(pattern) if isinstance(node, Event) for name in node.types]
+    types: tuple[str, ...] = ()
+    if features.scopes and TYPE in schema.names and named and draw(st.booleans()):
+        types = tuple(dict.fromkeys([*named, *draw(st.sampled_from(((), ("B",))))]))
+    single = Scope_(columns_of(schema, reads_time=features.reads_time), bare=True, parameters=features.parameters)
+    condition = draw(conditions(single)) if features.scopes and draw(st.booleans()) else None
+    return Scope(types, condition) if types or condition is not None else None
 
 
 @st.composite
@@ -189,7 +206,7 @@ def _cooldowns(schema: pa.Schema) -> st.SearchStrategy[Window | None]:
 
 
 @st.composite
-def _returns(draw: st.DrawFn, found: Sequence[Variable], scope: Scope) -> tuple[Return, ...]:
+def _returns(draw: st.DrawFn, found: Sequence[Variable], scope: Scope_) -> tuple[Return, ...]:
     sorts = draw(st.lists(st.sampled_from(list(Sort)), min_size=1, max_size=2))
     whole = complete(found, scope)
     returns = tuple(Return(draw(expressions(whole, sort)), f"r{k}") for k, sort in enumerate(sorts))
@@ -217,7 +234,7 @@ def programs(
     """Two queries: the second reads the composite events of the first (S13)."""
     first = draw(queries(schema, replace(features, returns=False, composition=False)))
     found = variables(name_events(first.tree.pattern))
-    scope = complete(found, Scope(columns_of(schema)))
+    scope = complete(found, Scope_(columns_of(schema)))
     sorts = draw(st.lists(st.sampled_from(list(RESULTS)), min_size=1, max_size=2))
     returns = tuple(Return(draw(expressions(scope, sort, 1)), f"r{k}") for k, sort in enumerate(sorts))
     made = pa.schema(

@@ -149,6 +149,7 @@ def _queries() -> st.SearchStrategy[tree.Query]:
         tree.Query,
         any_patterns(),
         source=st.none() | names(),
+        scope=st.none() | st.builds(tree.Scope, _some(type_names()), st.none() | _on_one_event()),
         strategies=_some(st.builds(tree.Selection, st.sampled_from(tree.Strategy), _some(names(), 0)), 0, 2),
         where=_some(conjuncts, 0),
         partition_by=_some(st.builds(tree.Column, names()), 0, 2),
@@ -160,6 +161,10 @@ def _queries() -> st.SearchStrategy[tree.Query]:
         cooldown=st.none() | _windows(),
         ties=st.sampled_from(tree.Ties),
     )
+
+
+def _on_one_event() -> Expressions:
+    return st.builds(ex.Compare, st.sampled_from(["=", "<"]), LEAVES[ex.Name], LEAVES[ex.Literal])
 
 
 def _settled(query: tree.Query) -> tree.Query:
@@ -179,6 +184,7 @@ def _settled(query: tree.Query) -> tree.Query:
 
     return replace(
         query,
+        scope=query.scope if query.source is not None else None,
         where=tuple(rewrite(c, change) for c in query.where),
         having=query.having and rewrite(query.having, change),
         returns=tuple(replace(r, expression=rewrite(r.expression, change)) for r in query.returns),
