@@ -166,7 +166,7 @@ def _in_clause(token: str, word: str, before: str, bare: str, allowed: Collectio
     if clause == "PATTERN":
         return _in_pattern(token, bare, allowed)
     if token == "." and re.search(r"(\[|\bby\s|,)\s*\w+\s*\Z", before, re.IGNORECASE):
-        return "write the attribute without a variable: [tag_id], PARTITION BY tag_id"
+        return "write a column, without a variable: [tag_id], PARTITION BY tag_id; compare fields: a.p.id = b.p.id"
     if word == "FROM":
         return "name the stream first: FROM events PATTERN …"
     if word in _HABITS or not _VALUE.search(bare):
