@@ -55,10 +55,10 @@ class _Listener:
 def tapped_events(job: Job) -> tuple[DataFrame, Tap | None]:
     """Return the rows and columns that are sent to Python, and what looks at their types there, if anything can."""
     role, context = job.query.compiled.roles.type, spark_context(job.df)
-    if role is None or context is None:
+    named = frozenset(named_types(readers(job.query.compiled)))
+    if role is None or context is None or not named:
         return job.events, None
     channel = open_channel(context, _Listener(job, context, calling_place()))
-    named = frozenset(named_types(readers(job.query.compiled)))
     tap = Tap(channel, named, job.pushdown.columns.index(role))
     condition = job.condition
     if condition is None or not (job.df.isStreaming or filters_end_in_spark(job.df)):
