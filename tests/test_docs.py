@@ -12,7 +12,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 EXAMPLES = [
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("builder.md", "data.md", "engine.md", "plans.md", "recipes.md", "sessions.md")),
+    *(ROOT / "docs" / name for name in ("builder.md", "data.md", "engine.md", "plans.md", "recipes.md", "sessions.md", "tasks.md")),
 ]
 
 
