@@ -12,7 +12,9 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 EXAMPLES = [
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("builder.md", "data.md", "engine.md", "plans.md", "recipes.md", "sessions.md", "tasks.md")),
+    *sorted(
+        ROOT / "docs" / f"{name}.md" for name in ("builder", "data", "engine", "plans", "recipes", "sessions", "tasks")
+    ),
 ]
 
 
