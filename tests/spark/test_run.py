@@ -130,11 +130,11 @@ class TestStream:
         given = (THEFTS, "--from", folder, "--to", tmp_path / "out", "--stream", "--checkpoint", tmp_path / "state")
         first = run(*given, "--files", 1, "--flush")
         assert "micro-batch" in first.stderr
-        lines = [line.split(" ", 1)[1] for line in first.stderr.splitlines() if " batch=" in line]
-        assert lines[0].startswith("batch=0 rows=20 matches=0 watermark=none state_bytes=")
-        assert lines[0].endswith(" late=0")
-        assert lines[1].startswith("batch=1 rows=20 matches=")
-        assert "watermark=20" in lines[1]
+        told = [line.split(" ", 1)[1] for line in first.stderr.splitlines() if " batch=" in line]
+        assert told[0].startswith("batch=0 rows=20 matches=0 watermark=none state_bytes=")
+        assert told[0].endswith(" late=0")
+        assert told[1].startswith("batch=1 rows=20 matches=")
+        assert "watermark=20" in told[1]
         early = tags(pq.read_table(tmp_path / "out").to_pylist())
         assert early == tags(pq.read_table(tmp_path / "out").to_pylist())
         add(folder, header, lines, (40, len(lines)))
