@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import functions as F
 
 from cepheid.api.observed import Observed, observe, readers, tiny_gap, window_ticks
 from cepheid.api.surprises import ENOUGH
@@ -15,6 +14,7 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.errors import CepheidError
 from cepheid.spark.introspect import plan_nodes
 from cepheid.spark.job import Job
+from cepheid.spark.names import column_named
 from cepheid.spark.parquet.eligibility import eligible_paths
 from cepheid.spark.parquet.footers import check_columns, read_footer
 from cepheid.spark.parquet.not_direct import NotDirect
@@ -69,7 +69,7 @@ def _local_rows(job: Job) -> Observed | None:
     if not names or not names <= _LOCAL_NODES:
         return None
     time, *others = (job.time, *(name for name in _needed(job) if name != job.time))
-    columns = [ticks_of(job.df, time).alias(time), *(F.col(f"`{name}`") for name in others)]
+    columns = [ticks_of(job.df, time).alias(time), *(column_named(name) for name in others)]
     first = job.df.select(*columns).limit(ENOUGH)
     plan: Any = first._jdf.queryExecution().optimizedPlan()
     if plan.nodeName() != "LocalRelation":
