@@ -153,7 +153,9 @@ class Translator:
             raise NotNative(f"{node.operator} of what is no number")
         zero = n.FALSE if right.not_zero else right.code.equals(0)
         if node.operator == "/":
-            return Value(real(left) / real(right), Sort.REAL, any_of([null, zero]))
+            # A value is computed also where it is NULL, and Python does not divide by zero.
+            divisor = choose(zero, n.Constant(1.0, FLOAT64), real(right))
+            return Value(real(left) / divisor, Sort.REAL, any_of([null, zero]))
         sort = Sort.REAL if Sort.REAL in (left.sort, right.sort) else Sort.INTEGER
         one, other = (real(left), real(right)) if sort is Sort.REAL else (left.code, right.code)
         if node.operator == "%":

@@ -105,8 +105,6 @@ class Bound:
         anything = any(not component.types for component in self.components.values())
         if self.schema.roles.type is None or self.counted or contiguous or anything:
             return None
-        if not all(component.types for component in self.components.values()):
-            return None
         return frozenset(name for component in self.components.values() for name in component.types)
 
     @cached_property

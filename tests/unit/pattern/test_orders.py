@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise, permutations, product
 from math import prod
 from random import Random
-from time import perf_counter
 
 import pytest
 
@@ -112,11 +111,11 @@ def test_every_order_of_six_events_is_found() -> None:
 
 
 @pytest.mark.parametrize("operand", ["{0} {1}", "{0}? {1}", "{0}+ {1}[]", "{0}* {1}[]"])
-def test_the_largest_and_is_analysed_quickly(operand: str) -> None:
+def test_the_largest_and_is_not_written_out(operand: str) -> None:
     parts = ", ".join(operand.format(name.upper(), name) for name in "abcdefgh")
     lengths = operand.endswith("[]")
     pairs = combinations("abcdefgh", 2)
     where = " AND ".join(f"{a}.LEN <= {b}.LEN" if lengths else f"{a}.v <= {b}.v" for a, b in pairs)
-    begin = perf_counter()
-    Query(f"PATTERN SEQ(AND({parts}), Z z) WHERE {where} WITHIN 9")
-    assert perf_counter() - begin < 5  # a fraction of a second, on a machine that does nothing else
+    query = Query(f"PATTERN SEQ(AND({parts}), Z z) WHERE {where} WITHIN 9")
+    (analysed,) = query._compiled.queries
+    assert len(analysed.layout.places) <= 8 * 2**8 + 1  # and not the 8! orders

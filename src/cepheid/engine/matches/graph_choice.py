@@ -124,6 +124,7 @@ class GraphChoice:
         if self.having is None:
             words = smallest_match(self.walk, found, start, time, label, reach)
         else:
+            self.having.begin()
             passed = filter(self.having.holds, matches_in_order(self.walk, found, start, time, label, reach))
             first = next(passed, None)
             if first is None:

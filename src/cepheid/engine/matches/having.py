@@ -16,8 +16,8 @@ from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.rows import Event, read_rows
 
-MOST_TESTED = 2**20
-"""Matches that are tested one after the other to choose among them."""
+MOST_TESTED = 100_000
+"""Matches with one start and one end that are tested one after the other, until one passes."""
 
 
 def keep_having(query: Bound, matches: MatchTable, kept: pa.Table) -> MatchTable:
@@ -43,12 +43,18 @@ class Having:
         self.events: dict[int, Event] = {}
         self.tested = 0
 
+    def begin(self) -> None:
+        """The matches of another start or end follow."""
+        self.tested = 0
+
     def holds(self, words: Sequence[int]) -> bool:
         """Whether a match passes."""
         self.tested += 1
         if self.tested > MOST_TESTED:
             raise EvaluationError(
-                "CEP505", f"HAVING had to be tested on more than {MOST_TESTED:,} matches", too_many(self.decoder)
+                "CEP505",
+                f"HAVING fails for more than {MOST_TESTED:,} matches that start and end alike",
+                too_many(self.decoder),
             )
         decoder = self.decoder
         mask = (1 << decoder.shift) - 1
