@@ -126,7 +126,9 @@ def test_that_an_operator_is_the_union_of_its_alternatives(
 @st.composite
 def groups(draw: st.DrawFn) -> tuple[GeneratedQuery, GeneratedQuery, pa.Table]:
     """A query with a group that is repeated n times, the same with n copies of the group, and events."""
-    base, events = draw(scenarios(replace(SPLIT, conditions=False, negation=False, repetition=False), schema=PLAIN))
+    base, events = draw(
+        scenarios(replace(SPLIT, conditions=False, negation=False, repetition=False, scopes=False), schema=PLAIN)
+    )
     times = draw(st.integers(1, 3))
     body = [Event((draw(st.sampled_from("AB")),), name) for name in "uvw"[: draw(st.integers(1, 3))]]
     parts: list[Pattern] = list(body)

@@ -15,6 +15,7 @@ from cepheid.api.events import to_table
 from cepheid.api.meter import read_progress
 from cepheid.api.observed import observe
 from cepheid.api.options import read_functions, read_params, read_roles, stable
+from cepheid.api.readable import readable_schema
 from cepheid.api.session import Session
 from cepheid.api.spark_bridge import Frame, is_spark, spark_options, spark_room
 from cepheid.api.surprises import Surprises
@@ -282,7 +283,8 @@ class Query:
         if not isinstance(events, pa.Schema):
             remedy = "pass a pyarrow or Spark schema, such as table.schema"
             raise UsageError("CEP603", f"{events!r} is not a schema", remedy)
-        return self._compiled.bind(make_schema(events, self._compiled.roles))[-1].match_schema()
+        read = make_schema(readable_schema(events), self._compiled.roles)
+        return self._compiled.bind(read)[-1].match_schema()
 
     def explain(self, events: object = None, *, plan: str = "auto", **options: Any) -> Explanation:
         """The query with all defaults written out, its components, and where each predicate is tested.
@@ -303,7 +305,7 @@ class Query:
         table = None if isinstance(events, pa.Schema) else to_table(events, self._compiled.roles.type)
         if table is not None and not table.num_columns:
             table = self._empty_table()
-        found = events if table is None else table.schema
+        found = table.schema if table is not None else readable_schema(events)
         bound = self._compiled.bind(make_schema(found, self._compiled.roles))
         return explain_program(self._compiled.queries, self._compiled.sources, bound, table, choice)
 

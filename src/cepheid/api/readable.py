@@ -42,6 +42,15 @@ def readable(table: pa.Table) -> pa.Table:
     return table
 
 
+def readable_schema(events: pa.Schema) -> pa.Schema:
+    """The schema that events of a schema are read with.
+
+    >>> readable_schema(pa.schema([("s", pa.dictionary(pa.int8(), pa.string()))])).types
+    [DictionaryType(dictionary<values=string, indices=int32, ordered=0>)]
+    """
+    return pa.schema([field.with_type(plain(field.type, field.name)) for field in events], events.metadata)
+
+
 def is_checked(arrow: pa.DataType) -> bool:
     """Whether the values of a column of this type must be looked at: not all of them can be read."""
     return bool(pa.types.is_uint64(arrow) or pa.types.is_date64(arrow))
