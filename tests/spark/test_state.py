@@ -479,3 +479,17 @@ def test_other_constants_judge_new_events() -> None:
 def test_what_cannot_change(after: str, told: str) -> None:
     with pytest.raises(CepheidError, match=f"CEP905.*does not fit the new query: {told}"):
         migrated(FILTERED.format(x=0.2, y=1, r="a.id"), after)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_timer_is_after_the_watermark(seed: int) -> None:
+    """Spark may call at a timer, and deletes it then: one that is due at once would be gone with nothing done."""
+    run = Run(worker_query("PATTERN SEQ(A a, B b, !(C c)) WHERE [id] WITHIN 4 seconds", engine="plain"))
+    timers = 0
+    for events in some(200, seed):
+        watermark = run.watermark
+        run.batch(events)
+        if run.bucket().timer is not None:
+            timers += 1
+            assert run.bucket().timer > watermark
+    assert timers

@@ -41,7 +41,7 @@ def type_of(expression: str) -> pa.DataType:
         ("a.d / 2", pa.float64()),
         ("a.d + a.f", pa.float64()),
         ("-a.i", pa.int64()),
-        ("a.s", pa.dictionary(pa.int8(), pa.string())),
+        ("a.s", pa.dictionary(pa.int32(), pa.string())),
         ("a.s || 'x'", pa.string()),
         ("upper(a.s)", pa.string()),
         ("a.at - a.at", pa.duration("us")),

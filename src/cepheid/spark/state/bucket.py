@@ -117,7 +117,8 @@ class Bucket:
     def due(self) -> int | None:
         """Return the time, in milliseconds, after which a watermark has something to do even if no event arrives.
 
-        Spark calls when the watermark is after a timer.
+        Spark calls when the watermark is after a timer or, in some versions, at it; and then it deletes the timer. So
+        the time is after the watermark: a timer that was due at once would be gone with nothing done.
         """
         if self.session is None:
             return None
@@ -128,7 +129,7 @@ class Bucket:
             return None
         due = -(-min(moments) // self.ticks_per_ms)
         now = 0 if self.watermark is None else self.watermark // self.ticks_per_ms
-        return max(due - 1, now)
+        return max(due - 1, now + 1)
 
     # The store.
 

@@ -80,7 +80,7 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         output = bucket.take(arrived, watermark if watermark > 0 else None, self.late, chained=self.chained)
         due = bucket.due()
         if due != bucket.timer:
-            if bucket.timer is not None and (arrived or bucket.timer >= watermark):
+            if bucket.timer is not None and (arrived or bucket.timer > watermark):
                 self.handle.deleteTimer(bucket.timer)
             if due is not None:
                 self.handle.registerTimer(due)
