@@ -12,14 +12,14 @@ from cepheid import Matches
 from cepheid.pattern.tree import Output
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.sessions import Feed, batch_of_1, restart_every_batch, shuffled_within_watermark
-from cepheid.testing.strategies import NESTED, PLAIN, Features, GeneratedQuery, programs, scenarios, streams
+from cepheid.testing.strategies import NESTED, PLAIN, Features, GeneratedQuery, merges, programs, scenarios, streams
 from cepheid.testing.strategies.schemas import TIME
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 
 Scenario = tuple[GeneratedQuery, pa.Table]
 
-PROGRAMS = st.tuples(programs(PLAIN), streams(PLAIN, max_size=6))
+PROGRAMS = st.tuples(programs(PLAIN) | merges(PLAIN), streams(PLAIN, max_size=6))
 ANYTHING = scenarios() | scenarios(typed=False) | scenarios(schema=PLAIN) | scenarios(schema=NESTED) | PROGRAMS
 FEEDS = (batch_of_1, restart_every_batch, shuffled_within_watermark)
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cepheid.testing.outcomes import to_json
-from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, programs, scenarios, streams
+from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, merges, programs, scenarios, streams
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 
@@ -36,7 +36,7 @@ def test_that_the_order_of_arrival_does_not_matter(example: tuple[GeneratedQuery
     assert matches(query, others) == matches(query, events)
 
 
-@given(shuffled(st.tuples(programs(PLAIN), streams(PLAIN, max_size=6))))
+@given(shuffled(st.tuples(programs(PLAIN) | merges(PLAIN), streams(PLAIN, max_size=6))))
 def test_that_the_order_of_arrival_does_not_matter_to_a_program(
     example: tuple[GeneratedQuery, pa.Table, pa.Table],
 ) -> None:

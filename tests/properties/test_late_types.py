@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.testing.outcomes import to_json
-from cepheid.testing.strategies import PLAIN, GeneratedQuery, programs, scenarios, streams
+from cepheid.testing.strategies import PLAIN, GeneratedQuery, merges, programs, scenarios, streams
 from cepheid.testing.strategies.schemas import TIME, TYPE
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
@@ -19,7 +19,7 @@ def without(table: pa.Table, names: list[str]) -> pa.Table:
 
 
 @given(
-    scenario=scenarios(schema=PLAIN) | st.tuples(programs(PLAIN), streams(PLAIN, max_size=6)),
+    scenario=scenarios(schema=PLAIN) | st.tuples(programs(PLAIN) | merges(PLAIN), streams(PLAIN, max_size=6)),
     names=st.lists(st.sampled_from(sorted({*PLAIN.names} - {TIME, TYPE})), min_size=1, max_size=4, unique=True),
     share=st.floats(0, 1),
     restored=st.booleans(),

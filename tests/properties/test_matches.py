@@ -14,7 +14,7 @@ from cepheid.pattern import expressions as ex
 from cepheid.pattern.components import name_events
 from cepheid.pattern.tree import Event, Negation, Pattern, Ties
 from cepheid.pattern.walk import walk
-from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, programs, scenarios, streams
+from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, merges, programs, scenarios, streams
 from cepheid.testing.strategies.schemas import TIME, TYPE
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
@@ -23,7 +23,7 @@ Scenario = tuple[GeneratedQuery, pa.Table]
 Row = Mapping[str, Any]
 
 
-@given(scenarios() | scenarios(typed=False) | st.tuples(programs(PLAIN), streams(PLAIN, max_size=6)))
+@given(scenarios() | scenarios(typed=False) | st.tuples(programs(PLAIN) | merges(PLAIN), streams(PLAIN, max_size=6)))
 def test_that_all_forms_of_the_matches_agree(scenario: Scenario) -> None:
     query, events = scenario
     matches = query.make().match(events)

@@ -6,7 +6,7 @@ from hypothesis import given
 from cepheid import ParseError, PatternError, Query
 from cepheid.language import parse, print_program
 from cepheid.pattern.tree import Program
-from cepheid.testing.strategies import PLAIN, GeneratedQuery, any_programs, programs, queries, text_near_queries
+from cepheid.testing.strategies import PLAIN, GeneratedQuery, any_programs, merges, programs, queries, text_near_queries
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 
@@ -16,7 +16,7 @@ def test_that_a_printed_tree_is_read_back(program: Program) -> None:
     assert parse(print_program(program)) == program
 
 
-@given(queries(PLAIN) | programs(PLAIN))
+@given(queries(PLAIN) | programs(PLAIN) | merges(PLAIN))
 def test_that_a_printed_query_is_read_back(query: GeneratedQuery) -> None:
     assert parse(query.text) == query.program
 

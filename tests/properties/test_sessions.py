@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from cepheid import InputError, Matches
 from cepheid.testing.outcomes import to_json
-from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, programs, rows, scenarios, streams
+from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, merges, programs, rows, scenarios, streams
 from cepheid.testing.strategies.schemas import TIME
 
 Row = dict[str, Any]
@@ -51,7 +51,7 @@ class Sessions(RuleBasedStateMachine):
     """A session beside its model. At its end the matches are those of the reference on the events that were taken."""
 
     @initialize(
-        scenario=scenarios(schema=PLAIN) | st.tuples(programs(PLAIN), streams(PLAIN, max_size=6)),
+        scenario=scenarios(schema=PLAIN) | st.tuples(programs(PLAIN) | merges(PLAIN), streams(PLAIN, max_size=6)),
         engine=st.sampled_from(["auto", "plain", "interpreted"]),
         late=st.sampled_from(["error", "drop", "collect"]),
         lateness=st.sampled_from([None, None, 0, 2]),

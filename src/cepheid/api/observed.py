@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from cepheid.engine.program import CompiledProgram
 from cepheid.pattern.analysis import Analysed
+from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.parameters import window_nanoseconds
 from cepheid.pattern.schema import Schema
 
@@ -43,8 +44,8 @@ class Observed:
 
 
 def readers(program: CompiledProgram) -> list[Analysed]:
-    """The queries that read the events themselves, not composite events."""
-    return [analysed for analysed, source in program.flow if source is None]
+    """The queries that read the events themselves, not composite events, nor both."""
+    return [analysed for analysed, source in program.flow if source == EVENTS]
 
 
 def window_ticks(analysed: Analysed, schema: Schema) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -19,18 +18,20 @@ from cepheid.api.readable import readable_schema
 from cepheid.api.session import Session
 from cepheid.api.spark_bridge import Frame, is_spark, spark_options, spark_room
 from cepheid.api.surprises import Surprises
+from cepheid.engine.composites import as_merged, composite_events, composite_schema, schema_of
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.match_table import from_matches
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.program import CompiledProgram, QueryCache, composite_events, composite_schema
+from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.progress import Progress, Report
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.errors import UsageError, did_you_mean, nearest
 from cepheid.language import parse, print_program
 from cepheid.pattern.aggregates import with_aggregates
-from cepheid.pattern.analysis import analyse, check_flow, columns_read
-from cepheid.pattern.bind import bind
+from cepheid.pattern.analysis import analyse, columns_read
+from cepheid.pattern.bind import Bound, bind
+from cepheid.pattern.flow import EVENTS, check_flow, roles_in
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.tree import Program
 from cepheid.plan.spec import PlanSpec, read_plan
@@ -85,7 +86,7 @@ class Query:
         sources = check_flow(self._program)
         given = read_functions(functions)
         queries = tuple(
-            analyse(with_aggregates(q, given), self._params, roles if source is None else replace(roles, types=None))
+            analyse(with_aggregates(q, given), self._params, roles_in(source, roles, q), source)
             for q, source in zip(self._program.queries, sources, strict=True)
         )
         self._compiled = CompiledProgram(queries, sources, roles, given, self._fingerprint(roles, given))
@@ -180,7 +181,7 @@ class Query:
         if engine == "reference":
             matches = self._by_reference(base, schema, horizon)
             return matches if limit is None else matches[:limit]
-        readers = self._compiled.sources.count(None)
+        readers = self._compiled.sources.count(EVENTS)
         with measured(base.num_rows * readers, progress) as meter:
             matches = self._run(schema, [arrival_of(schema, base, times)], engine, choice, horizon, meter)
         return matches if limit is None else matches.head(limit)
@@ -247,16 +248,22 @@ class Query:
 
         roles = self._compiled.roles
         known = None if horizon is None else horizon * schema.tick
-        made: dict[str, tuple[pa.Table, Schema]] = {}
+        tables: dict[str | None, pa.Table] = {None: base}
+        made: dict[str, Bound] = {}
         found: list[Matches] = []
         for analysed, source in zip(self._compiled.queries, self._compiled.sources, strict=True):
-            table, own = (base, schema) if source is None else made[source]
+            table, own = tables[source[0]], schema
+            if len(source) > 1:
+                own = schema_of(source, schema, made, roles)
+                table = pa.concat_tables(as_merged(tables[name], own) for name in source)
+            elif source != EVENTS:  # what a user function returns has a type by now
+                own = composite_schema(table.schema, roles)
             bound = bind(analysed, own, self._compiled.functions)
             matches = Matches(bound, table, from_matches(bound, interpret(bound, table, known)))
             found.append(matches)
             if bound.into is not None:
-                events = composite_events(bound, matches, roles)
-                made[bound.into] = events, composite_schema(events.schema, roles)
+                tables[bound.into] = composite_events(bound, matches, roles)
+                made[bound.into] = bound
         return self._named(found)
 
     def warn_of(self, events: object) -> None:

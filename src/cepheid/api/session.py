@@ -29,6 +29,7 @@ from cepheid.engine.stream.snapshot import from_bytes, read_state, to_bytes, wri
 from cepheid.errors import InputError, UsageError, did_you_mean
 from cepheid.language import print_query
 from cepheid.pattern.durations import NANOSECONDS
+from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.schema import Roles, make_schema
 from cepheid.pattern.types import Kind, from_arrow, is_untyped, zone_of
 
@@ -351,7 +352,7 @@ class Session:
 
     def _take(self, arrival: Arrival) -> Arrival:
         """Let the events that are not late wait for the watermark, and return them."""
-        on_time = self._late.on_time(arrival, self._opened.streams[None].arrivals, self._watermark)
+        on_time = self._late.on_time(arrival, self._opened.streams[EVENTS].arrivals, self._watermark)
         self._opened.push(on_time)
         self._events += on_time.count
         return on_time

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, NoReturn
 
 from cepheid.builder.columns import Column, condition, joined, operand
 from cepheid.builder.misuse import check_name, misuse, shown
+from cepheid.builder.streams import read_streams
 from cepheid.builder.variables import Events, Variable, source_of, variable_name
 from cepheid.errors import BindError, did_you_mean
 from cepheid.language import parse, print_program
@@ -130,8 +132,12 @@ class Draft:
             raise misuse(f"into({name!r}) needs returns", remedy)
         return self._with(into=name)
 
-    def from_(self, stream: str, *types: str, where: Column | None = None) -> Draft:
+    def from_(
+        self, stream: str | Sequence[str] | Mapping[str, Sequence[str]], *types: str, where: Column | None = None
+    ) -> Draft:
         """The stream to read: the events, or the composite events that another query of the program writes with `into`.
+
+        Several streams are a list of names, or a dict of names with the types that are seen of each (none: all).
 
         types, where: which of its events the query sees; all others are not there for it.
 
@@ -139,12 +145,11 @@ class Draft:
         >>> print(cep.event("Shelf", "a").from_("readings", "Shelf", "Exit", where=cep.col("price") > 10))
         FROM readings(Shelf, Exit) WHERE price > 10
         PATTERN Shelf a
+        >>> print(cep.event("Seen", "a").from_({"readings": ["Exit"], "Seen": []}))
+        FROM readings(Exit), Seen
+        PATTERN Seen a
         """
-        source = check_name(stream, "a stream", "write from_('Alert')")
-        names = tuple(check_name(name, "a type", "write from_('readings', 'Shelf', 'Exit')") for name in types)
-        condition = None if where is None else joined(ex.And, where)
-        scope = tree.Scope(names, condition) if names or condition is not None else None
-        return self._with(source=source, scope=scope)
+        return self._with(streams=read_streams(stream, types), sees=None if where is None else joined(ex.And, where))
 
     def non_overlapping(self, cooldown: str | timedelta | Column | None = None) -> Draft:
         """Emit only matches that do not overlap in time, per partition; those that end first.

@@ -15,6 +15,7 @@ from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.components import Component
 from cepheid.pattern.expressions import Nth
+from cepheid.pattern.flow import EVENTS, Source
 from cepheid.pattern.layout import always_bound
 from cepheid.pattern.placement import When, place
 from cepheid.pattern.schema import END, START
@@ -48,7 +49,7 @@ class Explanation:
 
 def explain_program(
     queries: Sequence[Analysed],
-    sources: Sequence[str | None],
+    sources: Sequence[Source],
     bound: Sequence[Bound] | None = None,
     events: pa.Table | None = None,
     forced: PlanSpec = AUTO,
@@ -56,18 +57,24 @@ def explain_program(
     """Explain each query of a program; how it runs is known once it is bound to a schema, and why, by its events."""
     parts = []
     executions = [
-        explain_execution(query, events if source is None else None, forced)
+        explain_execution(query, events if source == EVENTS else None, forced)
         for query, source in zip(bound or (), sources, strict=False)
     ]
     for number, (query, source) in enumerate(zip(queries, sources, strict=True)):
         title = f"Query {number + 1} of {len(queries)}" if len(queries) > 1 else "Query"
-        reads = f", reads {source}" if source is not None else ""
+        reads = _reads(source)
         lines = list(_lines(query, title + reads))
         if executions:
             lines += ["Plan", *(f"  {line}" for line in executions[number].plan)]
             lines += ["Execution", *(f"  {line}" for line in executions[number].lines)]
         parts.append("\n".join(lines))
     return Explanation("\n\n".join(parts), tuple(execution.source for execution in executions))
+
+
+def _reads(source: Source) -> str:
+    if source == EVENTS:
+        return ""
+    return f", reads {' and '.join('the events' if name is None else name for name in source)}"
 
 
 def _lines(query: Analysed, title: str) -> Iterator[str]:

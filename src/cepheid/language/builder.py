@@ -26,10 +26,10 @@ from cepheid.pattern.tree import (
     Query,
     Repeat,
     Return,
-    Scope,
     Selection,
     Seq,
     Strategy,
+    Stream,
     Ties,
     Window,
 )
@@ -55,7 +55,7 @@ class QueryBuilder(ExpressionBuilder):
         return Program(tuple(queries))
 
     def query(self, meta: Meta, parts: list[Any]) -> Query:
-        (source, scope), pattern, *clauses = parts[0] or (None, None), *parts[1:]
+        (streams, sees), pattern, *clauses = parts[0] or ((), None), *parts[1:]
         found: dict[str, Any] = {}
         for changes, span in clauses:
             for key in changes:
@@ -63,13 +63,15 @@ class QueryBuilder(ExpressionBuilder):
                     remedy = "keep one of them" + ("; join their conditions with AND" * (key == "where"))
                     raise ParseError("CEP106", f"there are two {_CLAUSES[key]} clauses", remedy, span)
             found |= changes
-        return with_lengths(Query(pattern=pattern, source=source, scope=scope, span=self.span(meta), **found))
+        return with_lengths(Query(pattern=pattern, streams=streams, sees=sees, span=self.span(meta), **found))
 
-    def source(self, meta: Meta, parts: list[Any]) -> tuple[str, Scope | None]:
-        name, types, condition = parts
-        if types is None and condition is None:
-            return name, None
-        return name, Scope(types or (), condition, span=self.span(meta))
+    def source(self, meta: Meta, parts: list[Any]) -> tuple[tuple[Stream, ...], ex.Expression | None]:
+        *streams, condition = parts
+        return tuple(streams), condition
+
+    def stream(self, meta: Meta, parts: list[Any]) -> Stream:
+        name, types = parts
+        return Stream(name, types or (), span=self.span(meta))
 
     def seen(self, meta: Meta, parts: list[str]) -> tuple[str, ...]:
         return tuple(parts)

@@ -342,7 +342,7 @@ def print_window(window: tree.Window) -> str:
 
 def print_query(query: tree.Query) -> str:
     """A query as text, one clause a line, in the order of the semantics page."""
-    lines = [f"FROM {quote_type(query.source)}{_scope(query.scope)}"] if query.source is not None else []
+    lines = [_source(query)] if query.streams else []
     lines.append(f"PATTERN {print_pattern(query.pattern)}")
     if query.strategies:
         repeats = (node.body for node in walk(query.pattern) if isinstance(node, tree.Repeat))
@@ -370,11 +370,13 @@ def print_query(query: tree.Query) -> str:
     return "\n".join(lines)
 
 
-def _scope(scope: tree.Scope | None) -> str:
-    if scope is None:
-        return ""
-    types = f"({', '.join(map(quote_type, scope.types))})" if scope.types else ""
-    return types + (f" WHERE {print_expression(scope.condition)}" if scope.condition is not None else "")
+def _source(query: tree.Query) -> str:
+    streams = (
+        quote_type(stream.name) + (f"({', '.join(map(quote_type, stream.types))})" if stream.types else "")
+        for stream in query.streams
+    )
+    where = f" WHERE {print_expression(query.sees)}" if query.sees is not None else ""
+    return f"FROM {', '.join(streams)}{where}"
 
 
 def _selection(selection: tree.Selection, arrays: set[str | None]) -> str:

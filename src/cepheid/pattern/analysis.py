@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from cepheid.errors import BindError, CepheidWarning, PatternError, did_you_mean
+from cepheid.errors import BindError, CepheidWarning, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.check import (
     canonical,
@@ -19,13 +19,14 @@ from cepheid.pattern.check import (
     check_strategies,
 )
 from cepheid.pattern.components import Component, components, name_events
+from cepheid.pattern.flow import EVENTS, Source
 from cepheid.pattern.layout import Layout, lay_out
 from cepheid.pattern.parameters import Params, resolve_names
 from cepheid.pattern.placement import place
 from cepheid.pattern.schema import Roles
-from cepheid.pattern.scope import check_scope, resolve_scope
+from cepheid.pattern.scope import check_scope, resolve_scope, types_seen
 from cepheid.pattern.surprises import find_surprises
-from cepheid.pattern.tree import Event, Program, Query, Strategy
+from cepheid.pattern.tree import Query, Strategy
 from cepheid.pattern.walk import conjuncts, expressions, rewrite_expressions, walk
 
 Functions = Mapping[str, Callable[..., object]]
@@ -42,6 +43,7 @@ class Analysed:
     same: tuple[ex.SameValue, ...]
     conditions: tuple[ex.Expression, ...]
     roles: Roles
+    types_seen: tuple[str, ...]  # those that FROM lists; none: all
     surprises: tuple[CepheidWarning, ...]  # allowed, but likely to surprise
 
     @property
@@ -50,7 +52,7 @@ class Analysed:
         return tuple(c for c in self.components.values() if not c.negated)
 
 
-def analyse(query: Query, params: Params, roles: Roles) -> Analysed:
+def analyse(query: Query, params: Params, roles: Roles, source: Source = EVENTS) -> Analysed:
     """Resolve names, parameters and strategies, and check all rules that need no schema."""
     pattern = name_events(query.pattern)
     check_negations(pattern)
@@ -60,9 +62,9 @@ def analyse(query: Query, params: Params, roles: Roles) -> Analysed:
     single = only.variable if only is not None and not only.array else None
     arrays = {c.variable: c.array for c in found.values()}
     query = resolve_names(replace(query, pattern=pattern), params, arrays, single)
-    scope = resolve_scope(query, params)
-    check_scope(scope, query, roles)
-    query = replace(query, scope=scope, where=tuple(c for w in query.where for c in conjuncts(w)))
+    types = types_seen(query, source)
+    check_scope(types, query, roles)
+    query = replace(query, sees=resolve_scope(query, params), where=tuple(c for w in query.where for c in conjuncts(w)))
     check_identifiers(query)
     returns = tuple(replace(r, expression=canonical(r.expression, found, returned=True)) for r in query.returns)
     query = replace(rewrite_expressions(replace(query, returns=()), lambda e: canonical(e, found)), returns=returns)
@@ -78,7 +80,7 @@ def analyse(query: Query, params: Params, roles: Roles) -> Analysed:
     check_output(query, found)
     check_composite(query, roles)
     surprises = find_surprises(query, strategies)
-    return Analysed(query, found, layout, strategies, same, conditions, roles, surprises)
+    return Analysed(query, found, layout, strategies, same, conditions, roles, types, surprises)
 
 
 def _check_types(found: Mapping[str, Component], roles: Roles) -> None:
@@ -98,21 +100,6 @@ def _check_types(found: Mapping[str, Component], roles: Roles) -> None:
                     raise BindError("CEP302", f"unknown type '{name}'", remedy, component.span)
 
 
-def _check_reads(query: Query, source: str | None, program: Program) -> None:
-    """All composite events have the type that INTO names, and only FROM reads them."""
-    made = {q.into for q in program.queries if q.into is not None}
-    for event in (node for node in walk(query.pattern) if isinstance(node, Event)):
-        if source is not None and event.types not in ((), (source,)):
-            remedy = f"all events of FROM {source} have the type {source}"
-            raise BindError("CEP302", f"unknown type '{', '.join(event.types)}'", remedy, event.span)
-        if source is None and made.intersection(event.types):
-            name = next(t for t in event.types if t in made)
-            remedy = (
-                f"read it with FROM {name}" if name != query.into else "give INTO a name that the pattern does not use"
-            )
-            raise PatternError("CEP214", f"'{name}' is the output of INTO, not an event type", remedy, event.span)
-
-
 def columns_read(analysed: Analysed) -> tuple[str, ...]:
     """The columns that a query needs, each once."""
     query, roles = analysed.query, analysed.roles
@@ -125,37 +112,6 @@ def columns_read(analysed: Analysed) -> tuple[str, ...]:
         elif isinstance(node, ex.SameValue):
             names.append(node.attribute)
     return tuple(dict.fromkeys(names))
-
-
-def check_flow(program: Program) -> tuple[str | None, ...]:
-    """The INTO name that each query reads, or None for the events themselves (S13)."""
-    made: dict[str, Query] = {}
-    base: str | None = None
-    sources: list[str | None] = []
-    for number, query in enumerate(program.queries):
-        source = query.source
-        if source is None or source in made:
-            _check_reads(query, source, program)
-            sources.append(source)
-        else:
-            later = [q.into for q in program.queries if q.into is not None]
-            close = did_you_mean(source, later, "streams")
-            if source in later:
-                remedy = f"move the query with INTO {source} before this one"
-                raise PatternError("CEP214", f"'{source}' is read before the query that writes it", remedy, query.span)
-            # The first query names the events; a later name that no INTO writes is a mistake.
-            if source != base and (number > 0 or close.startswith("did")):
-                message = f"no query of the program writes INTO {source}"
-                remedy = close if later or base is None else f"the input events are named '{base}'"
-                raise PatternError("CEP214", message, remedy, query.span)
-            base = source
-            sources.append(None)
-        if query.into is not None:
-            if query.into in made:
-                remedy = "give each INTO a different name"
-                raise PatternError("CEP214", f"two queries write INTO {query.into}", remedy, query.span)
-            made[query.into] = query
-    return tuple(sources)
 
 
 def reads_whole_events(query: Query) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
@@ -17,7 +17,8 @@ from cepheid.pattern.layout import Layout, absences
 from cepheid.pattern.parameters import window_nanoseconds
 from cepheid.pattern.placement import Placement, place
 from cepheid.pattern.schema import END, START, Schema
-from cepheid.pattern.tree import Output, Pattern, Scope, Strategy, Ties
+from cepheid.pattern.scope import Scope
+from cepheid.pattern.tree import Output, Pattern, Strategy, Ties
 from cepheid.pattern.types import Kind, Type, is_untyped
 from cepheid.pattern.typing import Typer
 
@@ -225,13 +226,16 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
         ties=query.ties,
         functions=functions,
         typer=typer,
-        scope=query.scope and replace(query.scope, condition=_condition(typer, query.scope)),
+        scope=_scope(typer, analysed),
         reads=tuple(name for name in columns_read(analysed) if name in schema.columns),
     )
 
 
-def _condition(typer: Typer, scope: Scope) -> ex.Expression | None:
-    return None if scope.condition is None else typer.condition(scope.condition)
+def _scope(typer: Typer, analysed: Analysed) -> Scope | None:
+    condition = analysed.query.sees
+    if condition is None and not analysed.types_seen:
+        return None
+    return Scope(analysed.types_seen, None if condition is None else typer.condition(condition))
 
 
 def _same_value(typer: Typer, test: ex.SameValue) -> ex.SameValue:

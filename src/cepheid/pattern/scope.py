@@ -1,48 +1,65 @@
-"""Which events of its stream a query sees: `FROM stream(A, B) WHERE price > 10` (S25)."""
+"""Which events of its streams a query sees: `FROM stream(A, B) WHERE price > 10` (S25)."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 
 from cepheid.errors import BindError, PatternError, did_you_mean
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.flow import Source
 from cepheid.pattern.parameters import Params, resolve_condition
 from cepheid.pattern.schema import Roles
-from cepheid.pattern.tree import Event, Query, Scope
+from cepheid.pattern.tree import Event, Query
 from cepheid.pattern.walk import walk
 
 EVENT = ""
 """The variable of the event at hand in the condition: no variable of a pattern has this name."""
 
 
-def resolve_scope(query: Query, params: Params) -> Scope | None:
-    """The scope of a query, with parameters put in and names as attributes of the event at hand."""
-    scope = query.scope
-    if scope is None or scope.condition is None:
-        return scope
-    for node in walk(scope.condition):
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The events that a query sees: those of some types, all if there are none, for which the condition is TRUE."""
+
+    types: tuple[str, ...] = ()
+    condition: ex.Expression | None = None
+
+
+def types_seen(query: Query, source: Source) -> tuple[str, ...]:
+    """The types that FROM lists; none if it sees every event of its streams."""
+    streams = list(zip(query.streams, source, strict=False))
+    if not any(stream.types for stream, _ in streams) or any(not s.types and name is None for s, name in streams):
+        return ()
+    return tuple(dict.fromkeys(name for stream, _ in streams for name in stream.types or (stream.name,)))
+
+
+def resolve_scope(query: Query, params: Params) -> ex.Expression | None:
+    """The condition of FROM, with parameters put in and names as attributes of the event at hand."""
+    if query.sees is None:
+        return None
+    for node in walk(query.sees):
         if isinstance(node, ex.Attribute | ex.Rows | ex.Length | ex.Aggregate | ex.SameValue):
             raise PatternError(
                 "CEP222",
                 "the condition of FROM is on single events, before any variable is bound",
                 "write the attribute alone, FROM stream WHERE price > 10, or use the WHERE of the pattern",
-                node.span or scope.span,
+                node.span or query.sees.span,
             )
-    return replace(scope, condition=resolve_condition(scope.condition, params, EVENT))
+    return resolve_condition(query.sees, params, EVENT)
 
 
-def check_scope(scope: Scope | None, query: Query, roles: Roles) -> None:
+def check_scope(types: tuple[str, ...], query: Query, roles: Roles) -> None:
     """Types that a query sees exist, and it names no others."""
-    if scope is None or not scope.types:
+    if not types:
         return
+    span = next(stream.span for stream in query.streams if stream.types)
     if roles.type is None:
         remedy = "name the type column with type=, or leave the types of FROM out"
-        raise BindError("CEP302", "type=None means that events have no types, but FROM names some", remedy, scope.span)
-    for name in scope.types:
+        raise BindError("CEP302", "type=None means that events have no types, but FROM names some", remedy, span)
+    for name in types:
         if roles.types is not None and name not in roles.types:
-            raise BindError("CEP302", f"unknown type '{name}'", did_you_mean(name, roles.types, "types"), scope.span)
+            raise BindError("CEP302", f"unknown type '{name}'", did_you_mean(name, roles.types, "types"), span)
     for event in (node for node in walk(query.pattern) if isinstance(node, Event)):
         for name in event.types:
-            if name not in scope.types:
-                remedy = f"add it to the types of FROM, which are {', '.join(scope.types)}"
+            if name not in types:
+                remedy = f"add it to the types of FROM, which are {', '.join(types)}"
                 raise BindError("CEP302", f"the query does not see events of the type '{name}'", remedy, event.span)

@@ -112,11 +112,11 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """`FROM stream(A, B) WHERE price > 10`: which events of its stream a query sees (S25). No types: all of them."""
+class Stream:
+    """`FROM stream(A, B)`: a stream that a query reads, and the types that it sees of it (S25). No types: all."""
 
+    name: str
     types: tuple[str, ...] = ()
-    condition: Expression | None = None
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
@@ -142,8 +142,8 @@ class Query:
     """One query. `where` holds the conjuncts in the order of the text."""
 
     pattern: Pattern
-    source: str | None = None
-    scope: Scope | None = None
+    streams: tuple[Stream, ...] = ()  # of FROM; none: the events
+    sees: Expression | None = None  # the condition of FROM
     strategies: tuple[Selection, ...] = ()
     where: tuple[Expression, ...] = ()
     partition_by: tuple[Column, ...] = ()

@@ -64,8 +64,8 @@ def substitute(node: Expression, change: Callable[[Expression], Expression | Non
 
 def expressions(query: Query) -> Iterator[Expression]:
     """All expressions of a query: FROM, WHERE, HAVING, RETURN."""
-    if query.scope is not None and query.scope.condition is not None:
-        yield query.scope.condition
+    if query.sees is not None:
+        yield query.sees
     yield from query.where
     if query.having is not None:
         yield query.having

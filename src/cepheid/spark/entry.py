@@ -59,8 +59,8 @@ def schema(events: st.StructType, query: Query, *, output: str | None = None, lo
 def sql(spark: SparkSession, text: str, **options: Any) -> DataFrame:
     """Return the matches in the view or table that the FROM of a query names. Takes options of `Query` and `match`."""
     query = Query(text, **{name: value for name, value in options.items() if name not in NAMES})
-    inputs = [analysed.query.source for analysed, source in query.compiled.flow if source is None]
-    name = next((name for name in inputs if name), None)
+    streams = (zip(analysed.query.streams, source, strict=False) for analysed, source in query.compiled.flow)
+    name = next((stream.name for read in streams for stream, into in read if into is None), None)
     if name is None:
         raise UsageError("CEP910", "the query does not name the view that it reads", "begin it with FROM and a name")
     return match(spark.table(name), query, **{name: value for name, value in options.items() if name in NAMES})

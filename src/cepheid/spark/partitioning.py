@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cepheid.automaton.model import NotNative
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.flow import Source
 from cepheid.pattern.layout import always_bound
 from cepheid.pattern.tree import Output
 from cepheid.plan.join import NotJoined, make_join
@@ -30,10 +31,10 @@ class Partitioning:
     not_by_time: str = ""
 
 
-def choose_partitioning(queries: Sequence[Bound], sources: Sequence[str | None]) -> Partitioning:
+def choose_partitioning(queries: Sequence[Bound], sources: Sequence[Source]) -> Partitioning:
     """Return how the events of a program can be partitioned.
 
-    sources: the INTO name that each query reads, or None if it reads the events.
+    sources: the streams that each query reads.
     """
     reason = _why_not_by_time(queries)
     if reason:
@@ -58,12 +59,14 @@ def _why_not_by_time(queries: Sequence[Bound]) -> str:
     return ""
 
 
-def _key(queries: Sequence[Bound], sources: Sequence[str | None]) -> tuple[str, ...]:
+def _key(queries: Sequence[Bound], sources: Sequence[Source]) -> tuple[str, ...]:
     """Return the event columns that partition every query of the program, in the order of the first one's."""
     carried: dict[str, dict[str, str]] = {}  # for each INTO: its columns that are keys, and the event columns they copy
     common: list[str] | None = None
     for query, source in zip(queries, sources, strict=True):
-        origin = {name: name for name in query.schema.columns} if source is None else carried[source]
+        origins = [{name: name for name in query.schema.columns} if one is None else carried[one] for one in source]
+        # Of several streams, a column is a key if all of them have the key in it.
+        origin = {name: key for name, key in origins[0].items() if all(one.get(name) == key for one in origins)}
         own = [origin[name] for name in _lanes(query) if name in origin]
         common = list(dict.fromkeys(own)) if common is None else [name for name in common if name in own]
         if query.into is not None:

@@ -1,10 +1,12 @@
 """Each clause, on the exact query that it makes."""
 
+import re
 from datetime import timedelta
 from enum import Enum
 
 import pytest
 
+from cepheid import UsageError
 from cepheid import builder as cep
 from cepheid.builder import Draft
 from cepheid.pattern import types
@@ -19,6 +21,7 @@ from cepheid.pattern.tree import (
     Return,
     Selection,
     Strategy,
+    Stream,
     Ties,
     Window,
 )
@@ -64,7 +67,7 @@ ABOVE = tuple(Compare(">", X, number(n)) for n in range(4))
             {"returns": (Return(X, "p"), Return(number(1), "q"), Return(X, "r"))},
         ),
         (PATTERN.returns(p=a.x).into("Seen"), {"returns": (Return(X, "p"),), "into": "Seen"}),
-        (PATTERN.from_("Seen"), {"source": "Seen"}),
+        (PATTERN.from_("Seen"), {"streams": (Stream("Seen"),)}),
         (PATTERN.non_overlapping(), {"output": Output.NON_OVERLAP}),
         (
             PATTERN.non_overlapping(cooldown=timedelta(minutes=5)),
@@ -100,7 +103,7 @@ def test_a_program_holds_its_queries_in_order() -> None:
     assert cep.program(first, second) == Program(
         (
             Query(Event(("A",), "a"), returns=(Return(X, "x"),), into="Seen"),
-            Query(Event(("Seen",), "s"), source="Seen"),
+            Query(Event(("Seen",), "s"), streams=(Stream("Seen"),)),
         )
     )
 
@@ -120,3 +123,30 @@ def test_a_constant_keeps_its_value_whatever_it_prints_as() -> None:
 
     red = Compare("=", X, Literal("red", types.STRING))
     assert PATTERN.where(a.x == Colour.RED).program == Program((Query(Event(("A",), "a"), where=(red,)),))
+
+
+def test_several_streams_are_a_list_or_a_dict_with_types() -> None:
+    seen = cep.event("Seen", "s")
+    assert seen.from_(["readings", "Seen"]).query.streams == (Stream("readings"), Stream("Seen"))
+    assert seen.from_({"readings": ["A", "B"], "Seen": []}).query.streams == (
+        Stream("readings", ("A", "B")),
+        Stream("Seen"),
+    )
+    assert seen.from_("Seen").from_("readings", "Seen").query.streams == (Stream("readings", ("Seen",)),)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (([],), "from_ needs a stream"),
+        ((["readings", "readings"],), "from_ names a stream twice"),
+        ((["readings", "Seen"], "A"), "types of several streams belong to their names"),
+        (({"readings": "A"},), "'A' is not a list of types"),
+        ((7,), "7 can't be the name of a stream"),
+        (([""],), "'' can't be the name of a stream"),
+        (({"readings": [3]},), "3 can't be the name of a type"),
+    ],
+)
+def test_what_is_no_stream(given: tuple[object, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        cep.event("Seen", "s").from_(*given)  # type: ignore[arg-type]

@@ -36,6 +36,7 @@ from cepheid.pattern.tree import (
     Selection,
     Seq,
     Strategy,
+    Stream,
     Ties,
     Window,
 )
@@ -130,7 +131,7 @@ def test_all_clauses_in_any_order() -> None:
     x = Attribute("a", Index.ONE, "x")
     assert query == Query(
         pattern=Event(("A",), "a"),
-        source="s",
+        streams=(Stream("s"),),
         strategies=(Selection(Strategy.NEXT, ("a",)),),
         where=(SameValue("id"),),
         partition_by=query.partition_by,

@@ -85,3 +85,24 @@ def test_a_window_of_time_can_be_searched_in_slices(text, window, back, reason):
     assert reason in found.not_by_time
     assert isinstance(found, Partitioning)
     assert bool(found.not_by_time) is (window is None)
+
+
+@pytest.mark.parametrize(
+    ("returned", "second", "key"),
+    [
+        ("a.id AS id, b.shop AS shop", "FROM stream, P PATTERN SEQ(P p, A q) WHERE [id, shop]", ("id", "shop")),
+        ("a.id AS id", "FROM stream, P PATTERN SEQ(P p, A q) WHERE [id]", ("id",)),
+        ("a.id AS who", "FROM P, stream PATTERN SEQ(P p, A q) WHERE [who]", ()),
+        ("a.id + 1 AS id", "FROM stream, P PATTERN SEQ(P p, A q) WHERE [id]", ()),
+        ("a.id AS id", "FROM stream, P PATTERN SEQ(P p, A q) WHERE p.id = q.id", ()),
+    ],
+)
+def test_several_streams_are_split_by_what_all_of_them_have(returned, second, key):
+    assert of(FIRST.format(returned) + second).key == key
+
+
+def test_two_streams_of_composite_events_are_split_by_what_both_have():
+    both = "PATTERN C c WHERE [id, shop] RETURN c.id AS id, c.shop AS shop INTO Q; FROM P, Q PATTERN SEQ(P p, Q q) "
+    assert of(FIRST.format("a.id AS id") + both + "WHERE [id, shop]").key == ("id",)
+    crossed = both.replace("c.id AS id, c.shop AS shop", "c.id AS other")
+    assert of(FIRST.format("a.id AS id") + crossed + "WHERE [id]").key == ()

@@ -1,4 +1,4 @@
-"""The queries of a program over one flow of events: one's INTO feeds another's FROM (S13)."""
+"""The queries of a program over one flow of events: one's INTO feeds another's FROM (S13, S25)."""
 
 from __future__ import annotations
 
@@ -7,24 +7,20 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
+from cepheid.engine.composites import as_merged, composite_events, composite_schema, schema_of
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.program import (
-    CompiledProgram,
-    QueryCache,
-    composite_columns,
-    composite_events,
-    composite_schema,
-)
+from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.composite_types import fitted, known_columns
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.flow import EVENTS, Source
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind
 
@@ -53,17 +49,20 @@ class Pipeline:
         self.schema = schema
         self.once = once
         self.report = report
-        self.streams: dict[str | None, InputStream] = {None: InputStream(schema, once=once)}
+        self.streams: dict[Source, InputStream] = {EVENTS: InputStream(schema, once=once)}
         self.queries: list[QueryStream] = []
+        made: dict[str, Bound] = {}
         for number, source in enumerate(self.program.sources):
+            if source not in self.streams:
+                found = schema_of(source, schema, made, self.program.roles)
+                self.streams[source] = InputStream(found, once=once)
             self.queries.append(self.query(number, self.streams[source]))
-            into = self.queries[-1].query.into
-            if into is not None:
-                columns = composite_columns(self.queries[-1].query, self.program.roles)
-                self.streams[into] = InputStream(composite_schema(columns, self.program.roles), once=once)
-        read = [query.query.types_read for query in self.queries if query.stream is self.streams[None]]
+            query = self.queries[-1].query
+            if query.into is not None:
+                made[query.into] = query
+        read = [query.query.types_read for query in self.queries if query.stream is self.streams[EVENTS]]
         if None not in read:
-            self.streams[None].arrivals.types = frozenset(name for types in read for name in types or ())
+            self.streams[EVENTS].arrivals.types = frozenset(name for types in read for name in types or ())
 
     def query(self, number: int, stream: InputStream, kind: str | None = None) -> QueryStream:
         """A query over a stream, ready to run."""
@@ -76,7 +75,7 @@ class Pipeline:
 
     def push(self, arrival: Arrival) -> None:
         """Events for the queries that read the stream itself."""
-        self.streams[None].arrivals.add(arrival)
+        self.streams[EVENTS].arrivals.add(arrival)
 
     def advance(self, now: int | None, horizon: int | None = None) -> list[Matches]:
         """What each query gives when all events before a time (None: all) are in.
@@ -84,14 +83,18 @@ class Pipeline:
         horizon: where all are in, until when absences are known; None: the end of the input ends them.
         """
         given: list[Matches] = []
-        until: dict[str | None, int | None] = {None: now}
-        batches: dict[str | None, Batch | None] = {}
+        until: dict[Source, int | None] = {EVENTS: now}
+        batches: dict[Source, Batch | None] = {}
         for number, source in enumerate(self.program.sources):
             if source not in batches:
-                batches[source] = self.streams[source].release(until[source])
+                if source not in until:
+                    # An event is handed on when all that come before it in any of the streams are certain.
+                    limits = [until[name,] for name in source]
+                    until[source] = min((limit for limit in limits if limit is not None), default=None)
+                batches[source] = self.release(source, until[source])
             query, batch = self.queries[number], batches[source]
             if batch is not None:
-                batch.report = self.report if source is None else None
+                batch.report = self.report if source == EVENTS else None
                 query.feed(batch)
             matches = query.settle(until[source], horizon)
             given.append(matches)
@@ -100,12 +103,24 @@ class Pipeline:
                 limit = until[source]
                 self.receive(query.query.into, composite_events(query.query, matches, self.program.roles))
                 certain = None if limit is None else query.certain(limit)
-                until[query.query.into] = self.held_until(query.query, certain)
-        for name, stream in self.streams.items():
-            limit = until[name]
+                until[query.query.into,] = self.held_until(query.query, certain)
+        for source, stream in self.streams.items():
+            limit = until[source]
             if limit is not None:
                 stream.compact(limit, self.machines_of(stream))
         return given
+
+    def release(self, source: Source, until: int | None) -> Batch | None:
+        """The events of a stream before a time, in order; those of the input also go to the streams that merge it."""
+        batch = self.streams[source].release(until)
+        if source == EVENTS and batch is not None:
+            for stream in self.merging(None):
+                stream.arrivals.add(arrival_of(stream.schema, as_merged(batch.table, stream.schema), batch.times))
+        return batch
+
+    def merging(self, name: str | None) -> list[InputStream]:
+        """The streams that a stream is merged into with others."""
+        return [stream for source, stream in self.streams.items() if len(source) > 1 and name in source]
 
     def machines_of(self, stream: InputStream) -> list[Machine]:
         """The machines of the queries that read a stream."""
@@ -118,8 +133,8 @@ class Pipeline:
 
     def reserve(self, now: int) -> None:
         """Make room for the events that wait and are before a time, and compile if that pays."""
-        events = self.streams[None].arrivals.before(now)
-        for machine in self.machines_of(self.streams[None]):
+        events = self.streams[EVENTS].arrivals.before(now)
+        for machine in self.machines_of(self.streams[EVENTS]):
             machine.reserve(events)
 
     @property
@@ -137,7 +152,7 @@ class Pipeline:
     @property
     def over(self) -> int | None:
         """The time from which on no event so far matters to a match to come; None if that never comes."""
-        last, window = self.streams[None].last, self.window
+        last, window = self.streams[EVENTS].last, self.window
         cooldown = max(-(-query.query.cooldown // query.query.schema.tick) for query in self.queries)
         return None if last is None or window is None else last + max(window, cooldown)
 
@@ -146,7 +161,7 @@ class Pipeline:
 
         Events that wait are released, and a negation at the end of a match is decided.
         """
-        yield from (arrival.low + 1 for arrival in self.streams[None].arrivals.waiting)
+        yield from (arrival.low + 1 for arrival in self.streams[EVENTS].arrivals.waiting)
         for query in self.queries:
             end, stream, bound = query.machine.unsettled(), query.stream, query.query
             if end is None or not stream.rows:
@@ -160,13 +175,17 @@ class Pipeline:
 
     def receive(self, name: str, events: pa.Table) -> None:
         """Composite events. What a user-defined function returns has no type before there is a value."""
-        stream = self.streams[name]
+        for merged in self.merging(name):
+            merged.arrivals.add(arrival_of(merged.schema, as_merged(events, merged.schema)))
+        stream = self.streams.get((name,))
+        if stream is None:  # only others, or none, read it
+            return
         if events.num_rows and not stream.events:
             columns = known_columns(stream.schema.arrow, events.schema)
             if columns != stream.schema.arrow:
                 waiting = [stream.arrivals.read(arrival) for arrival in stream.arrivals.waiting]
-                self.replace_stream(name, columns)
-                stream = self.streams[name]
+                self.replace_stream((name,), columns)
+                stream = self.streams[name,]
                 for rows, times in waiting:
                     stream.arrivals.add(arrival_of(stream.schema, fitted(as_table(rows), columns), times))
         stream.arrivals.add(arrival_of(stream.schema, fitted(events, stream.schema.arrow)))
@@ -178,16 +197,19 @@ class Pipeline:
         when the stream ends, it has no type.
         """
         assert query.into is not None
-        stream = self.streams[query.into]
+        stream = self.streams.get((query.into,))
         unknown = {result.name for result in query.returns if result.type.kind is Kind.ANY}
-        if limit is None or not any(pa.types.is_null(f.type) for f in stream.schema.arrow if f.name in unknown):
+        if limit is None or stream is None:
+            return limit
+        if not any(pa.types.is_null(f.type) for f in stream.schema.arrow if f.name in unknown):
             return limit
         return min([limit, *(arrival.low for arrival in stream.arrivals.waiting)])
 
-    def replace_stream(self, name: str, columns: pa.Schema) -> None:
+    def replace_stream(self, source: Source, columns: pa.Schema) -> None:
         """A stream turns out to have other columns before it had an event: its queries begin anew."""
-        stream = InputStream(composite_schema(columns, self.program.roles), once=self.once)
-        self.streams[name] = stream
-        for number, source in enumerate(self.program.sources):
-            if source == name:
+        order_by = self.program.roles.order_by if None in source else ()
+        stream = InputStream(composite_schema(columns, self.program.roles, order_by), once=self.once)
+        self.streams[source] = stream
+        for number, own in enumerate(self.program.sources):
+            if own == source:
                 self.queries[number] = self.query(number, stream)

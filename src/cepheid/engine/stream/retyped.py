@@ -9,6 +9,7 @@ import pyarrow as pa
 from cepheid.engine.stream.parts import FlatSink, FlatSource
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Rows, RowsInMemory
+from cepheid.engine.stream.snapshot import saved_source
 from cepheid.pattern.types import is_untyped
 
 
@@ -82,7 +83,7 @@ def retype(header: dict[str, Any], flat: FlatSink, pipeline: Pipeline) -> FlatSo
     written = FlatSource(memoryview(b"".join(flat.parts)))
     for saved in header["streams"]:
         known = pa.ipc.read_schema(pa.py_buffer(written.part(saved["schema"])))
-        wanted = pipeline.streams[saved["name"]].schema.arrow
+        wanted = pipeline.streams[saved_source(saved)].schema.arrow
         # Of composite events, what user-defined functions return has types that only the state knows.
         found = schemas[tuple(known.names)] = typed_like(known, wanted)
         saved["schema"] = flat.add("schema", found.serialize())

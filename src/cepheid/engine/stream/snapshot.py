@@ -23,6 +23,8 @@ from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.parts import FlatSink, FlatSource, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
+from cepheid.pattern.flow import EVENTS
+from cepheid.pattern.flow import Source as StreamSource
 from cepheid.pattern.lanes import Lanes
 
 MAGIC = b"CEPHEID\n"
@@ -43,8 +45,8 @@ def write_state(facts: dict[str, Any], pipeline: Pipeline | None, late: pa.Table
     if pipeline is not None:
         machines = [query.machine.dump() for query in pipeline.queries]  # which lets go of what is over
         header["streams"] = [
-            _write_stream(f"stream.{number}", name, stream, sink)
-            for number, (name, stream) in enumerate(pipeline.streams.items())
+            _write_stream(f"stream.{number}", source, stream, sink)
+            for number, (source, stream) in enumerate(pipeline.streams.items())
         ]
         header["queries"] = [
             {
@@ -57,14 +59,14 @@ def write_state(facts: dict[str, Any], pipeline: Pipeline | None, late: pa.Table
     return header
 
 
-def _write_stream(place: str, name: str | None, stream: InputStream, sink: Sink) -> dict[str, Any]:
+def _write_stream(place: str, source: StreamSource, stream: InputStream, sink: Sink) -> dict[str, Any]:
     lanes = []
     for k, (split, numbers) in enumerate(stream.codes.keys.items()):
         keys, array = numbers.dump()
         saved = sink.array(f"{place}.lanes.{k}", array)
         lanes.append([list(split.columns), list(split.agreed), split.one_key, keys, saved])
     return {
-        "name": name,
+        "name": list(source) if len(source) > 1 else source[0],
         "schema": sink.add(f"{place}.schema", stream.schema.arrow.serialize()),
         "kept": sink.rows(f"{place}.kept", stream.kept, stream.base),
         "waiting": stream.arrivals.save(f"{place}.waiting", sink),
@@ -74,6 +76,11 @@ def _write_stream(place: str, name: str | None, stream: InputStream, sink: Sink)
         "strings": list(stream.codes.strings.codes),
         "lanes": lanes,
     }
+
+
+def saved_source(saved: dict[str, Any]) -> StreamSource:
+    """The streams that a saved one is made of."""
+    return tuple(saved["name"]) if isinstance(saved["name"], list) else (saved["name"],)
 
 
 Read = tuple[dict[str, Any], pa.Schema | None, Callable[[Pipeline], None], pa.Table | None]
@@ -93,9 +100,10 @@ def read_state(header: dict[str, Any], source: Source, fingerprint: str) -> Read
         def load(pipeline: Pipeline) -> None:
             with _told():
                 for saved in header["streams"]:
-                    if saved["name"] is not None:
-                        pipeline.replace_stream(saved["name"], schema(saved["schema"]))
-                    _read_stream(saved, pipeline.streams[saved["name"]], source)
+                    name = saved_source(saved)
+                    if name != EVENTS:
+                        pipeline.replace_stream(name, schema(saved["schema"]))
+                    _read_stream(saved, pipeline.streams[name], source)
                 for number, saved in enumerate(header["queries"]):
                     stream = pipeline.queries[number].stream
                     query = pipeline.queries[number] = pipeline.query(number, stream, saved["kind"])

@@ -10,8 +10,10 @@ import pyarrow.compute as pc
 from pyspark.sql import Column
 
 from cepheid.api import Query
+from cepheid.engine.program import CompiledProgram
 from cepheid.pattern.analysis import columns_read, reads_whole_events
-from cepheid.pattern.bind import Bound
+from cepheid.pattern.flow import EVENTS
+from cepheid.pattern.schema import Schema
 from cepheid.spark.pushdown.predicate import TRUE, IsNull, Predicate, any_of, without_floats
 from cepheid.spark.pushdown.row_filter import ACCEPTS_ANY_EVENT, RowFilter
 from cepheid.spark.pushdown.to_arrow import arrow_expression
@@ -76,14 +78,14 @@ def derive_pushdown(
     """
     if not enabled:
         return Pushdown(tuple(schema.names), None, (), ("all rows and columns are sent: pushdown=False",))
-    readers = [analysed for analysed, source in query.compiled.flow if source is None]
+    readers = [analysed for analysed, source in query.compiled.flow if None in source]
     names = tuple(schema.names)
     if not whole and not any(reads_whole_events(analysed.query) for analysed in readers):
         read = {name for analysed in readers for name in columns_read(analysed)}
         columns, sent = _needed_columns(names, read)
     else:
         columns, sent = names, ["all columns are sent: a match contains whole events, or is identified by them"]
-    where, pushed, refused = _needed_rows(query.compiled.bind_readers(query.compiled.schema(schema)), collated)
+    where, pushed, refused = _needed_rows(query.compiled, query.compiled.schema(schema), collated)
     time = query.compiled.roles.time
     if where is not None and schema.field(time).nullable:
         where = any_of([where, IsNull(time)])  # a NULL time is an error, and the engine raises it
@@ -99,10 +101,12 @@ def _needed_columns(names: Sequence[str], read: set[str]) -> tuple[tuple[str, ..
 
 
 def _needed_rows(
-    queries: Sequence[Bound], collated: frozenset[str]
+    program: CompiledProgram, schema: Schema, collated: frozenset[str]
 ) -> tuple[Predicate | None, tuple[str, ...], tuple[str, ...]]:
-    """Return the rows that any of the queries needs, and in words what is pushed down and what is not."""
-    filters = [RowFilter(query, collated) for query in queries]
+    """Return the rows that any query needs, and in words what is pushed down and what is not."""
+    if any(None in source and source != EVENTS for source in program.sources):
+        return None, (), ("all rows are sent: a query reads them together with composite events",)
+    filters = [RowFilter(query, collated) for query in program.bind_readers(schema)]
     where = any_of([each.where for each in filters])
     refused = tuple(dict.fromkeys(reason for each in filters for reason in each.refused))
     if where == TRUE:

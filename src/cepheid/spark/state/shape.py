@@ -48,7 +48,7 @@ def _clauses(query: tree.Query) -> dict[str, object]:
     return {_NAMES.get(name, name.upper().replace("_", " ")): value for name, value in clauses.items()}
 
 
-_NAMES = {"source": "FROM", "returns": "RETURN", "strategies": "the strategies"}
+_NAMES = {"streams": "FROM", "sees": "the condition of FROM", "returns": "RETURN", "strategies": "the strategies"}
 
 
 def _without_constants(expression: ex.Expression) -> ex.Expression:

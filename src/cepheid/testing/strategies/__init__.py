@@ -1,8 +1,8 @@
 """Hypothesis strategies for tests of queries, engines, parsers and printers.
 
 - `schemas()`, `streams(schema)`, `rows(schema)`: events with ties, NULLs, equal rows and disorder
-- `queries(schema, features)`, `programs(schema)`: valid queries on such events, over the whole language or the part
-  of it that `Features` selects
+- `queries(schema, features)`, `programs(schema)`, `merges(schema)`: valid queries on such events, over the
+  whole language or the part of it that `Features` selects
 - `scenarios(features)`: a query and a stream for it
 - `patterns(types)`, `conjuncts(…)`, `conditions(scope)`, `expressions(scope, sort)`: their parts
 - `any_programs()`, `any_queries()`, `any_patterns()`, `any_expressions()`: everything that the grammar can
@@ -30,7 +30,7 @@ from cepheid.testing.strategies.features import EVERYTHING, Features
 from cepheid.testing.strategies.malformed import odd_events, odd_options, odd_values
 from cepheid.testing.strategies.names import names, type_names
 from cepheid.testing.strategies.patterns import patterns
-from cepheid.testing.strategies.queries import GeneratedQuery, is_demanding, programs, queries
+from cepheid.testing.strategies.queries import GeneratedQuery, is_demanding, merges, programs, queries
 from cepheid.testing.strategies.scenarios import scenarios
 from cepheid.testing.strategies.schemas import NESTED, PLAIN, schemas, tick
 from cepheid.testing.strategies.scope import Scope
@@ -55,6 +55,7 @@ __all__ = [
     "conjuncts",
     "expressions",
     "is_demanding",
+    "merges",
     "names",
     "odd_events",
     "odd_options",

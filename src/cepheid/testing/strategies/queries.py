@@ -24,9 +24,9 @@ from cepheid.pattern.tree import (
     Query,
     Repeat,
     Return,
-    Scope,
     Selection,
     Strategy,
+    Stream,
     Window,
 )
 from cepheid.pattern.walk import walk
@@ -35,8 +35,7 @@ from cepheid.testing.strategies.expressions import conditions, expressions
 from cepheid.testing.strategies.features import EVERYTHING, Features
 from cepheid.testing.strategies.patterns import patterns
 from cepheid.testing.strategies.schemas import KEY, TIME, TYPE, tick
-from cepheid.testing.strategies.scope import FUNCTIONS, PARAMETERS, SETS, columns_of, complete, parts_of
-from cepheid.testing.strategies.scope import Scope as Scope_
+from cepheid.testing.strategies.scope import FUNCTIONS, PARAMETERS, SETS, Scope, columns_of, complete, parts_of
 from cepheid.testing.strategies.sorts import Sort
 from cepheid.testing.strategies.streams import EVENT_TYPES, LONGEST
 from cepheid.testing.strategies.variables import Variable, variables
@@ -47,6 +46,9 @@ RESULTS: Mapping[Sort, pa.DataType] = {
     Sort.STRING: pa.string(),
     Sort.BOOL: pa.bool_(),
 }
+
+FROM = (False, False, True)
+"""How often a query says which events it sees."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -120,7 +122,7 @@ def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Fea
     found = variables(name_events(pattern))
     columns = columns_of(schema, reads_time=features.reads_time)
     bare = len(found) == 1 and not found[0].array
-    scope = Scope_(columns, bare=bare, parameters=features.parameters, parts=parts_of(schema))
+    scope = Scope(columns, bare=bare, parameters=features.parameters, parts=parts_of(schema))
     partition = draw(st.sampled_from(features.partitions))
     strategies = draw(_strategies(found, features, contiguous=partition is not None))
     many = draw(st.sampled_from((0, 0, 1, 1, 2))) if features.conditions else 0
@@ -129,11 +131,11 @@ def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Fea
         key = KEY if draw(st.integers(0, 2)) else None
         where.insert(draw(st.integers(0, len(where))), draw(same_values(scope, key)))
     output = draw(st.sampled_from((*features.outputs[:1] * 3, *features.outputs)))
-    source = draw(st.sampled_from([None, None, "readings"]))
+    streams, sees = draw(_sources(pattern, schema, features)) if draw(st.sampled_from(FROM)) else ((), None)
     return Query(
         pattern,
-        source=source,
-        scope=draw(_scopes(pattern, schema, features)) if source is not None else None,
+        streams=streams,
+        sees=sees,
         strategies=strategies,
         where=tuple(where),
         partition_by=draw(_columns(schema)) if partition == "PARTITION BY" else (),
@@ -147,15 +149,17 @@ def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Fea
 
 
 @st.composite
-def _scopes(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Features) -> Scope | None:
+def _sources(
+    draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Features
+) -> tuple[tuple[Stream, ...], ex.Expression | None]:
     """What FROM says of the events that are seen: the types of the pattern at least."""
     named = [name for node in walk(pattern) if isinstance(node, Event) for name in node.types]
     types: tuple[str, ...] = ()
     if features.scopes and TYPE in schema.names and named and draw(st.booleans()):
         types = tuple(dict.fromkeys([*named, *draw(st.sampled_from(((), ("B",))))]))
-    single = Scope_(columns_of(schema, reads_time=features.reads_time), bare=True, parameters=features.parameters)
+    single = Scope(columns_of(schema, reads_time=features.reads_time), bare=True, parameters=features.parameters)
     condition = draw(conditions(single)) if features.scopes and draw(st.booleans()) else None
-    return Scope(types, condition) if types or condition is not None else None
+    return (Stream("readings", types),), condition
 
 
 @st.composite
@@ -206,7 +210,7 @@ def _cooldowns(schema: pa.Schema) -> st.SearchStrategy[Window | None]:
 
 
 @st.composite
-def _returns(draw: st.DrawFn, found: Sequence[Variable], scope: Scope_) -> tuple[Return, ...]:
+def _returns(draw: st.DrawFn, found: Sequence[Variable], scope: Scope) -> tuple[Return, ...]:
     sorts = draw(st.lists(st.sampled_from(list(Sort)), min_size=1, max_size=2))
     whole = complete(found, scope)
     returns = tuple(Return(draw(expressions(whole, sort)), f"r{k}") for k, sort in enumerate(sorts))
@@ -232,19 +236,45 @@ def programs(
     draw: st.DrawFn, schema: pa.Schema, features: Features = EVERYTHING, then: Features = EVERYTHING
 ) -> GeneratedQuery:
     """Two queries: the second reads the composite events of the first (S13)."""
-    first = draw(queries(schema, replace(features, returns=False, composition=False)))
-    found = variables(name_events(first.tree.pattern))
-    scope = complete(found, Scope_(columns_of(schema)))
-    sorts = draw(st.lists(st.sampled_from(list(RESULTS)), min_size=1, max_size=2))
-    returns = tuple(Return(draw(expressions(scope, sort, 1)), f"r{k}") for k, sort in enumerate(sorts))
-    made = pa.schema(
-        [(TIME, schema.field(TIME).type), (KEY, pa.int64()), (TYPE, pa.string())]
-        + [(item.name, RESULTS[sort]) for item, sort in zip(returns, sorts, strict=True)]
-    )
-    returns = (Return(_key(found), KEY), *returns)
-    second = draw(queries(made, then, event_types=("Made",)))
-    both = (replace(first.tree, returns=returns, into="Made"), replace(second.tree, source="Made"))
-    return GeneratedQuery(Program(both), OPTIONS)
+    return draw(_programs(schema, features, then, ("Made",), raw=False))
+
+
+@st.composite
+def merges(
+    draw: st.DrawFn, schema: pa.Schema, features: Features = EVERYTHING, then: Features = EVERYTHING
+) -> GeneratedQuery:
+    """Programs whose last query reads several streams: composite events of one or two queries, and the events (S25)."""
+    names, raw = draw(st.sampled_from(((("Made",), True), (("Made",), True), (("Made", "Other"), False))))
+    return draw(_programs(schema, features, then, names, raw=raw))
+
+
+@st.composite
+def _programs(
+    draw: st.DrawFn, schema: pa.Schema, features: Features, then: Features, names: tuple[str, ...], *, raw: bool
+) -> GeneratedQuery:
+    columns = {TIME: schema.field(TIME).type, TYPE: pa.string(), KEY: pa.int64()}
+    if raw:
+        columns |= {field.name: field.type for field in schema}
+    made: list[Query] = []
+    options = dict(OPTIONS)
+    for k, into in enumerate(names):
+        first = draw(queries(schema, replace(features, returns=False, composition=False)))
+        options |= {name: value for name, value in first.options.items() if name == "order_by" and raw}
+        found = variables(name_events(first.tree.pattern))
+        scope = complete(found, Scope(columns_of(schema)))
+        sorts = draw(st.lists(st.sampled_from(list(RESULTS)), min_size=1, max_size=2))
+        returns = tuple(Return(draw(expressions(scope, sort, 1)), f"r{k}{n}") for n, sort in enumerate(sorts))
+        columns |= {item.name: RESULTS[sort] for item, sort in zip(returns, sorts, strict=True)}
+        tree = replace(first.tree, returns=(Return(_key(found), KEY), *returns), into=into)
+        # The first query names the events, if any does.
+        made.append(tree if not made or made[0].streams else replace(tree, streams=(), sees=None))
+    last = draw(queries(pa.schema(columns.items()), then, event_types=(*names, *(EVENT_TYPES if raw else ()))))
+    tree, listed = last.tree, (*names, *(("readings",) if raw else ()))
+    streams = [Stream(name) for name in draw(st.permutations(listed))]
+    if raw and tree.streams:
+        seen = {**dict.fromkeys(tree.streams[0].types)}
+        streams = [s if s.name in names else Stream(s.name, tuple(t for t in seen if t not in names)) for s in streams]
+    return GeneratedQuery(Program((*made, replace(tree, streams=tuple(streams)))), options)
 
 
 def _key(found: Sequence[Variable]) -> ex.Expression:

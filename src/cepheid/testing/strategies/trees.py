@@ -148,8 +148,8 @@ def _queries() -> st.SearchStrategy[tree.Query]:
     return st.builds(
         tree.Query,
         any_patterns(),
-        source=st.none() | names(),
-        scope=st.none() | st.builds(tree.Scope, _some(type_names()), st.none() | _on_one_event()),
+        streams=_some(st.builds(tree.Stream, names(), _some(type_names(), 0, 2)), 0, 2),
+        sees=st.none() | _on_one_event(),
         strategies=_some(st.builds(tree.Selection, st.sampled_from(tree.Strategy), _some(names(), 0)), 0, 2),
         where=_some(conjuncts, 0),
         partition_by=_some(st.builds(tree.Column, names()), 0, 2),
@@ -184,7 +184,7 @@ def _settled(query: tree.Query) -> tree.Query:
 
     return replace(
         query,
-        scope=query.scope if query.source is not None else None,
+        sees=query.sees if query.streams else None,
         where=tuple(rewrite(c, change) for c in query.where),
         having=query.having and rewrite(query.having, change),
         returns=tuple(replace(r, expression=rewrite(r.expression, change)) for r in query.returns),

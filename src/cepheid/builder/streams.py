@@ -1,0 +1,32 @@
+"""The streams that a query reads, as Python values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cepheid.builder.misuse import check_name, misuse
+from cepheid.pattern.tree import Stream
+
+_REMEDY = "write from_('readings', 'Shelf', 'Exit'), or from_({'readings': ['Shelf'], 'Alert': []})"
+
+
+def read_streams(
+    given: str | Sequence[str] | Mapping[str, Sequence[str]], types: tuple[str, ...]
+) -> tuple[Stream, ...]:
+    """One stream with its types, a list of streams, or a dict of streams and their types."""
+    if isinstance(given, list | tuple | Mapping):
+        if types or not given:
+            message = "types of several streams belong to their names" if types else "from_ needs a stream"
+            raise misuse(message, _REMEDY)
+        listed = given if isinstance(given, Mapping) else dict.fromkeys(given, ())
+        if len(listed) < len(given):
+            raise misuse("from_ names a stream twice", _REMEDY)
+        return tuple(_stream(name, own) for name, own in listed.items())
+    return (_stream(given, types),)
+
+
+def _stream(name: object, types: Sequence[str]) -> Stream:
+    if isinstance(types, str):
+        raise misuse(f"{types!r} is not a list of types", _REMEDY)
+    found = tuple(check_name(one, "a type", _REMEDY) for one in types)
+    return Stream(check_name(name, "a stream", "write from_('Alert')"), found)

@@ -1,0 +1,119 @@
+"""The composite events that INTO makes (S13), and streams of several, raw and composite (S25)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+
+from cepheid.engine.matches.matches import Matches
+from cepheid.errors import BindError, Span
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.flow import EVENTS, Source
+from cepheid.pattern.schema import END, START, Roles, Schema, make_schema
+from cepheid.pattern.types import FLOAT, INT, STRING, Kind, from_arrow, plain
+
+
+def composite_columns(query: Bound, roles: Roles) -> pa.Schema:
+    """The columns of the events that a query makes; what a user-defined function returns has no type yet."""
+    time = query.schema.columns[query.schema.roles.time].arrow
+    fields: dict[str, pa.DataType] = {roles.time: time, roles.type or "type": pa.string(), START: time}
+    fields |= {result.name: result.type.arrow for result in query.returns}
+    return pa.schema(list(fields.items()))
+
+
+def composite_schema(columns: pa.Schema, roles: Roles, order_by: tuple[str, ...] = ()) -> Schema:
+    """The schema of composite events, or of raw and composite ones, which have an order_by."""
+    return make_schema(columns, replace(roles, order_by=order_by, types=None, type=roles.type or "type"), START)
+
+
+def composite_events(query: Bound, matches: Matches, roles: Roles) -> pa.Table:
+    """Matches as events: the time of one is its end, it carries its start, its type is the name of INTO."""
+    table = matches.to_arrow()
+    columns = {
+        roles.time: table[END],
+        roles.type or "type": pa.array([query.into] * table.num_rows, pa.string()),
+        START: table[START],
+        **{result.name: table[result.name] for result in query.returns},
+    }
+    return pa.table(columns)
+
+
+def schema_of(source: Source, events: Schema, made: Mapping[str, Bound], roles: Roles) -> Schema:
+    """The schema of what a query reads. made: the queries whose composite events there are, by the name of INTO."""
+    if source == EVENTS:
+        return events
+    parts = {name: events.arrow if name is None else composite_columns(made[name], roles) for name in source}
+    if len(source) == 1:
+        return composite_schema(parts[source[0]], roles)
+    for name in source:
+        if name is None:
+            _check_reserved(events)
+        else:
+            _check_typed(made[name])
+    return composite_schema(_merged_columns(parts, made), roles, roles.order_by if None in source else ())
+
+
+def as_merged(table: pa.Table, schema: Schema) -> pa.Table:
+    """Events of one stream in the columns of several.
+
+    A column that their stream lacks is NULL; a raw event starts at its time.
+    """
+    columns = []
+    for field in schema.arrow:
+        name = schema.roles.time if field.name == START and START not in table.column_names else field.name
+        column = table.column(name) if name in table.column_names else None
+        if column is None or pa.types.is_null(column.type):
+            column = pa.chunked_array([pa.nulls(table.num_rows, field.type)], field.type)
+        columns.append(column if column.type == field.type else column.cast(field.type))
+    return pa.Table.from_arrays(columns, schema=schema.arrow)
+
+
+def _check_reserved(events: Schema) -> None:
+    if START in events.columns:
+        message = f"the events have a column '{START}', which is the start of composite events"
+        raise BindError("CEP314", message, "rename the column, or read the events and the composite events separately")
+
+
+def _check_typed(query: Bound) -> None:
+    for result in query.returns:
+        if result.type.kind is Kind.ANY:
+            message = f"'{result.name}' of {query.into} has no type before there are values, as a merged stream needs"
+            remedy = f"give it a type: RETURN CAST(… AS double) AS {result.name}"
+            raise BindError("CEP314", message, remedy, _span(query, result.name))
+
+
+def _span(query: Bound, column: str) -> Span | None:
+    return next((result.expression.span for result in query.returns if result.name == column), None)
+
+
+def _merged_columns(parts: Mapping[str | None, pa.Schema], made: Mapping[str, Bound]) -> pa.Schema:
+    """The columns of all streams by name, in the order of FROM; those of one name have one type."""
+    found: dict[str, tuple[pa.DataType, str | None]] = {}
+    for stream, columns in parts.items():
+        for field in columns:
+            known, first = found.get(field.name, (field.type, stream))
+            merged = _merged_type(known, field.type)
+            if merged is None:
+                one, other = (name or "the events" for name in (first, stream))
+                message = f"column '{field.name}' is {known} in {one}, and {field.type} in {other}"
+                composite = stream or first
+                span = None if composite is None else _span(made[composite], field.name)
+                raise BindError("CEP314", message, "give it another name with AS, or the same type with CAST", span)
+            found[field.name] = merged, first
+    return pa.schema([(name, arrow) for name, (arrow, _) in found.items()])
+
+
+def _merged_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """The type of a column that has two types; None if no type has the values of both."""
+    if one == other or pa.types.is_null(other):
+        return one
+    if pa.types.is_null(one):
+        return other
+    left, right = from_arrow(one), from_arrow(other)
+    if plain(left) == plain(right):
+        return plain(left)
+    if left.kind is not right.kind or pa.types.is_uint64(plain(left)) or pa.types.is_uint64(plain(right)):
+        return None
+    return {Kind.INT: INT.arrow, Kind.FLOAT: FLOAT.arrow, Kind.STRING: STRING.arrow}.get(left.kind)
