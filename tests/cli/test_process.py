@@ -139,10 +139,10 @@ def test_a_table_and_a_spinner_on_a_terminal(thefts: Path, readings: Path) -> No
 
 
 def test_colours_on_a_terminal() -> None:
-    code, shown = on_a_terminal("check", "EVENT A a WHERE b.x = 1")
+    code, shown = on_a_terminal("check", "EVENT SEQ(A a, C c) WHERE b.x = 1")
     assert code == 1
     assert shown.splitlines()[0] == "\x1b[1;31merror CEP202:\x1b[0m unknown variable 'b'"
-    assert shown.splitlines()[3] == "\x1b[31m  |                 ^^^\x1b[0m"
+    assert shown.splitlines()[3] == "\x1b[31m  |                           ^^^\x1b[0m"
 
 
 def test_the_library_needs_neither_click_nor_rich() -> None:

@@ -20,6 +20,8 @@ from cepheid.engine.stream import input_stream
 from cepheid.kernel.join import lookup, output, state
 from cepheid.testing.outcomes import to_json
 
+pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
+
 SCHEMA = pa.schema(
     {"ts": pa.int64(), "type": pa.string(), "x": pa.int64(), "f": pa.float64(), "s": pa.string(), "b": pa.bool_()}
     | {"moment": pa.timestamp("us"), "day": pa.date32(), "took": pa.duration("us"), "k": pa.int64(), "j": pa.string()}

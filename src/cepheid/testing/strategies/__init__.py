@@ -16,7 +16,7 @@ To test your own query on generated streams:
 >>> import pyarrow as pa
 >>> from hypothesis import given, settings
 >>> events = pa.schema([("ts", pa.int64()), ("type", pa.string()), ("tag_id", pa.int64())])
->>> theft = cep.Query("PATTERN SEQ(Shelf a, !(Register b), Exit c) WHERE [tag_id] WITHIN 8 ms")
+>>> theft = cep.Query("PATTERN SEQ(Shelf a, !(Register b), Exit c) WHERE a.tag_id = c.tag_id WITHIN 8 ms")
 >>> @settings(max_examples=20, database=None)
 ... @given(streams(events, event_types=["Shelf", "Register", "Exit"]))
 ... def test_that_a_theft_ends_at_the_exit(stream):
