@@ -32,6 +32,9 @@ QUERIES = [
     "PATTERN SEQ(!(C c), A a, B b) WHERE [id] WITHIN 8 seconds OUTPUT NON_OVERLAP",
     "PATTERN SEQ(A a, B b) WITHIN 5 events",
     "PATTERN SEQ(A a, B b) WITHIN 3 seconds RETURN a.id AS id INTO P; FROM P PATTERN SEQ(P p, !(P q)) WITHIN 9 seconds",
+    "PATTERN SEQ(A a, B+ b[]) WHERE skip_till_next_match { [id] AND b[i].x >= b[i-1].x } WITHIN 9 seconds "
+    "OUTPUT LONGEST COOLDOWN 15 seconds",
+    "PATTERN SEQ(A a, B b) WHERE [id] AND b.x > a.x WITHIN 8 seconds OUTPUT NON_OVERLAP COOLDOWN 9 seconds",
 ]
 
 

@@ -19,6 +19,7 @@ from cepheid.kernel.arguments import EventArray, EventFact
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constant
 from cepheid.kernel.join.state import StackState
+from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan.state import ScanState
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.tree import Output
@@ -235,8 +236,14 @@ class KernelMachine(ABC):
         held = self.chosen.first_start() if self.chosen is not None else None
         found = min((one for one in (first, held) if one is not None), default=None)
         if self.chosen is not None:
-            self.chosen.forget(found, self.clock)
+            self.chosen.forget(found, self.clock if found is None else self.oldest_start())
         return found
+
+    def oldest_start(self) -> int:
+        """A time before which no match to come starts; NEVER if that is not known."""
+        if self.window is None or not self.query.timed or (self.chosen is not None and len(self.chosen.held)):
+            return NEVER
+        return self.clock - self.window
 
     # Clearing.
 

@@ -20,6 +20,7 @@ from cepheid.engine.matches.having import Having
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged, concatenate
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.compile import Compilable
+from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan.kernel import ScanKernel
 from cepheid.kernel.scan.state import ScanState
 from cepheid.pattern.lanes import Lanes
@@ -233,6 +234,11 @@ class ScanMachine(KernelMachine):
         waiting = [int(part.rows.min()) for part in self.given if len(part)]
         first = self.state.oldest_event()
         return self.first_needed(min([*waiting, *([] if first is None else [first])], default=None))
+
+    def oldest_start(self) -> int:
+        """Matches that wait in the store may have started before the window of the last event."""
+        oldest = NEVER if any(map(len, self.given)) else super().oldest_start()
+        return min(oldest, self.state.oldest_start()) if oldest > NEVER else NEVER
 
     def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
         """The lanes that have a run."""

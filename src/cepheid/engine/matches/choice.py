@@ -94,12 +94,12 @@ class Choice:
         """The first start of a match that waits."""
         return int(self.held.rows.min()) if len(self.held) else None
 
-    def forget(self, first: int | None, clock: int) -> None:
-        """Forget partitions that no later match overlaps: none starts before a position, or before the next event."""
+    def forget(self, first: int | None, oldest: int) -> None:
+        """Forget partitions that no later match overlaps: none starts before a position, or before a time."""
         self.busy = {
             key: (end, free)
             for key, (end, free) in self.busy.items()
-            if free > clock or (first is not None and end >= first)
+            if free > oldest or (first is not None and end >= first)
         }
 
     def dump(self) -> dict[str, Any]:

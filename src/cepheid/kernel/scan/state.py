@@ -426,6 +426,11 @@ class ScanState:
         first = self.first_end()  # a match of one event has no node
         return min([*found, *([] if first is None else [first])], default=None)
 
+    def oldest_start(self) -> int:
+        """When the first run or match of a scan with a window of time started, once nodes have been collected."""
+        starts = np.asarray(self.arrays["node_start"][: self.nodes], np.int64)
+        return int(starts.min()) if len(starts) else FREE
+
     # Snapshots.
 
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
