@@ -68,7 +68,7 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """The API, without the modules that it is made of."""
-    return sorted([*__all__, "first", "last", "max", "min", "spark", "sum"])
+    return sorted([*__all__, "all", "any", "first", "last", "max", "min", "spark", "sum"])
 
 
 __all__ = [

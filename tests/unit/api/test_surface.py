@@ -8,7 +8,7 @@ import pytest
 
 import cepheid as cep
 
-OWN = {"first", "last", "max", "min", "spark", "sum"}
+OWN = {"all", "any", "first", "last", "max", "min", "spark", "sum"}
 ROWS = [{"ts": 1, "type": "A"}]
 
 
