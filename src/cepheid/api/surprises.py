@@ -49,15 +49,19 @@ class Surprises:
 
     def of_schema(self, schema: Schema) -> Iterator[CepheidWarning]:
         """Warnings that need the columns of the events: a number without a unit says nothing beside timestamps."""
-        for analysed in readers(self.program):
-            window = analysed.query.within
-            if window is not None and _has_no_unit(window, schema):
-                amount = getattr(window.amount, "value", window.amount)
-                message = f"WITHIN {amount} has no unit, and is read as {amount} {schema.roles.unit}"
-                remedy = (
-                    f"write the unit: WITHIN {amount} seconds, or WITHIN {amount} {schema.roles.unit} if that is meant"
-                )
+        for clause, window in self._durations():
+            if _has_no_unit(window, schema):
+                spelt = f"{clause} {getattr(window.amount, 'value', window.amount)}"
+                message = f"{spelt} has no unit, and is read as {spelt.split()[1]} {schema.roles.unit}"
+                remedy = f"write the unit: {spelt} seconds, or {spelt} {schema.roles.unit} if that is meant"
                 yield CepheidWarning("CEP007", message, remedy)
+
+    def _durations(self) -> Iterator[tuple[str, Window]]:
+        """The durations that queries on the events themselves name, with their clauses."""
+        for analysed in readers(self.program):
+            query, absent = analysed.query, analysed.layout.negations
+            found = [("WITHIN", query.within), ("COOLDOWN", query.cooldown), *(("FOR", each.period) for each in absent)]
+            yield from ((clause, window) for clause, window in found if window is not None)
 
     def of_events(self, schema: Schema, seen: Observed) -> Iterator[CepheidWarning]:
         """Warnings that need events."""
@@ -102,8 +106,7 @@ class Surprises:
 
     def _units(self, schema: Schema, seen: Observed) -> Iterator[CepheidWarning]:
         """Integers that are dates of our time in another unit than the query's, beside a window that has a unit."""
-        windows = [analysed.query.within for analysed in readers(self.program)]
-        spelt = any(window is not None and window.unit not in (None, "events") for window in windows)
+        spelt = any(window.unit not in (None, "events") for _, window in self._durations())
         if seen.low is None or seen.high is None or not spelt:
             return
         own, name = schema.roles.unit, schema.roles.time

@@ -77,6 +77,20 @@ EVENTS = [
         "write the unit: WITHIN 30 seconds, or WITHIN 30 milliseconds if that is meant",
     ),
     (
+        "PATTERN SEQ(cart a, !(purchase b) FOR 30) WHERE [user]",
+        shop(),
+        {},
+        "CEP007: FOR 30 has no unit, and is read as 30 milliseconds; "
+        "write the unit: FOR 30 seconds, or FOR 30 milliseconds if that is meant",
+    ),
+    (
+        "PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 1 minute OUTPUT LONGEST COOLDOWN 5",
+        shop(),
+        {},
+        "CEP007: COOLDOWN 5 has no unit, and is read as 5 milliseconds; "
+        "write the unit: COOLDOWN 5 seconds, or COOLDOWN 5 milliseconds if that is meant",
+    ),
+    (
         "PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 30 ms",
         shop(),
         {},
