@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
 from cepheid.errors import BindError, CepheidError, UsageError, did_you_mean
+from cepheid.pattern.aggregates import Aggregate
 from cepheid.pattern.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions import AGGREGATES
 from cepheid.pattern.parameters import literal, read_window, window_nanoseconds
@@ -74,6 +75,11 @@ def read_functions(functions: object) -> dict[str, Callable[..., object]]:
             raise BindError("CEP312", f"the function '{name}' is {function!r}, which can't be called", remedy)
         if name.lower() in AGGREGATES:
             raise BindError("CEP312", f"'{name}' is the name of an aggregate", "give your function another name")
+        for part in ("step", "finish") if isinstance(function, Aggregate) else ():
+            given = getattr(function, part)
+            if not callable(given) and (part == "step" or given is not None):
+                remedy = f"pass a function: cep.Aggregate(start=…, {part}=…)"
+                raise BindError("CEP312", f"{part} of the aggregate '{name}' is {given!r}, not a function", remedy)
     return dict(functions)
 
 

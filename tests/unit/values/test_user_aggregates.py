@@ -1,5 +1,9 @@
 """Aggregates of the user's own."""
 
+from typing import Any
+
+import pytest
+
 import cepheid as cep
 
 EVENTS = [{"ts": k, "type": kind, "x": x} for k, (kind, x) in enumerate([("A", 2), ("A", None), ("A", 3), ("B", 0)])]
@@ -30,3 +34,10 @@ def test_that_a_function_and_an_aggregate_are_told_apart() -> None:
 
 def test_that_it_can_be_called() -> None:
     assert cep.Aggregate(1, lambda state, x: state * x)([2, 3, 4]) == 24
+
+
+@pytest.mark.parametrize("part", ["step", "finish"])
+def test_that_a_part_that_is_no_function_is_told_at_once(part: str) -> None:
+    parts: dict[str, Any] = {"start": 0, "step": max, "finish": None, part: 3}
+    with pytest.raises(cep.BindError, match=f"CEP312: {part} of the aggregate 'g' is 3, not a function"):
+        cep.Query("PATTERN A+ a[] RETURN g(a[].x) AS n", functions={"g": cep.Aggregate(**parts)})
