@@ -39,3 +39,12 @@ def test_arrays_of_an_earlier_run_do_not_grow() -> None:
         (made,) = query._cache._made.values()
         sizes.append(made.spare_scans[0].nbytes())
     assert len(set(sizes)) == 1
+
+
+def test_arrays_of_an_earlier_run_with_nulls_serve_one_without() -> None:
+    query = Query("PATTERN SEQ(A a, B b) WHERE b.x <= a.x WITHIN 5")
+    for null in (True, False, False, True, False):
+        events = [{"ts": t, "type": "AB"[t % 2], "x": None if null and t == 3 else 5 - t % 5} for t in range(6)]
+        matches = query.match(events, engine="compiled", plan="automaton").to_pylist()
+        assert matches == query.match(events, engine="reference").to_pylist()
+        assert matches

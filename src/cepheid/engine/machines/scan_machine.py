@@ -47,10 +47,17 @@ class ScanMachine(KernelMachine):
         self.kernel: ScanKernel = compiled.scan(frozenset())
         self.given: list[MatchTable] = []  # matches that were enumerated to make room
         self.native = self.pays(events)
-        spare = compiled.spare_scans.pop() if self.native and codes.once and compiled.spare_scans else None
-        self.state = spare or self.new_state(events)
+        self.state = self._spare_state() or self.new_state(events)
         self.state.fit(len(self.lane_numbers))
         self.decoder = make_decoder(self.query, compiled.automaton, self.kernel.shift, compiled=self.native)
+
+    def _spare_state(self) -> ScanState | None:
+        """The arrays of an earlier run, as empty as new ones; that run may have ended with a kernel for other NULLs."""
+        if not (self.native and self.codes.once and self.compiled.spare_scans):
+            return None
+        found = self.compiled.spare_scans.pop()
+        found.change_kernel(self.kernel)
+        return found
 
     def new_state(self, events: int = 0) -> ScanState:
         """Arrays that hold nothing, with room for so many events."""
