@@ -63,8 +63,6 @@ def _check(query: Bound) -> None:
         raise NotNative("TIES SIMULTANEOUS")
     if query.schema.start is not None:
         raise NotNative("composite events")
-    if query.scope is not None:
-        raise NotNative("FROM with types or a condition")
     _check_periods(query)
     if query.same and query.schema.roles.types is not None:
         raise NotNative("[attr] with declared types")
