@@ -31,6 +31,8 @@ QUERIES = {
     "lists": "PATTERN SEQ(A a, B+ b[], C c) WHERE [id] AND b[i].x > b[i-1].x AND sum(b[..i-1].x) < 30 WITHIN 50",
     "absence": "PATTERN SEQ(A a, B b, !(C c)) WHERE a.s != b.s AND c.x = a.x WITHIN 9 OUTPUT NON_OVERLAP",
     "interpreted": "PATTERN SEQ(A a, B b) WHERE a.s < b.s WITHIN 12",
+    "seen": "FROM stream(A, B) WHERE x > 1 PATTERN SEQ(A a, B b) WHERE partition_contiguity { [id] } WITHIN 40",
+    "absent_before": "PATTERN SEQ(!(C c) FOR 5, A a, B b) WHERE [id] AND c.x > 3 WITHIN 40",
     "program": "PATTERN SEQ(A a, B b) WITHIN 3 RETURN a.x AS x INTO P; FROM P PATTERN SEQ(P p, P q) WITHIN 8",
 }
 

@@ -169,7 +169,7 @@ class Session:
     def stats(self) -> Stats:
         """Counters of the session and the size of its state."""
         machines = [query.machine for query in self._pipeline.queries] if self._pipeline is not None else []
-        streams = self._pipeline.streams.values() if self._pipeline is not None else ()
+        streams = [stream for _, stream in self._pipeline.every_stream()] if self._pipeline is not None else []
         return Stats(
             events=self._events,
             runs=sum(machine.runs for machine in machines),

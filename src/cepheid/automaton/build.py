@@ -63,8 +63,6 @@ def _check(query: Bound) -> None:
         raise NotNative("TIES SIMULTANEOUS")
     if query.schema.start is not None:
         raise NotNative("composite events")
-    if query.scope is not None:
-        raise NotNative("FROM with types or a condition")
     _check_periods(query)
     if query.same and query.schema.roles.types is not None:
         raise NotNative("[attr] with declared types")
@@ -74,12 +72,10 @@ def _check(query: Bound) -> None:
 
 def _check_periods(query: Bound) -> None:
     """Absences that last FOR a while (S26): all matches wait equally long after their last events."""
-    if any(query.periods[negation] is not None for negation in query.leading):
-        raise NotNative("an absent event FOR a while before the first one")
     periods = {query.periods[negation] for negation in query.trailing}
     if len(periods) > 1:
         raise NotNative("absent events at the end, for different times")
-    if periods - {None} and query.counted:
+    if query.counted and (query.ahead or query.behind):
         raise NotNative("an absent event FOR a while, in a window of events")
 
 
@@ -254,7 +250,14 @@ class _Builder:
         target = self.number(after)
         if len(self.arcs) == MAX_ARCS:
             raise NotNative(f"more than {MAX_ARCS} arcs")
-        self.arcs.append((Arc(source, target, variable, spot.event.types, tuple(fence), {}, decides), again))
+        unseen = tuple(self.absent(move, lasting=True)) if source is None else ()
+        self.arcs.append((Arc(source, target, variable, spot.event.types, tuple(fence), {}, decides, unseen), again))
+
+    def absent(self, move: Move, *, lasting: bool) -> Iterator[int]:
+        """What must be absent before a move, for a while that FOR says or as long as others say."""
+        for mark in move.marks:
+            if mark.step is Step.ABSENT and (self.query.periods[mark.number] is not None) == lasting:
+                yield mark.number
 
     def agreement(self, variable: str, *, begin: bool) -> Iterator[Test]:
         """`[attr]` where it does not split the stream: all agree with the first event."""
@@ -368,8 +371,9 @@ class _Builder:
         )
         if absent and any(self.layout.negations[m.number].loops for m in move.marks if m.step is Step.ABSENT):
             raise NotNative("an absent event at the end of a repeated group")
-        leading = tuple(sorted({m.number for s in self.layout.starts for m in s.marks if m.step is Step.ABSENT}))
-        if any({m.number for m in s.marks if m.step is Step.ABSENT} != set(leading) for s in self.layout.starts):
+        before = [frozenset(self.absent(start, lasting=False)) for start in self.layout.starts]
+        leading = tuple(sorted(frozenset().union(*before)))
+        if any(found != set(leading) for found in before):
             raise NotNative("an absent event before some of the ways to begin")
         lasting = bool(absent) and bool(self.query.ahead)
         if absent and not lasting:
@@ -379,11 +383,10 @@ class _Builder:
 
     def witnesses(self) -> Iterator[Witness]:
         """Events that must be absent before the first one."""
-        for number in dict.fromkeys(
-            mark.number for move in self.layout.starts for mark in move.marks if mark.step is Step.ABSENT
-        ):
+        for number in self.query.leading:
             conditions = self.query.placement.of_witness.get(number, ())
             variable = self.layout.negations[number].variable
             if self.keyed or any(use.variable != variable for c in conditions for use in uses(c)):
                 raise NotNative("an absent event at the start, compared with others")
-            yield Witness(number, self.layout.negations[number].event.types, self.witness(number, self.blank))
+            lasting = self.query.periods[number] is not None
+            yield Witness(number, self.layout.negations[number].event.types, self.witness(number, self.blank), lasting)

@@ -136,7 +136,7 @@ class Arc:
     `source`: a state, or None at the beginning. `label`: the variable that it binds.
 
     A register that the transfer does not assign keeps its value. `decides`: whether the event is the one that the state
-    waits for.
+    waits for. `unseen`: where a run begins, the witnesses that must not have been seen for a while before (S26).
     """
 
     source: int | None
@@ -146,6 +146,7 @@ class Arc:
     fence: tuple[Test, ...]
     transfer: Mapping[Register, Expression]
     decides: bool
+    unseen: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +185,12 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """An event that must be absent before the first one."""
+    """An event that must be absent before the first one; `lasting`: for a while that ends where a run begins (S26)."""
 
     negation: int
     types: tuple[str, ...]
     fence: tuple[Test, ...]
+    lasting: bool = False
 
 
 @dataclass(frozen=True)

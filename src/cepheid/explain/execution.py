@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from cepheid.engine.encoding.scope_filter import ScopeFilter
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.explain.plan import decide_for, plan_lines
 from cepheid.kernel.scan.kernel import ScanKernel
@@ -38,11 +39,11 @@ def explain_execution(query: Bound, events: pa.Table | None, forced: PlanSpec) -
         order = None if decision.choice.way is Way.TREE else order_of(decision.choice, join)
         return Execution(
             plan,
-            (*_joined(join), *_derived(compiled)),
+            (*_joined(join), *_derived(compiled), *_seen(query)),
             "\n\n".join(code.text for code in compiled.join_kernel(join, frozenset(), order).functions),
         )
     lines, source = _runs(query, compiled)
-    return Execution(plan, lines, source)
+    return Execution(plan, (*lines, *_seen(query)), source)
 
 
 def _runs(query: Bound, compiled: CompiledQuery) -> tuple[tuple[str, ...], str]:
@@ -53,6 +54,17 @@ def _runs(query: Bound, compiled: CompiledQuery) -> tuple[tuple[str, ...], str]:
     kernel = compiled.scan(frozenset())
     lines = _scanned(query, compiled.program, kernel, having=compiled.tests_having)
     return (*lines, *_derived(compiled)), kernel.code.text
+
+
+def _seen(query: Bound) -> Iterator[str]:
+    """How the condition of FROM is tested."""
+    if query.scope is None:
+        return
+    found = ScopeFilter(query)
+    for condition in (test.original for test in found.vectorised):
+        yield f"FROM, on whole columns: {print_expression(condition)}"
+    for condition in (*found.calls, *found.others):
+        yield f"FROM, one event after the other: {print_expression(condition)}"
 
 
 def _derived(compiled: CompiledQuery) -> Iterator[str]:

@@ -13,6 +13,7 @@ from cepheid.engine.planning.decision import Decision, decide
 from cepheid.engine.planning.sample import take_sample
 from cepheid.engine.stream.arrivals import Arrivals
 from cepheid.engine.stream.rows import arrival_of
+from cepheid.engine.stream.view import View
 from cepheid.language import print_expression
 from cepheid.plan.join import Join
 from cepheid.plan.spec import AUTO, AUTOMATON, PlanSpec, identity, order_of
@@ -32,7 +33,11 @@ def decide_for(compiled: CompiledQuery, events: pa.Table | None, forced: PlanSpe
     arrivals.add(arrival_of(compiled.query.schema, events))
     ordered = arrivals.release(None)
     assert ordered is not None
-    batch = Batch(StreamCodes(compiled.query.schema), *ordered, 0)
+    batch: Batch | None = Batch(StreamCodes(compiled.query.schema), *ordered, 0)
+    if batch is not None and compiled.query.scope is not None:
+        batch = View(compiled.query, once=True).see(batch)
+    if batch is None:
+        return decide_for(compiled, None, forced)
     return decide(Question(compiled, forced, take_sample(compiled, batch)))
 
 

@@ -105,7 +105,7 @@ class Bound:
         contiguous = {Strategy.STRICT, Strategy.PARTITION}.intersection(self.strategies.values())
         anything = any(not component.types for component in self.components.values())
         if self.schema.roles.type is None or self.counted or contiguous or anything:
-            return None
+            return frozenset(self.scope.types) if self.scope is not None and self.scope.types else None
         return frozenset(name for component in self.components.values() for name in component.types)
 
     @cached_property

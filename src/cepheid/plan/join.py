@@ -140,8 +140,6 @@ def _check(query: Bound) -> None:
         raise NotJoined("OUTPUT LONGEST without a window of time")
     if query.ties is Ties.SIMULTANEOUS:
         raise NotJoined("TIES SIMULTANEOUS")
-    if query.scope is not None:
-        raise NotJoined("FROM with types or a condition")
     if any(period is not None for period in query.periods):
         raise NotJoined("an absent event FOR a while")
     if any(not component.types for component in query.components.values()):

@@ -61,6 +61,7 @@ class AutomatonRunner:
     runs: list[Run] = field(default_factory=list)
     matches: set[tuple[Binding, ...]] = field(default_factory=set)
     seen: dict[int, Value] = field(default_factory=dict)  # of each witness: when the last one came
+    moments: dict[int, list[int]] = field(default_factory=dict)  # of each that is absent for a while: when all came
 
     def run(self) -> set[tuple[Binding, ...]]:
         """All matches, each as what it binds, in the order of the stream."""
@@ -82,12 +83,14 @@ class AutomatonRunner:
             else:
                 new += self.follow(run, event)
         for arc in self.automaton.arcs:
-            if arc.source is None and self.passes(arc.types, arc.fence, event, None):
+            begins = arc.source is None and self.passes(arc.types, arc.fence, event, None)
+            if begins and all(self.is_unseen(negation, event) for negation in arc.unseen):
                 new += self.enter(arc, event, Run(None, {}, (), event))
         self.runs += new
         for witness in self.automaton.witnesses:
             if self.passes(witness.types, witness.fence, event, None):
                 self.seen[witness.negation] = self.time(event)
+                self.moments.setdefault(witness.negation, []).append(event.time)
 
     def follow(self, run: Run, event: Event) -> Iterator[Run]:
         """Where an event takes a run, by every arc that it passes; and the run itself, if it goes on waiting."""
@@ -142,6 +145,12 @@ class AutomatonRunner:
         assert run.last is not None
         period = max(self.query.periods[negation] or 0 for negation in self.query.trailing)
         return event.time - run.last.time < period
+
+    def is_unseen(self, negation: int, event: Event) -> bool:
+        """Whether a witness was absent for its while before an event (S26)."""
+        period = self.query.periods[negation]
+        assert period is not None
+        return not any(0 < event.time - moment < period for moment in self.moments.get(negation, ()))
 
     def is_over(self, seen: Value, event: Event) -> bool:
         """Whether what must be absent before the first event was seen too long ago to matter, or never."""

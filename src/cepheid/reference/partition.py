@@ -76,6 +76,6 @@ def substreams(query: Bound, events: Sequence[Event]) -> Iterator[Substream]:
     sees = sight_of(query)
     for event in events:
         key = lane_key(lanes, event)
-        if key is not None and sees(event):
+        if sees(event) and key is not None:
             groups.setdefault(key, []).append(event)
     return (Substream(group, one_key=lanes.one_key) for group in groups.values())

@@ -97,6 +97,14 @@ class Batch:
         """Some of the events as a table, by their places."""
         return self.events.take(index) if isinstance(self.events, Reordered) else self.table.take(from_numpy(index))
 
+    def only(self, index: Any) -> Events:
+        """Some of the events in the form that they have, by their places: no column is moved before it is read."""
+        if isinstance(self.events, FewEvents):
+            return FewEvents(self.events.form, [self.events.rows[at] for at in index])
+        if isinstance(self.events, Reordered):
+            return self.events.only(index)
+        return Reordered(self.table, index, {})
+
     def cells(self, column: str) -> list[Value] | None:
         """The values of a column where there are few events; None where Arrow is to be asked."""
         if not self.few:

@@ -26,14 +26,22 @@ from cepheid.values.rows import read_rows
 def evaluate_mask(query: Bound, batch: Batch, wanted: Mask, errors: dict[int, CepheidError]) -> Any:
     """Where a condition on one event holds: 1; 2 where it could not be computed, and `errors` says why."""
     component = query.components[wanted.variable]
-    holds = Compiler(query).condition(wanted.condition)
     found = np.zeros(len(batch), np.uint8)
     rows = np.arange(len(batch))
     if query.schema.roles.type is not None and component.types:
         codes, names = batch.type_codes
         rows = np.flatnonzero(type_numbers(names, component.types)[codes])
-    read = {node.name for node in walk(wanted.condition) if isinstance(node, ex.Attribute)}
-    calls = any(isinstance(n, ex.Call) and n.function in query.functions for n in walk(wanted.condition))
+    found[rows] = answers(query, batch, wanted.condition, wanted.variable, rows, errors)
+    return found
+
+
+def answers(
+    query: Bound, batch: Batch, condition: ex.Expression, variable: str, rows: Any, errors: dict[int, CepheidError]
+) -> Any:
+    """The same for some events of a batch, by their places."""
+    holds = Compiler(query).condition(condition)
+    read = {node.name for node in walk(condition) if isinstance(node, ex.Attribute)}
+    calls = any(isinstance(n, ex.Call) and n.function in query.functions for n in walk(condition))
     index, back = rows, None
     if len(read) == 1 and not calls and query.schema.roles.types is None:
         column = batch.column(next(iter(read)))
@@ -45,15 +53,14 @@ def evaluate_mask(query: Bound, batch: Batch, wanted: Mask, errors: dict[int, Ce
     schema = _only(query.schema, read)
     table = pa.table({name: batch.column(name) for name in schema.columns})
     events = read_rows(table.take(from_numpy(index)), schema)
-    answers = np.zeros(len(index), np.uint8)
+    found = np.zeros(len(index), np.uint8)
     for k, event in enumerate(events):
         try:
-            answers[k] = holds(Bindings({wanted.variable: (event,)}, {wanted.variable: event}))
+            found[k] = holds(Bindings({variable: (event,)}, {variable: event}))
         except EvaluationError as error:
-            answers[k] = 2
+            found[k] = 2
             errors.setdefault(int(index[k]), error)
-    found[rows] = answers if back is None else answers[back]
-    return found
+    return found if back is None else found[back]
 
 
 def _only(schema: Schema, read: set[str]) -> Schema:

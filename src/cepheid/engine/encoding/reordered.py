@@ -31,6 +31,10 @@ class Reordered:
             self._moved[name] = column.take(from_numpy(self._order))
         return self._moved[name]
 
+    def only(self, index: Any) -> Reordered:
+        """Some rows, by their places in the order."""
+        return Reordered(self._given, self._order[index], self._known)
+
     def take(self, index: Any) -> pa.Table:
         """Some rows as a table, by their places in the order."""
         return self._given.take(from_numpy(self._order[index]))

@@ -28,7 +28,6 @@ from cepheid.reference.runs import MAX_RUNS, Run, Runner, Wait
 from cepheid.values.bindings import NOTHING
 from cepheid.values.lanes import lane_key
 from cepheid.values.rows import Event, read_rows
-from cepheid.values.scope import sight_of
 from cepheid.values.value import Value
 
 Lane = tuple[Value, ...]
@@ -105,7 +104,6 @@ class Interpreted:
         self.tick = query.schema.tick
         self.lanes: dict[Lane, LaneState] = {}
         self.split, self.one_key = query.lanes, query.lanes.one_key
-        self.sees = sight_of(query)
         self.runner = Runner(query, Memory(one_key=self.one_key))
         self.absence = Absence(query, self.runner)
         self.remembers = bool(query.layout.negations) or query.counted
@@ -149,7 +147,7 @@ class Interpreted:
         lanes: dict[Lane, list[Event]] = {}
         for event in instant:
             key = lane_key(self.split, event)
-            if key is not None and self.sees(event):
+            if key is not None:
                 lanes.setdefault(key, []).append(event)
         for key, events in lanes.items():
             if key not in self.lanes:

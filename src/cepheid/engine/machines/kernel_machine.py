@@ -141,7 +141,8 @@ class KernelMachine(ABC):
 
     def feed(self, batch: Batch) -> None:
         """The next events."""
-        check_times(batch.times, max((self.window or 0) if self.query.timed else 0, self.query.ahead) or None)
+        window = (self.window or 0) if self.query.timed else 0
+        check_times(batch.times, max(window, self.query.ahead, self.query.behind) or None)
         empty = {name for name in self.read_columns if batch.has_nulls(name)} - self.nullable
         if empty:
             # A stream that has NULLs in one column may have them in others, and another kernel takes time.

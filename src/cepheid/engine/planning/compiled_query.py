@@ -129,7 +129,8 @@ class CompiledQuery:
                 counted=query.counted,
                 lasting=bool(query.ahead),
             )
-            self._scans[nullable] = generate_scan(self.program, setting, nullable, query.window, query.ahead)
+            before = {w.negation: query.ticks(query.periods[w.negation]) for w in self.automaton.witnesses if w.lasting}
+            self._scans[nullable] = generate_scan(self.program, setting, nullable, query.window, query.ahead, before)
         return self._scans[nullable]
 
     def take_back(self, state: ScanState) -> None:

@@ -35,9 +35,10 @@ class InputStream:
     def release(self, now: int | None) -> Batch | None:
         """The events before a time (None: all), in order."""
         found = self.arrivals.release(now)
-        if found is None:
-            return None
-        events, times = found
+        return None if found is None else self.append(*found)
+
+    def append(self, events: Events, times: Any) -> Batch:
+        """The next events, which are in order."""
         batch = Batch(self.codes, events, times, self.events)
         self.events += len(batch)
         self.last = int(times[-1])

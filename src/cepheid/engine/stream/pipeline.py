@@ -19,9 +19,11 @@ from cepheid.engine.stream.composite_types import fitted, known_columns
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
+from cepheid.engine.stream.view import View
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.flow import EVENTS, Source
 from cepheid.pattern.schema import Schema
+from cepheid.pattern.scope import Scope
 from cepheid.pattern.types import Kind
 
 if TYPE_CHECKING:
@@ -50,23 +52,31 @@ class Pipeline:
         self.once = once
         self.report = report
         self.streams: dict[Source, InputStream] = {EVENTS: InputStream(schema, once=once)}
+        self.views: dict[tuple[Source, Scope], View] = {}
         self.queries: list[QueryStream] = []
         made: dict[str, Bound] = {}
         for number, source in enumerate(self.program.sources):
             if source not in self.streams:
                 found = schema_of(source, schema, made, self.program.roles)
                 self.streams[source] = InputStream(found, once=once)
-            self.queries.append(self.query(number, self.streams[source]))
+            self.queries.append(self.query(number))
             query = self.queries[-1].query
             if query.into is not None:
                 made[query.into] = query
-        read = [query.query.types_read for query in self.queries if query.stream is self.streams[EVENTS]]
+        read = [query.query.types_read for query in self.readers(EVENTS)]
         if None not in read:
             self.streams[EVENTS].arrivals.types = frozenset(name for types in read for name in types or ())
 
-    def query(self, number: int, stream: InputStream, kind: str | None = None) -> QueryStream:
-        """A query over a stream, ready to run."""
+    def query(self, number: int, kind: str | None = None) -> QueryStream:
+        """A query over the stream that it sees, ready to run."""
+        source = self.program.sources[number]
+        stream = self.streams[source]
         compiled = self.cache.query(number, stream.schema)
+        if compiled.query.scope is not None:
+            key = source, compiled.query.scope
+            if key not in self.views:
+                self.views[key] = View(compiled.query, once=self.once)
+            stream = self.views[key].stream
 
         def make(kind: str | None) -> Machine:
             return self.factory(compiled, stream.codes, kind)
@@ -84,15 +94,20 @@ class Pipeline:
         """
         given: list[Matches] = []
         until: dict[Source, int | None] = {EVENTS: now}
-        batches: dict[Source, Batch | None] = {}
+        released: set[Source] = set()
+        batches: dict[InputStream, Batch] = {}
         for number, source in enumerate(self.program.sources):
-            if source not in batches:
+            if source not in released:
                 if source not in until:
                     # An event is handed on when all that come before it in any of the streams are certain.
                     limits = [until[name,] for name in source]
                     until[source] = min((limit for limit in limits if limit is not None), default=None)
-                batches[source] = self.release(source, until[source])
-            query, batch = self.queries[number], batches[source]
+                batches |= self.release(source, until[source])
+                released.add(source)
+            query = self.queries[number]
+            batch, whole = batches.get(query.stream), batches.get(self.streams[source])
+            if self.report is not None and source == EVENTS and whole is not batch and whole is not None:
+                self.report(len(whole) - (0 if batch is None else len(batch)))  # that it does not see
             if batch is not None:
                 batch.report = self.report if source == EVENTS else None
                 query.feed(batch)
@@ -104,23 +119,46 @@ class Pipeline:
                 self.receive(query.query.into, composite_events(query.query, matches, self.program.roles))
                 certain = None if limit is None else query.certain(limit)
                 until[query.query.into,] = self.held_until(query.query, certain)
-        for source, stream in self.streams.items():
+        for source, stream in self.every_stream():
             limit = until[source]
             if limit is not None:
                 stream.compact(limit, self.machines_of(stream))
         return given
 
-    def release(self, source: Source, until: int | None) -> Batch | None:
-        """The events of a stream before a time, in order; those of the input also go to the streams that merge it."""
+    def release(self, source: Source, until: int | None) -> dict[InputStream, Batch]:
+        """The events of a stream before a time, in order, and those of its views.
+
+        Those of the input also go to the streams that merge it.
+        """
         batch = self.streams[source].release(until)
-        if source == EVENTS and batch is not None:
+        if batch is None:
+            return {}
+        found = {self.streams[source]: batch}
+        for view in self.views_of(source):
+            seen = view.see(batch)
+            if seen is not None:
+                found[view.stream] = seen
+        if source == EVENTS:
             for stream in self.merging(None):
                 stream.arrivals.add(arrival_of(stream.schema, as_merged(batch.table, stream.schema), batch.times))
-        return batch
+        return found
+
+    def views_of(self, source: Source) -> list[View]:
+        """What queries see of a stream."""
+        return [view for (own, _), view in self.views.items() if own == source]
+
+    def every_stream(self) -> Iterator[tuple[Source, InputStream]]:
+        """The streams that events come in, then what queries see of them, each with where its events come from."""
+        yield from self.streams.items()
+        yield from ((source, view.stream) for (source, _), view in self.views.items())
 
     def merging(self, name: str | None) -> list[InputStream]:
         """The streams that a stream is merged into with others."""
         return [stream for source, stream in self.streams.items() if len(source) > 1 and name in source]
+
+    def readers(self, source: Source) -> list[QueryStream]:
+        """The queries that read a stream, or see a part of it."""
+        return [query for query, own in zip(self.queries, self.program.sources, strict=True) if own == source]
 
     def machines_of(self, stream: InputStream) -> list[Machine]:
         """The machines of the queries that read a stream."""
@@ -128,14 +166,14 @@ class Pipeline:
 
     def compact(self, now: int) -> None:
         """Let go of everything that no match to come can need, all events before a time being in."""
-        for stream in self.streams.values():
+        for _, stream in self.every_stream():
             stream.compact(now, self.machines_of(stream), eager=True)
 
     def reserve(self, now: int) -> None:
         """Make room for the events that wait and are before a time, and compile if that pays."""
         events = self.streams[EVENTS].arrivals.before(now)
-        for machine in self.machines_of(self.streams[EVENTS]):
-            machine.reserve(events)
+        for query in self.readers(EVENTS):
+            query.machine.reserve(events)
 
     @property
     def undecided(self) -> bool:
@@ -210,6 +248,7 @@ class Pipeline:
         order_by = self.program.roles.order_by if None in source else ()
         stream = InputStream(composite_schema(columns, self.program.roles, order_by), once=self.once)
         self.streams[source] = stream
+        self.views = {key: view for key, view in self.views.items() if key[0] != source}
         for number, own in enumerate(self.program.sources):
             if own == source:
-                self.queries[number] = self.query(number, stream)
+                self.queries[number] = self.query(number)

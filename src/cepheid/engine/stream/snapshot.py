@@ -45,8 +45,8 @@ def write_state(facts: dict[str, Any], pipeline: Pipeline | None, late: pa.Table
     if pipeline is not None:
         machines = [query.machine.dump() for query in pipeline.queries]  # which lets go of what is over
         header["streams"] = [
-            _write_stream(f"stream.{number}", source, stream, sink)
-            for number, (source, stream) in enumerate(pipeline.streams.items())
+            _write_stream(f"stream.{number}", source, stream, sink) | _reader(pipeline, source, stream)
+            for number, (source, stream) in enumerate(pipeline.every_stream())
         ]
         header["queries"] = [
             {
@@ -78,6 +78,13 @@ def _write_stream(place: str, source: StreamSource, stream: InputStream, sink: S
     }
 
 
+def _reader(pipeline: Pipeline, source: StreamSource, stream: InputStream) -> dict[str, int]:
+    """How what queries see of a stream is found again: by the number of the first one that reads it."""
+    if stream is pipeline.streams[source]:
+        return {}
+    return {"reader": next(number for number, query in enumerate(pipeline.queries) if query.stream is stream)}
+
+
 def saved_source(saved: dict[str, Any]) -> StreamSource:
     """The streams that a saved one is made of."""
     return tuple(saved["name"]) if isinstance(saved["name"], list) else (saved["name"],)
@@ -101,15 +108,22 @@ def read_state(header: dict[str, Any], source: Source, fingerprint: str) -> Read
             with _told():
                 for saved in header["streams"]:
                     name = saved_source(saved)
+                    if "reader" in saved:
+                        _read_stream(saved, pipeline.queries[saved["reader"]].stream, source)
+                        continue
                     if name != EVENTS:
                         pipeline.replace_stream(name, schema(saved["schema"]))
                     _read_stream(saved, pipeline.streams[name], source)
+                    if not any("reader" in other for other in header["streams"]):
+                        # Once, a query with a filter in FROM had the positions of the whole stream.
+                        alone = {**saved, "waiting": [], "strings": [], "lanes": []}
+                        for view in pipeline.views_of(name):
+                            _read_stream(alone, view.stream, source)
                 for number, saved in enumerate(header["queries"]):
-                    stream = pipeline.queries[number].stream
-                    query = pipeline.queries[number] = pipeline.query(number, stream, saved["kind"])
+                    query = pipeline.queries[number] = pipeline.query(number, saved["kind"])
                     if saved["machine"]:  # nothing before the first event
                         arrays = [source.array(found) for found in saved["arrays"]]
-                        query.machine.load(saved["machine"], arrays, stream)
+                        query.machine.load(saved["machine"], arrays, query.stream)
 
         found = schema(header["streams"][0]["schema"]) if "streams" in header else None
         late = source.table(header["late"]) if header["late"] is not None else None

@@ -6,7 +6,8 @@ Arrays never grow in here: where one could overflow, the scan stops before the e
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from cepheid.automaton.model import Arc, Automaton, Exit, Kill, Time, Witness, Witnessed
 from cepheid.kernel.arguments import CELLS, NOWHERE, EventFact, StateArray
@@ -52,19 +53,26 @@ from cepheid.kernel.scan.variables import (
     OLDEST_END,
     STORE,
     TRIED,
+    earlier_witness,
     witness,
 )
 from cepheid.pattern import expressions as ex
 
 
 def generate_scan(
-    program: p.Program, setting: Setting, nullable: frozenset[str], window: int | None, period: int = 0
+    program: p.Program,
+    setting: Setting,
+    nullable: frozenset[str],
+    window: int | None,
+    period: int = 0,
+    before: Mapping[int, int] = MappingProxyType({}),
 ) -> ScanKernel:
     """The scan of a program where some columns have NULLs.
 
     The window is in ticks, or in events. period: for how many ticks an absence lasts, where the setting says so.
+    before: likewise, of each witness whose absence lasts for a while before a first event.
     """
-    return _Generator(program, setting, nullable, window, period).kernel()
+    return _Generator(program, setting, nullable, window, period, before).kernel()
 
 
 def check_scan(automaton: Automaton) -> None:
@@ -91,7 +99,13 @@ class _Generator:
     """Builds a scan: what is kept, and the loop."""
 
     def __init__(
-        self, program: p.Program, setting: Setting, nullable: frozenset[str], window: int | None, period: int
+        self,
+        program: p.Program,
+        setting: Setting,
+        nullable: frozenset[str],
+        window: int | None,
+        period: int,
+        before: Mapping[int, int],
     ) -> None:
         automaton = program.automaton
         self.program = program
@@ -100,12 +114,16 @@ class _Generator:
         self.constants = Constants()
         self.window = self.constants.named("window", window) if window is not None else None
         self.period = self.constants.named("period", period) if setting.lasting else None
+        self.before = before
         self.events = EventReader(program.types, nullable, self.constants)
         self.values = LaneValues(self.code, lanes=setting.lanes)
         if setting.counted:
             self.values.declare("seen", INT64)
         for absent in automaton.witnesses:
             self.values.declare(witness(absent.negation), INT64, NEVER)
+            if absent.lasting:
+                self.values.declare(earlier_witness(absent.negation), INT64, NEVER)
+        periods = {number: self.constants.named(f"period_{number}", ticks) for number, ticks in before.items()}
         self.registers = Registers(automaton, self.leaf, self.events.translator)
         self.declare_slots()
         shift = max(1, (len(automaton.configs) + len(automaton.exits) - 1).bit_length())
@@ -119,7 +137,7 @@ class _Generator:
         self.stretched = stretched_configs(automaton, setting)
         arcs = ArcCode(program, setting, self.registers, self.graph, by_name, self.stretched)
         self.steps = StepCode(
-            program, setting, self.events, self.registers, self.values, self.graph, by_name, arcs, self.window
+            program, setting, self.events, self.registers, self.values, self.graph, by_name, arcs, self.window, periods
         )
 
     def leaf(self, node: ex.Expression) -> Value | None:
@@ -155,7 +173,8 @@ class _Generator:
             state=state,
             slots=tuple(room.name for room in self.program.rooms if room.is_slot),
             pools=tuple(lists.pool for lists in self.lists),
-            witnesses=tuple(witness(absent.negation) for absent in self.program.automaton.witnesses),
+            witnesses=tuple(witness(w.negation) for w in self.program.automaton.witnesses if not w.lasting),
+            lasting={witness(negation): ticks for negation, ticks in self.before.items()},
             types=self.program.types,
             shift=self.graph.shift,
             stretched=tuple(number in self.stretched for number in range(2**self.graph.shift)),
@@ -238,7 +257,7 @@ class _Generator:
                     code.again()
         if self.lists:
             self.check_room()
-        if self.setting.windowed or self.setting.lasting:
+        if self.setting.windowed or self.setting.lasting or self.before:
             self.tell_time()
         if self.program.types:
             code.set(KIND, self.events.kind())

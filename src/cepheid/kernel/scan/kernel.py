@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -69,6 +69,7 @@ class ScanKernel:
     slots: tuple[str, ...]  # arrays of nodes, one for each lane
     pools: tuple[Pool, ...]
     witnesses: tuple[str, ...]  # arrays of when an event was seen that must be absent before a first one
+    lasting: Mapping[str, int]  # likewise, where it must be absent for so many ticks
     types: tuple[str, ...]
     shift: int  # a word of the match store is id << shift | config or exit
     stretched: tuple[bool, ...]  # by config or exit: whether a node stands for all events up to the one that follows

@@ -382,6 +382,8 @@ class ScanState:
         oldest = self._oldest(clock, np.arange(self.lanes))
         for name in self.kernel.witnesses:
             alive |= np.asarray(self.arrays[name][: self.lanes], np.int64) >= oldest
+        for name, period in self.kernel.lasting.items():
+            alive |= np.asarray(self.arrays[name][: self.lanes], np.int64) > clock - period
         return alive
 
     def keep_lanes(self, alive: Any) -> None:

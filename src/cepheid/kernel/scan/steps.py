@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from cepheid.automaton.model import Ends
+from cepheid.automaton.model import Ends, Witness
 from cepheid.kernel.arguments import NOWHERE
 from cepheid.kernel.code import nodes as n
-from cepheid.kernel.code.fold import all_of, any_of, negate
+from cepheid.kernel.code.fold import all_of, any_of, choose, negate
 from cepheid.kernel.code.types import BOOL, INT64, Scalar
 from cepheid.kernel.reads import EventReader
 from cepheid.kernel.scan import program as p
@@ -32,6 +32,7 @@ from cepheid.kernel.scan.variables import (
     START,
     STAYS,
     TRIED,
+    earlier_witness,
     goes,
     left_in,
     run_of,
@@ -56,6 +57,7 @@ class StepCode:
         lists: Mapping[str, ListCode],
         arcs: ArcCode,
         window: n.Expression | None,
+        periods: Mapping[int, n.Expression],
     ) -> None:
         self.program = program
         self.automaton = program.automaton
@@ -68,6 +70,7 @@ class StepCode:
         self.lists = lists  # by the name of a room or a hold
         self.arcs = arcs
         self.window = window
+        self.periods = periods  # of witnesses that must have been absent for a while
 
     def all(self) -> None:
         """All steps, in order."""
@@ -81,6 +84,19 @@ class StepCode:
                     self.open(room)
                 opened = True
             self.step(step)
+
+    def is_unseen(self, negation: int) -> n.Expression:
+        """Whether no witness came for a while before now; one of this very time is not before."""
+        last = self.values.get(witness(negation))
+        before = choose(last < NOW, last, self.values.get(earlier_witness(negation)))
+        return before <= NOW - self.periods[negation]
+
+    def remember(self, absent: Witness) -> None:
+        """A witness came now."""
+        if absent.lasting:
+            with self.code.when(self.values.get(witness(absent.negation)) < NOW):
+                self.values.put(earlier_witness(absent.negation), self.values.get(witness(absent.negation)))
+        self.values.put(witness(absent.negation), NOW)
 
     def step(self, step: p.Step) -> None:
         """The code of one step."""
@@ -100,7 +116,8 @@ class StepCode:
                 self.walk(step)
             case p.Begin(arc=arc):
                 code.note(f"{arc.label} begins.")
-                with code.when(all_of(self.events.fence(arc.types, arc.fence, self.registers.translator(None)))):
+                fence = self.events.fence(arc.types, arc.fence, self.registers.translator(None))
+                with code.when(all_of([*fence, *(self.is_unseen(number) for number in arc.unseen)])):
                     self.arcs.enter(arc, None, None)
             case p.Leave(room=room):
                 self.leave(room)
@@ -109,7 +126,7 @@ class StepCode:
                 self.lists[rooms[0].name].merge(rooms)
             case p.Remember(witness=absent):
                 with code.when(all_of(self.events.fence(absent.types, absent.fence))):
-                    self.values.put(witness(absent.negation), NOW)
+                    self.remember(absent)
             case p.Restart():
                 with code.when(MATCHES_BEFORE < MATCH_COUNT):
                     code.note("A match was found: what began before its end is over.")

@@ -62,6 +62,11 @@ ENDED = "ended"
 """The array of when a match had its last event, which it waits from for an absence that lasts a while."""
 
 
+def earlier_witness(negation: int) -> str:
+    """The name of when the last one was seen before that time: an event of the time of the first one is none (S26)."""
+    return f"earlier_witness_{negation}"
+
+
 def witness(negation: int) -> str:
     """The name of what is kept of an event that must be absent before a first one: when it was seen."""
     return f"witness_{negation}"
