@@ -14,7 +14,15 @@ from cepheid.engine.program import CompiledProgram
 from cepheid.pattern.analysis import columns_read, reads_whole_events
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.schema import Schema
-from cepheid.spark.pushdown.predicate import TRUE, IsNull, Predicate, any_of, without_floats
+from cepheid.spark.pushdown.predicate import (
+    TRUE,
+    IsNull,
+    Predicate,
+    any_of,
+    computed_in,
+    without_computed,
+    without_floats,
+)
 from cepheid.spark.pushdown.row_filter import ACCEPTS_ANY_EVENT, RowFilter
 from cepheid.spark.pushdown.to_arrow import arrow_expression
 from cepheid.spark.pushdown.to_spark import spark_condition
@@ -40,8 +48,8 @@ class Pushdown:
 
     @property
     def arrow(self) -> pc.Expression | None:
-        """The filter for a table of pyarrow; None keeps every row."""
-        return None if self.where is None else arrow_expression(self.where)
+        """The filter for a table of pyarrow, which leaves computed values to the engine; None keeps every row."""
+        return None if self.where is None else arrow_expression(without_computed(self.where))
 
     @property
     def row_groups(self) -> pc.Expression | None:
@@ -50,16 +58,22 @@ class Pushdown:
         It does not test floating-point columns: statistics say nothing about NaN, and pyarrow assumes that a group with
         the same minimum and maximum has no other value.
         """
-        where = TRUE if self.where is None else without_floats(self.where)
+        where = TRUE if self.where is None else without_floats(without_computed(self.where))
         return None if where == TRUE else arrow_expression(where)
+
+    @property
+    def computes(self) -> bool:
+        """Whether the filter has computed values, which only Spark tests."""
+        return self.where is not None and any(True for _ in computed_in(self.where))
 
     def filter_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows of a batch that are sent."""
         if self.where is None:
             return batch
-        kept = arrow_expression(self.where, batch.column)
+        where = without_computed(self.where)
+        kept = arrow_expression(where, batch.column)
         if isinstance(kept, pc.Expression):  # a constant, which reads no column
-            return batch if self.where == TRUE else batch.slice(0, 0)
+            return batch if where == TRUE else batch.slice(0, 0)
         return batch if kept.true_count == len(kept) else batch.filter(kept)
 
 
