@@ -1,5 +1,6 @@
 """What stays in the JVM: the matches are the same, and what crosses is what the words say."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -73,6 +74,71 @@ def test_that_only_columns_after_all_that_is_read_stay_behind() -> None:
     assert found.refused == tuple(
         f"column {name} is sent: it is before n, and breaks ties of time" for name in ("price", "name")
     )
+
+
+WIDE = pa.struct(
+    [
+        ("k", pa.int64()),
+        ("inner", pa.struct([("x", pa.int64()), ("y", pa.string()), ("z", pa.string())])),
+        ("more", pa.list_(pa.string())),
+    ]
+)
+NESTED = pa.schema([("ts", pa.int64()), ("type", pa.string()), ("first", WIDE), ("id", pa.int64()), ("last", WIDE)])
+
+
+@pytest.mark.parametrize(
+    ("query", "fields"),
+    [
+        ("RETURN b.last.k", ["last.inner", "last.more"]),
+        ("RETURN b.last.inner.x", ["last.inner.y", "last.inner.z", "last.more"]),
+        ("RETURN b.last['inner'].y AS y, a.last.k AS k", ["last.inner.z", "last.more"]),
+        ("HAVING max(b[].last.inner.x) > 3 RETURN a.id", ["last.inner.y", "last.inner.z", "last.more"]),
+        ("RETURN b.last.inner AS whole", ["last.more"]),
+        ("RETURN a.last.more[1] AS one", []),
+        ("RETURN a.last AS whole, a.last.k AS k", []),
+        ("RETURN a.first.k AS k, b.id", []),  # the others break ties of time
+        ("RETURN a.last.k AS k, b AS b", []),
+        ("", []),
+    ],
+)
+def test_that_fields_after_all_that_is_read_stay_behind(query: str, fields: list[str]) -> None:
+    component = "B+ b[]" if "b[]" in query else "B b"
+    found = pushed(f"PATTERN SEQ(A a, {component}) WITHIN 10 {query}", NESTED)
+    assert found.pushed[:-1] == (
+        *(["column last is not sent: the query does not read it"] if "first" in query else []),
+        *(f"field {name} is not sent: the query does not read it" for name in fields),
+    )
+
+
+def test_that_structs_without_some_fields_give_the_same_matches(spark: Any, tmp_path: Any) -> None:
+    import pyarrow.parquet as pq
+
+    values: list[Any] = [None, {"k": 1, "inner": None, "more": []}]
+    values += [
+        {"k": k, "inner": {"x": x, "y": y, "z": "z" * 9}, "more": ["m"]}
+        for k in (None, 1)
+        for x in (None, 2)
+        for y in "ab"
+    ]
+    rows = [{"ts": ts, "type": kind, "id": 1, "last": v} for ts in (1, 2) for kind in "AB" for v in values]
+    table = pa.Table.from_pylist(rows, schema=NESTED).drop_columns("first")
+    pq.write_table(table, tmp_path / "rows.parquet")
+    df = spark.read.parquet(str(tmp_path / "rows.parquet"))
+    where = "skip_till_next_match {{ [id] AND b.last.k > 0 }}"
+    text = f"PATTERN SEQ(A a, B b) WHERE {where} WITHIN 10 RETURN a.last.inner.x, {{}}"
+    for more in ("b.last.inner.x AS y", "b.last.inner.y AS y", "b.last.inner AS y", "b.last.k AS y"):
+        query = cep.Query(text.format(more))
+        wanted = rows_of(query.match(table, engine="reference").to_arrow())
+        assert len(wanted) == 20
+        for options in ({}, {"pushdown": False}):
+            assert rows_of(query.match(df, **options).toArrow()) == wanted, (more, options)
+    matches = cep.Query(text.format("b.last.inner.x AS y")).match(df)
+    (scan,) = re.findall(r"ReadSchema: (\S+)", matches._jdf.queryExecution().toString())
+    assert scan.endswith("last:struct<k:bigint,inner:struct<x:bigint>>>")
+
+
+def rows_of(table: pa.Table) -> list[str]:
+    return sorted(map(to_json, table.to_pylist()))
 
 
 def test_that_all_columns_cross_where_a_match_holds_events() -> None:

@@ -248,3 +248,20 @@ def test_that_a_filter_keeps_what_the_reference_keeps(
     finally:
         for name, value in kept.items():
             spark.conf.set(name, value)
+
+
+def test_that_tasks_that_read_parquet_leave_computed_values_to_the_engine(spark: Any, tmp_path: Any) -> None:
+    table = table_of_values().select(["ts", "type", "n16", "text"])
+    pq.write_table(table, tmp_path / "rows.parquet")
+    df = spark.read.parquet(str(tmp_path / "rows.parquet"))
+    query = cep.Query("""
+        PATTERN SEQ(A a, A b)
+        WHERE [n16] AND CAST(a.text AS INT) > 11 AND b.text RLIKE '^[0-9]' AND a.n16 > 0
+        RETURN a.ts AS a, b.ts AS b
+    """)
+    wanted = sorted((match["a"], match["b"]) for match in query.match(table, engine="reference"))
+    assert len(wanted) == 56
+    for direct in (True, False):
+        assert sorted((row["a"], row["b"]) for row in query.match(df, direct=direct).collect()) == wanted
+    lines = str(query.explain(df, direct=True)).splitlines()
+    assert "  conditions on computed values are left to the engine, since the files are not read by Spark" in lines

@@ -11,9 +11,11 @@ from pyspark.sql import Column
 
 from cepheid.api import Query
 from cepheid.engine.program import CompiledProgram
-from cepheid.pattern.analysis import columns_read, reads_whole_events
+from cepheid.pattern.analysis import paths_read, reads_whole_events
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.schema import Schema
+from cepheid.spark.names import column_named
+from cepheid.spark.pushdown.narrow import Narrowed, narrow
 from cepheid.spark.pushdown.predicate import (
     TRUE,
     IsNull,
@@ -33,6 +35,7 @@ class Pushdown:
     """What is sent to Python: some columns, in the order of the schema, and the rows for which `where` is TRUE.
 
     where: None keeps every row.
+    narrowed: of the last column, which fields are sent; None: all.
     pushed, refused: in words, what is pushed down, and what is not, with the reason.
     """
 
@@ -40,6 +43,22 @@ class Pushdown:
     where: Predicate | None
     pushed: tuple[str, ...]
     refused: tuple[str, ...]
+    narrowed: Narrowed | None = None
+
+    def schema(self, schema: pa.Schema) -> pa.Schema:
+        """The columns that are sent, of all that there are."""
+        sent = pa.schema([schema.field(name) for name in self.columns])
+        if self.narrowed is None:
+            return sent
+        return sent.set(len(sent) - 1, sent.field(len(sent) - 1).with_type(self.narrowed.sent))
+
+    @property
+    def selection(self) -> list[Column]:
+        """The columns that are sent, in Spark."""
+        found = [column_named(name) for name in self.columns]
+        if self.narrowed is not None:
+            found[-1] = self.narrowed.of(found[-1]).alias(self.columns[-1])
+        return found
 
     @property
     def condition(self) -> Column | None:
@@ -94,9 +113,12 @@ def derive_pushdown(
         return Pushdown(tuple(schema.names), None, (), ("all rows and columns are sent: pushdown=False",))
     readers = [analysed for analysed, source in query.compiled.flow if None in source]
     names = tuple(schema.names)
+    narrowed = None
     if not whole and not any(reads_whole_events(analysed.query) for analysed in readers):
-        read = {name for analysed in readers for name in columns_read(analysed)}
-        columns, sent = _needed_columns(names, read)
+        paths = frozenset(path for analysed in readers for path in paths_read(analysed))
+        columns, sent = _needed_columns(names, {path[0] for path in paths})
+        last = columns[-1]
+        narrowed = narrow(schema.field(last).type, frozenset(path[1:] for path in paths if path[0] == last))
     else:
         columns, sent = names, ["all columns are sent: a match contains whole events, or is identified by them"]
     where, pushed, refused = _needed_rows(query.compiled, query.compiled.schema(schema), collated)
@@ -104,7 +126,9 @@ def derive_pushdown(
     if where is not None and schema.field(time).nullable:
         where = any_of([where, IsNull(time)])  # a NULL time is an error, and the engine raises it
     dropped = [f"column {name} is not sent: the query does not read it" for name in names if name not in columns]
-    return Pushdown(columns, where, (*dropped, *pushed), (*sent, *refused))
+    if narrowed is not None:
+        dropped += [f"field {name} is not sent: the query does not read it" for name in narrowed.dropped(columns[-1])]
+    return Pushdown(columns, where, (*dropped, *pushed), (*sent, *refused), narrowed)
 
 
 def _needed_columns(names: Sequence[str], read: set[str]) -> tuple[tuple[str, ...], list[str]]:
