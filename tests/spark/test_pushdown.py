@@ -1,5 +1,6 @@
 """What stays in the JVM: the matches are the same, and what crosses is what the words say."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -75,6 +76,71 @@ def test_that_only_columns_after_all_that_is_read_stay_behind() -> None:
     )
 
 
+WIDE = pa.struct(
+    [
+        ("k", pa.int64()),
+        ("inner", pa.struct([("x", pa.int64()), ("y", pa.string()), ("z", pa.string())])),
+        ("more", pa.list_(pa.string())),
+    ]
+)
+NESTED = pa.schema([("ts", pa.int64()), ("type", pa.string()), ("first", WIDE), ("id", pa.int64()), ("last", WIDE)])
+
+
+@pytest.mark.parametrize(
+    ("query", "fields"),
+    [
+        ("RETURN b.last.k", ["last.inner", "last.more"]),
+        ("RETURN b.last.inner.x", ["last.inner.y", "last.inner.z", "last.more"]),
+        ("RETURN b.last['inner'].y AS y, a.last.k AS k", ["last.inner.z", "last.more"]),
+        ("HAVING max(b[].last.inner.x) > 3 RETURN a.id", ["last.inner.y", "last.inner.z", "last.more"]),
+        ("RETURN b.last.inner AS whole", ["last.more"]),
+        ("RETURN a.last.more[1] AS one", []),
+        ("RETURN a.last AS whole, a.last.k AS k", []),
+        ("RETURN a.first.k AS k, b.id", []),  # the others break ties of time
+        ("RETURN a.last.k AS k, b AS b", []),
+        ("", []),
+    ],
+)
+def test_that_fields_after_all_that_is_read_stay_behind(query: str, fields: list[str]) -> None:
+    component = "B+ b[]" if "b[]" in query else "B b"
+    found = pushed(f"PATTERN SEQ(A a, {component}) WITHIN 10 {query}", NESTED)
+    assert found.pushed[:-1] == (
+        *(["column last is not sent: the query does not read it"] if "first" in query else []),
+        *(f"field {name} is not sent: the query does not read it" for name in fields),
+    )
+
+
+def test_that_structs_without_some_fields_give_the_same_matches(spark: Any, tmp_path: Any) -> None:
+    import pyarrow.parquet as pq
+
+    values: list[Any] = [None, {"k": 1, "inner": None, "more": []}]
+    values += [
+        {"k": k, "inner": {"x": x, "y": y, "z": "z" * 9}, "more": ["m"]}
+        for k in (None, 1)
+        for x in (None, 2)
+        for y in "ab"
+    ]
+    rows = [{"ts": ts, "type": kind, "id": 1, "last": v} for ts in (1, 2) for kind in "AB" for v in values]
+    table = pa.Table.from_pylist(rows, schema=NESTED).drop_columns("first")
+    pq.write_table(table, tmp_path / "rows.parquet")
+    df = spark.read.parquet(str(tmp_path / "rows.parquet"))
+    where = "skip_till_next_match {{ [id] AND b.last.k > 0 }}"
+    text = f"PATTERN SEQ(A a, B b) WHERE {where} WITHIN 10 RETURN a.last.inner.x, {{}}"
+    for more in ("b.last.inner.x AS y", "b.last.inner.y AS y", "b.last.inner AS y", "b.last.k AS y"):
+        query = cep.Query(text.format(more))
+        wanted = rows_of(query.match(table, engine="reference").to_arrow())
+        assert len(wanted) == 20
+        for options in ({}, {"pushdown": False}):
+            assert rows_of(query.match(df, **options).toArrow()) == wanted, (more, options)
+    matches = cep.Query(text.format("b.last.inner.x AS y")).match(df)
+    (scan,) = re.findall(r"ReadSchema: (\S+)", matches._jdf.queryExecution().toString())
+    assert scan.endswith("last:struct<k:bigint,inner:struct<x:bigint>>>")
+
+
+def rows_of(table: pa.Table) -> list[str]:
+    return sorted(map(to_json, table.to_pylist()))
+
+
 def test_that_all_columns_cross_where_a_match_holds_events() -> None:
     found = pushed("PATTERN SEQ(A a, B b) WHERE a.id = b.id WITHIN 10")
     assert found.columns == tuple(EVENTS.names)
@@ -140,6 +206,107 @@ def test_that_a_refused_condition_tells_why(condition: str, reason: str) -> None
     assert conditions(found) == ["type IN ('A', 'B')"]
     (refused,) = reasons(found)
     assert refused.endswith(f": {reason}")
+
+
+TIMED = pa.schema(
+    [
+        ("ts", pa.timestamp("us", "UTC")),
+        ("type", pa.string()),
+        ("text", pa.string()),
+        ("price", pa.float64()),
+        ("money", pa.decimal128(9, 2)),
+        ("paris", pa.timestamp("us", "Europe/Paris")),
+        ("wait", pa.duration("us")),
+        (
+            "payload",
+            pa.struct(
+                [("amount", pa.int64()), ("at", pa.timestamp("us", "UTC")), ("A", pa.int32()), ("a", pa.int32())]
+            ),
+        ),
+        ("tags", pa.list_(pa.string())),
+        ("attrs", pa.map_(pa.int8(), pa.string())),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "also"),
+    [
+        ("a.payload.amount > 3", ""),
+        ("a.tags[1] = 'x'", ""),
+        ("a.attrs[3] IS NULL", ""),
+        ("CAST(a.text AS INT) >= 3", ""),
+        ("CAST(a.price AS INT) = 3", ", or a number that does not fit into INT"),
+        ("a.text RLIKE '^ab'", ", or a text with characters outside ASCII"),
+        ("a.ts + 5 minutes > TIMESTAMP '2024-01-01 00:00:00+00:00'", ""),
+        ("hour(a.ts) >= 22", ", or a time before the year -70000 or after 70000"),
+        ("date_trunc('HOUR', a.ts) = a.payload.at", ", or a time before the year -70000 or after 70000"),
+    ],
+)
+def test_that_computed_values_are_pushed_and_what_is_sent_all_the_same_is_told(condition: str, also: str) -> None:
+    found = pushed(f"PATTERN SEQ(A a, B b) WHERE {condition} WITHIN 9 seconds", TIMED)
+    assert conditions(found)[1:] == [condition + also]
+    assert reasons(found) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        ("CAST(a.price AS STRING) = '1.5'", "Java 17 writes some numbers in more digits than they need"),
+        ("CAST(a.price AS DECIMAL(4, 1)) = 1.5", "Java 17 writes some numbers in more digits than they need"),
+        ("CAST(a.money AS STRING) = '1.50'", "how Spark writes a decimal depends on spark.sql.ansi.enabled"),
+        ("CAST(a.text AS TIMESTAMP) > a.ts", "a time in a text, or as a number, depends on the time zone"),
+        ("CAST(a.ts AS DOUBLE) > 1.5", "a time in a text, or as a number, depends on the time zone"),
+        ("CAST(a.ts AS STRING) > '2024'", "a time in a text, or as a number, depends on the time zone"),
+        (
+            "hour(a.paris) = 1",
+            "it needs the rules of the time zone Europe/Paris, which Java and Python may have in two versions",
+        ),
+        ("a.text RLIKE '(a|b)+c'", "Java's stack overflows where a group is repeated very often"),
+        ("a.attrs[300] = 'x'", "the key 300 does not fit into int8"),
+        ("a.tags[4294967296] = 'x'", "the index is not a constant of 32 bits"),
+        ("a.tags[a.payload.amount] = 'x'", "only comparisons of a column with a constant or a column are pushed down"),
+        ("a.payload.a = 3", "Spark may not tell the fields named a apart: they differ only in case"),
+        ("a.payload IS NULL", "a.payload does not have scalar values"),
+        (
+            "a.ts - a.paris + a.wait < INTERVAL '1' DAY",
+            "only comparisons of a column with a constant or a column are pushed down",
+        ),
+        (
+            "a.ts + INTERVAL '90000' DAY > TIMESTAMP '0200-01-01 00:00:00Z'",
+            "the constant is not between the years 1 and 9999",
+        ),
+        ("lower(CAST(a.price AS INT)::STRING) = '1'", "it calls lower"),
+    ],
+)
+def test_that_a_value_that_may_not_be_ours_tells_why(condition: str, reason: str) -> None:
+    found = pushed(f"PATTERN SEQ(A a, B b) WHERE {condition} WITHIN 9 seconds", TIMED)
+    assert conditions(found) == ["type IN ('A', 'B')"]
+    (refused,) = reasons(found)
+    assert refused.endswith(f": {reason}")
+
+
+def test_that_a_function_of_the_user_is_not_sparks() -> None:
+    text = "PATTERN SEQ(A a, B b) WHERE hour(a.ts) = 3 WITHIN 9 seconds"
+    (reason,) = reasons(pushed(text, TIMED, functions={"hour": lambda _: 3}))
+    assert reason.endswith(": it calls hour")
+
+
+def test_that_strings_in_a_collated_column_are_not_compared_by_spark() -> None:
+    query = cep.Query("PATTERN SEQ(A a, B b) WHERE a.tags[0] = 'x' AND a.text RLIKE 'x' WITHIN 9 seconds")
+    found = derive_pushdown(query, TIMED, collated=frozenset({"tags", "text"}))
+    told = "Spark compares {} by its collation, or pads it"
+    assert [text.partition(": ")[2] for text in reasons(found)] == [told.format("tags"), told.format("text")]
+
+
+def test_that_pyarrow_leaves_computed_values_to_the_engine() -> None:
+    found = pushed("PATTERN A a WHERE CAST(a.text AS INT) > 3 AND a.price > 1 WITHIN 9 seconds", TIMED)
+    row = {"ts": datetime(2024, 1, 1, tzinfo=UTC), "type": "A"}
+    table = pa.Table.from_pylist([{**row, "text": "1", "price": x} for x in (2.0, 0.5)], schema=TIMED)
+    assert found.computes
+    assert found.filter_batch(table.to_batches()[0])["price"].to_pylist() == [2.0]
+    assert table.filter(found.arrow)["price"].to_pylist() == [2.0]
+    assert str(found.row_groups) == str(pushed("PATTERN A a WITHIN 9 seconds", TIMED).row_groups)
 
 
 def test_that_conditions_of_some_events_of_a_closure_are_not_those_of_all() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from cepheid.errors import BindError, CepheidWarning, did_you_mean
 from cepheid.pattern import expressions as ex
@@ -27,7 +28,7 @@ from cepheid.pattern.schema import Roles
 from cepheid.pattern.scope import check_scope, resolve_scope, types_seen
 from cepheid.pattern.surprises import find_surprises
 from cepheid.pattern.tree import Query, Strategy
-from cepheid.pattern.walk import conjuncts, expressions, rewrite_expressions, walk
+from cepheid.pattern.walk import children, conjuncts, expressions, rewrite_expressions, walk
 
 Functions = Mapping[str, Callable[..., object]]
 
@@ -102,16 +103,28 @@ def _check_types(found: Mapping[str, Component], roles: Roles) -> None:
 
 def columns_read(analysed: Analysed) -> tuple[str, ...]:
     """The columns that a query needs, each once."""
+    return tuple(dict.fromkeys(path[0] for path in paths_read(analysed)))
+
+
+def paths_read(analysed: Analysed) -> tuple[tuple[str, ...], ...]:
+    """The columns that a query needs, each with the fields of structs, or keys of maps, that lead to what is read."""
     query, roles = analysed.query, analysed.roles
     names = [roles.time, *([roles.type] if roles.type else []), *roles.order_by]
     names += [column.name for column in query.partition_by]
     names += [name for attributes in (roles.types or {}).values() for name in attributes]
-    for node in (n for e in expressions(query) for n in walk(e)):
-        if isinstance(node, ex.Attribute):
-            names.append(node.name)
-        elif isinstance(node, ex.SameValue):
-            names.append(node.attribute)
-    return tuple(dict.fromkeys(names))
+    paths = [(name,) for name in names], (path for e in expressions(query) for path in _paths(e))
+    return tuple(dict.fromkeys(chain(*paths)))
+
+
+def _paths(node: ex.Expression, after: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    match node:
+        case ex.Attribute(name=name) | ex.SameValue(attribute=name):
+            yield name, *after
+        case ex.Field(operand=operand, name=name) | ex.Element(operand=operand, index=ex.Literal(value=str(name))):
+            yield from _paths(operand, (name, *after))
+            return
+    for child in children(node):
+        yield from _paths(child)
 
 
 def reads_whole_events(query: Query) -> bool:

@@ -28,6 +28,8 @@ def _batch(job: Job) -> Iterator[str]:
         yield f"read by Spark's own scan: {direct}"
     else:
         yield f"direct Parquet: {direct}"
+        if job.pushdown.computes:
+            yield "conditions on computed values are left to the engine, since the files are not read by Spark"
     if partitioning.key:
         yield f"split by key: {names}; each task sorts its events by {job.time}, and the engine keeps the keys apart"
         whole = why_keys_are_whole(job)

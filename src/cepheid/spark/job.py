@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -53,9 +52,9 @@ class Job:
         """The rows and columns that are sent to Python."""
         condition = self.condition
         rows = self.df if condition is None else self.df.where(condition)
-        if self.pushdown.columns == tuple(self.df.columns):
+        if self.pushdown.columns == tuple(self.df.columns) and self.pushdown.narrowed is None:
             return rows
-        return rows.select(*map(column_named, self.pushdown.columns))
+        return rows.select(*self.pushdown.selection)
 
 
 def make_job(df: DataFrame, query: Query, options: Options) -> Job:
@@ -66,7 +65,7 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     pushdown = derive_pushdown(
         query, all_columns, enabled=options.pushdown, collated=collated_columns(df.schema), whole=options.long
     )
-    events = pa.schema([all_columns.field(name) for name in pushdown.columns])
+    events = pushdown.schema(all_columns)
     query.session(engine=options.engine, plan=options.plan)  # raises for an unknown engine or plan
     worker_query = WorkerQuery(
         query=query,

@@ -37,13 +37,28 @@ def events_schema(schema: st.StructType, zone: str) -> pa.Schema:
 
 
 def collated_columns(schema: st.StructType) -> frozenset[str]:
-    """Return the string columns that Spark does not compare byte by byte: with a collation, and CHAR, which it pads."""
+    """Return the columns with strings that Spark does not compare byte by byte: collated ones, and CHAR, which it pads.
+
+    Such a string may also be inside of a struct, a list or a map.
+    """
     return frozenset(
         field.name
         for field in schema
-        if isinstance(field.dataType, st.StringType)
-        and (field.dataType != st.StringType() or "__CHAR_VARCHAR_TYPE_STRING" in (field.metadata or {}))
+        if _is_collated(field.dataType) or "__CHAR_VARCHAR_TYPE_STRING" in (field.metadata or {})
     )
+
+
+def _is_collated(type_: st.DataType) -> bool:
+    match type_:
+        case st.StringType():
+            return type_ != st.StringType()
+        case st.ArrayType(elementType=inner):
+            return _is_collated(inner)
+        case st.MapType(keyType=key, valueType=value):
+            return _is_collated(key) or _is_collated(value)
+        case st.StructType(fields=fields):
+            return any(_is_collated(field.dataType) for field in fields)
+    return False
 
 
 def _to_arrow(type_: st.DataType, zone: str) -> pa.DataType:
@@ -65,18 +80,19 @@ def _to_arrow(type_: st.DataType, zone: str) -> pa.DataType:
 
 def spark_schema(schema: pa.Schema) -> st.StructType:
     """Return the columns that workers produce as a schema of Spark."""
-    return st.StructType([st.StructField(field.name, _to_spark(field.type)) for field in schema])
+    return st.StructType([st.StructField(field.name, spark_type(field.type)) for field in schema])
 
 
-def _to_spark(arrow: pa.DataType) -> st.DataType:
+def spark_type(arrow: pa.DataType) -> st.DataType:
+    """Return the type of Spark that has the values of one of Arrow."""
     if pa.types.is_timestamp(arrow):
         return st.TimestampType() if arrow.tz else st.TimestampNTZType()
     if pa.types.is_decimal(arrow):
         return st.DecimalType(arrow.precision, arrow.scale)
     if pa.types.is_map(arrow):
-        return st.MapType(_to_spark(arrow.key_type), _to_spark(arrow.item_type))
+        return st.MapType(spark_type(arrow.key_type), spark_type(arrow.item_type))
     if pa.types.is_list(arrow):
-        return st.ArrayType(_to_spark(arrow.value_type))
+        return st.ArrayType(spark_type(arrow.value_type))
     if pa.types.is_struct(arrow):
-        return st.StructType([st.StructField(field.name, _to_spark(field.type)) for field in arrow])
+        return st.StructType([st.StructField(field.name, spark_type(field.type)) for field in arrow])
     return next(spark() for spark, own in _SAME_TYPES if own == arrow)

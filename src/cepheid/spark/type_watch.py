@@ -64,7 +64,7 @@ def tapped_events(job: Job) -> tuple[DataFrame, Tap | None]:
     if condition is None or not (job.df.isStreaming or filters_end_in_spark(job.df)):
         return job.events, tap
     rows = job.df.where(condition | _sounds_alike(job, role, named))
-    columns = [*map(column_named, job.pushdown.columns), F.coalesce(condition, F.lit(False)).alias(KEPT)]
+    columns = [*job.pushdown.selection, F.coalesce(condition, F.lit(False)).alias(KEPT)]
     return rows.select(*columns), tap
 
 

@@ -11,10 +11,20 @@ from pyspark.sql import Column
 
 from cepheid.api import Query
 from cepheid.engine.program import CompiledProgram
-from cepheid.pattern.analysis import columns_read, reads_whole_events
+from cepheid.pattern.analysis import paths_read, reads_whole_events
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.schema import Schema
-from cepheid.spark.pushdown.predicate import TRUE, IsNull, Predicate, any_of, without_floats
+from cepheid.spark.names import column_named
+from cepheid.spark.pushdown.narrow import Narrowed, narrow
+from cepheid.spark.pushdown.predicate import (
+    TRUE,
+    IsNull,
+    Predicate,
+    any_of,
+    computed_in,
+    without_computed,
+    without_floats,
+)
 from cepheid.spark.pushdown.row_filter import ACCEPTS_ANY_EVENT, RowFilter
 from cepheid.spark.pushdown.to_arrow import arrow_expression
 from cepheid.spark.pushdown.to_spark import spark_condition
@@ -25,6 +35,7 @@ class Pushdown:
     """What is sent to Python: some columns, in the order of the schema, and the rows for which `where` is TRUE.
 
     where: None keeps every row.
+    narrowed: of the last column, which fields are sent; None: all.
     pushed, refused: in words, what is pushed down, and what is not, with the reason.
     """
 
@@ -32,6 +43,22 @@ class Pushdown:
     where: Predicate | None
     pushed: tuple[str, ...]
     refused: tuple[str, ...]
+    narrowed: Narrowed | None = None
+
+    def schema(self, schema: pa.Schema) -> pa.Schema:
+        """The columns that are sent, of all that there are."""
+        sent = pa.schema([schema.field(name) for name in self.columns])
+        if self.narrowed is None:
+            return sent
+        return sent.set(len(sent) - 1, sent.field(len(sent) - 1).with_type(self.narrowed.sent))
+
+    @property
+    def selection(self) -> list[Column]:
+        """The columns that are sent, in Spark."""
+        found = [column_named(name) for name in self.columns]
+        if self.narrowed is not None:
+            found[-1] = self.narrowed.of(found[-1]).alias(self.columns[-1])
+        return found
 
     @property
     def condition(self) -> Column | None:
@@ -40,8 +67,8 @@ class Pushdown:
 
     @property
     def arrow(self) -> pc.Expression | None:
-        """The filter for a table of pyarrow; None keeps every row."""
-        return None if self.where is None else arrow_expression(self.where)
+        """The filter for a table of pyarrow, which leaves computed values to the engine; None keeps every row."""
+        return None if self.where is None else arrow_expression(without_computed(self.where))
 
     @property
     def row_groups(self) -> pc.Expression | None:
@@ -50,16 +77,22 @@ class Pushdown:
         It does not test floating-point columns: statistics say nothing about NaN, and pyarrow assumes that a group with
         the same minimum and maximum has no other value.
         """
-        where = TRUE if self.where is None else without_floats(self.where)
+        where = TRUE if self.where is None else without_floats(without_computed(self.where))
         return None if where == TRUE else arrow_expression(where)
+
+    @property
+    def computes(self) -> bool:
+        """Whether the filter has computed values, which only Spark tests."""
+        return self.where is not None and any(True for _ in computed_in(self.where))
 
     def filter_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows of a batch that are sent."""
         if self.where is None:
             return batch
-        kept = arrow_expression(self.where, batch.column)
+        where = without_computed(self.where)
+        kept = arrow_expression(where, batch.column)
         if isinstance(kept, pc.Expression):  # a constant, which reads no column
-            return batch if self.where == TRUE else batch.slice(0, 0)
+            return batch if where == TRUE else batch.slice(0, 0)
         return batch if kept.true_count == len(kept) else batch.filter(kept)
 
 
@@ -80,9 +113,12 @@ def derive_pushdown(
         return Pushdown(tuple(schema.names), None, (), ("all rows and columns are sent: pushdown=False",))
     readers = [analysed for analysed, source in query.compiled.flow if None in source]
     names = tuple(schema.names)
+    narrowed = None
     if not whole and not any(reads_whole_events(analysed.query) for analysed in readers):
-        read = {name for analysed in readers for name in columns_read(analysed)}
-        columns, sent = _needed_columns(names, read)
+        paths = frozenset(path for analysed in readers for path in paths_read(analysed))
+        columns, sent = _needed_columns(names, {path[0] for path in paths})
+        last = columns[-1]
+        narrowed = narrow(schema.field(last).type, frozenset(path[1:] for path in paths if path[0] == last))
     else:
         columns, sent = names, ["all columns are sent: a match contains whole events, or is identified by them"]
     where, pushed, refused = _needed_rows(query.compiled, query.compiled.schema(schema), collated)
@@ -90,7 +126,9 @@ def derive_pushdown(
     if where is not None and schema.field(time).nullable:
         where = any_of([where, IsNull(time)])  # a NULL time is an error, and the engine raises it
     dropped = [f"column {name} is not sent: the query does not read it" for name in names if name not in columns]
-    return Pushdown(columns, where, (*dropped, *pushed), (*sent, *refused))
+    if narrowed is not None:
+        dropped += [f"field {name} is not sent: the query does not read it" for name in narrowed.dropped(columns[-1])]
+    return Pushdown(columns, where, (*dropped, *pushed), (*sent, *refused), narrowed)
 
 
 def _needed_columns(names: Sequence[str], read: set[str]) -> tuple[tuple[str, ...], list[str]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from cepheid.pattern.types import Kind, Type
+from cepheid.spark.pushdown.computed import Computed, Operand
 
 Constant = bool | int | float | Decimal | str
 
@@ -22,9 +23,9 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class CompareConstant(Predicate):
-    """Compares a column with a constant of the same kind; a timestamp is an integer in the unit of the column."""
+    """Compares a value with a constant of the same kind; a timestamp is an integer in the unit of the column."""
 
-    column: str
+    tested: Operand
     operator: str
     value: Constant
     type: Type
@@ -37,18 +38,18 @@ class CompareConstant(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class CompareColumns(Predicate):
-    """Compares two columns of the same kind."""
+    """Compares two values of the same kind."""
 
-    left: str
+    left: Operand
     operator: str
-    right: str
+    right: Operand
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf(Predicate):
-    """Tests whether a column of strings or integers has one of some values."""
+    """Tests whether a string or an integer is one of some values."""
 
-    column: str
+    tested: Operand
     values: tuple[Constant, ...]
     type: Type
 
@@ -57,7 +58,7 @@ class OneOf(Predicate):
 class IsNull(Predicate):
     """Tests `x IS NULL`, or `x IS NOT NULL` if negated."""
 
-    column: str
+    tested: Operand
     negated: bool = False
 
 
@@ -100,13 +101,40 @@ def is_narrower(one: Predicate, other: Predicate) -> bool:
     return terms[0] > terms[1]
 
 
+def operands_of(leaf: Predicate) -> tuple[Operand, ...]:
+    """Return what a predicate that is not a connective tests."""
+    match leaf:
+        case CompareConstant(tested=tested) | OneOf(tested=tested) | IsNull(tested=tested):
+            return (tested,)
+        case CompareColumns(left=left, right=right):
+            return left, right
+    raise TypeError(f"no operands of {type(leaf).__name__}")
+
+
+def computed_in(where: Predicate) -> Iterator[Computed]:
+    """Yield the values that a predicate computes."""
+    if isinstance(where, AllOf | AnyOf):
+        for operand in where.operands:
+            yield from computed_in(operand)
+    else:
+        yield from (tested for tested in operands_of(where) if isinstance(tested, Computed))
+
+
+def without_computed(where: Predicate) -> Predicate:
+    """Return a wider predicate that tests columns only."""
+    return _widened(where, lambda leaf: any(isinstance(tested, Computed) for tested in operands_of(leaf)))
+
+
 def without_floats(where: Predicate) -> Predicate:
     """Return a wider predicate that does not test floating-point columns."""
+    return _widened(where, lambda leaf: isinstance(leaf, CompareConstant) and leaf.type.kind is Kind.FLOAT)
+
+
+def _widened(where: Predicate, left_out: Callable[[Predicate], bool]) -> Predicate:
+    """Return a predicate in which some leaves are TRUE; no connective negates, so that it holds for more rows."""
     match where:
         case AllOf(operands=operands):
-            return all_of([without_floats(operand) for operand in operands])
+            return all_of([_widened(operand, left_out) for operand in operands])
         case AnyOf(operands=operands):
-            return any_of([without_floats(operand) for operand in operands])
-        case CompareConstant(type=type_) if type_.kind is Kind.FLOAT:
-            return TRUE
-    return where
+            return any_of([_widened(operand, left_out) for operand in operands])
+    return TRUE if left_out(where) else where

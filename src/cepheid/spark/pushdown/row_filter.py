@@ -19,6 +19,7 @@ from cepheid.spark.pushdown.predicate import (
     Predicate,
     all_of,
     any_of,
+    computed_in,
     is_narrower,
 )
 from cepheid.spark.pushdown.translate import MISSING_IS_NOT_NULL, Translator
@@ -35,7 +36,7 @@ class RowFilter:
     def __init__(self, query: Bound, collated: frozenset[str]) -> None:
         self.query = query
         self.schema = query.schema
-        self.translator = Translator(query.schema, collated)
+        self.translator = Translator(query, collated)
         self.pushed: list[str] = []
         self.refused: list[str] = []
         self.where = self._where()
@@ -142,7 +143,7 @@ class RowFilter:
         for when, condition in dict.fromkeys(placed):
             text = print_expression(condition)
             try:
-                self.translator.of_one_event(condition)
+                predicate = self.translator.of_one_event(condition)
             except NotPushable as reason:
                 self.refused.append(f"{text}: {reason}")
                 continue
@@ -151,7 +152,7 @@ class RowFilter:
                 only = "the first event" if when is When.FIRST else "the second and later events"
                 self.refused.append(f"{text}: it applies only to {only} of {variable}")
             else:
-                self.pushed.append(text)
+                self.pushed.append(text + _also_sent(predicate))
 
     def _restricts_first_and_later(self, variable: str) -> bool:
         """Tell whether both the first and the later events of an array have a condition that can be pushed down."""
@@ -161,3 +162,9 @@ class RowFilter:
                 for when, condition in self.query.placement.at_place.get(number, ()):
                     restricted |= {when} if self.translator.can_push(condition) else set()
         return {When.FIRST, When.LATER} <= restricted
+
+
+def _also_sent(where: Predicate) -> str:
+    """Say which rows are sent whatever a condition says of them."""
+    rows = dict.fromkeys(doubt.rows for computed in computed_in(where) for doubt in computed.doubts)
+    return f", or {', or '.join(rows)}" if rows else ""

@@ -31,16 +31,16 @@ def arrow_expression(where: Predicate, column: Callable[[str], Any] = pc.field) 
                 return pc.scalar(is_all)
             connective = pc.and_kleene if is_all else pc.or_kleene
             return reduce(connective, (arrow_expression(operand, column) for operand in operands))
-        case IsNull(column=name, negated=negated):
+        case IsNull(tested=str(name), negated=negated):
             return pc.is_valid(column(name)) if negated else pc.is_null(column(name))
-        case CompareColumns(left=left, operator=operator, right=right):
+        case CompareColumns(left=str(left), operator=operator, right=str(right)):
             return _OPERATORS[operator](column(left), column(right))
-        case OneOf(column=name, values=values, type=type_):
+        case OneOf(tested=str(name), values=values, type=type_):
             tested, choices = column(name), pa.array(values, _constant_type(type_))
             if isinstance(tested, pa.DictionaryArray):
                 return pc.is_in(tested.dictionary, value_set=choices).take(tested.indices)
             return pc.is_in(tested, value_set=choices)
-        case CompareConstant(column=name, operator=operator, value=value, type=type_):
+        case CompareConstant(tested=str(name), operator=operator, value=value, type=type_):
             tested = column(name)
             if pa.types.is_floating(plain(type_)) and plain(type_) != pa.float64():
                 tested = tested.cast(pa.float64())  # in 32 bits the constant 0.1 would be rounded too

@@ -13,6 +13,7 @@ from cepheid.pattern.durations import ARROW_UNITS
 from cepheid.pattern.timestamps import print_timestamp
 from cepheid.pattern.types import Kind, Type, plain, zone_of
 from cepheid.spark.names import column_named
+from cepheid.spark.pushdown.computed import Computed, Operand
 from cepheid.spark.pushdown.predicate import (
     AllOf,
     AnyOf,
@@ -22,6 +23,7 @@ from cepheid.spark.pushdown.predicate import (
     IsNull,
     OneOf,
     Predicate,
+    computed_in,
 )
 
 _OPERATORS: dict[str, Any] = {
@@ -36,25 +38,35 @@ _OPERATORS: dict[str, Any] = {
 
 def spark_condition(where: Predicate) -> Column:
     """Return a predicate as a boolean column of Spark."""
-    match where:
-        case AllOf(operands=operands) | AnyOf(operands=operands):
-            is_all = isinstance(where, AllOf)
-            if not operands:
-                return F.lit(is_all)
-            return reduce(and_ if is_all else or_, map(spark_condition, operands))
-        case IsNull(column=name, negated=negated):
-            return column_named(name).isNotNull() if negated else column_named(name).isNull()
+    if isinstance(where, AllOf | AnyOf):
+        is_all = isinstance(where, AllOf)
+        if not where.operands:
+            return F.lit(is_all)
+        return reduce(and_ if is_all else or_, map(spark_condition, where.operands))
+    doubts = [doubt.column() for tested in computed_in(where) for doubt in tested.doubts]
+    test = _test(where)
+    return F.when(reduce(or_, doubts), F.lit(True)).otherwise(test) if doubts else test
+
+
+def _test(leaf: Predicate) -> Column:
+    match leaf:
+        case IsNull(tested=tested, negated=negated):
+            return _column(tested).isNotNull() if negated else _column(tested).isNull()
         case CompareColumns(left=left, operator=operator, right=right):
-            columns: Column = _OPERATORS[operator](column_named(left), column_named(right))
+            columns: Column = _OPERATORS[operator](_column(left), _column(right))
             return columns
-        case OneOf(column=name, values=values):
-            return column_named(name).isin(list(values))
-        case CompareConstant(column=name, operator=operator, value=value, type=type_):
-            comparison: Column = _OPERATORS[operator](column_named(name), _constant(value, type_))
+        case OneOf(tested=tested, values=values):
+            return _column(tested).isin(list(values))
+        case CompareConstant(tested=tested, operator=operator, value=value, type=type_):
+            comparison: Column = _OPERATORS[operator](_column(tested), _constant(value, type_))
             # NaN is greater than any number, but the statistics of a Parquet row group leave it out, and a reader
             # would skip groups that have it. It does not skip by a condition that contains isnan.
-            return comparison | F.isnan(column_named(name)) if where.admits_nan else comparison
-    raise TypeError(f"no condition for {type(where).__name__}")
+            return comparison | F.isnan(_column(tested)) if leaf.admits_nan else comparison
+    raise TypeError(f"no condition for {type(leaf).__name__}")
+
+
+def _column(tested: Operand) -> Column:
+    return tested.column() if isinstance(tested, Computed) else column_named(tested)
 
 
 def _constant(value: Constant, type_: Type) -> Column:

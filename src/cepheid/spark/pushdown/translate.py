@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
+from cepheid.language.printer import print_expression
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import Kind, plain
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.types import BOOL, Kind, Type, plain
 from cepheid.pattern.uses import uses
+from cepheid.spark.pushdown.computed import Operand
 from cepheid.spark.pushdown.constants import exact_value, literal_of, why_computed
 from cepheid.spark.pushdown.predicate import (
     FALSE,
@@ -24,6 +27,8 @@ from cepheid.spark.pushdown.predicate import (
     all_of,
     any_of,
 )
+from cepheid.spark.pushdown.times import compare_times
+from cepheid.spark.pushdown.values import Values
 
 MISSING_IS_NOT_NULL = "types are declared, and a missing attribute is not NULL"
 
@@ -33,14 +38,14 @@ _COMPARED_COLUMNS = frozenset({Kind.INT, Kind.STRING, Kind.DATE, Kind.TIMESTAMP,
 
 
 class Translator:
-    """Translates conditions over events of a schema. Every method raises `NotPushable` if that is not possible.
+    """Translates conditions of a query. Every method raises `NotPushable` if that is not possible.
 
-    collated: string columns that Spark does not compare byte by byte.
+    collated: columns with strings that Spark does not compare byte by byte.
     """
 
-    def __init__(self, schema: Schema, collated: frozenset[str]) -> None:
-        self.schema = schema
-        self.collated = collated
+    def __init__(self, query: Bound, collated: frozenset[str]) -> None:
+        self.schema = query.schema
+        self.values = Values(query, collated)
 
     def can_push(self, condition: ex.Expression) -> bool:
         """Tell whether a condition can be decided by one event, and has a predicate."""
@@ -76,12 +81,16 @@ class Translator:
                 return FALSE
             case ex.Literal(value=bool(value)):
                 return TRUE if value is not negated else FALSE
-            case ex.Attribute(name=name) if self.schema.columns[name].kind is Kind.BOOL:
-                return CompareConstant(name, "=", not negated, self.schema.columns[name])
-            case ex.IsNull(operand=ex.Attribute(name=name)):
-                if self.schema.columns[name].kind in (Kind.NULL, Kind.OPAQUE):
-                    raise NotPushable(f"column {name} does not have scalar values")
-                return IsNull(name, negated=node.negated is not negated)
+            case ex.IsNull(operand=operand) if not isinstance(operand, ex.Literal):
+                if self.values.type_of(operand).kind in (Kind.NULL, Kind.OPAQUE):
+                    raise NotPushable(f"{print_expression(operand)} does not have scalar values")
+                tested = operand.name if isinstance(operand, ex.Attribute) else self.values.of(operand)
+                return IsNull(tested, negated=node.negated is not negated)
+            case ex.RLike(pattern=ex.Literal(value=None)):
+                return FALSE
+            case ex.RLike():
+                found = self.values.of(replace(node, negated=False))
+                return CompareConstant(found, "=", node.negated is negated, BOOL)
             case ex.Compare(operator=operator, left=left, right=right):
                 return self.compare(_NEGATED[operator] if negated else operator, left, right)
             case ex.Between(operand=operand, low=low, high=high):
@@ -91,45 +100,46 @@ class Translator:
                 return self.one_of(operand, choices, negated=node.negated is not negated)
             case ex.Like():
                 raise NotPushable("it contains LIKE")
-            case ex.RLike():
-                raise NotPushable("it contains RLIKE")
             case ex.Case():
                 raise NotPushable("it contains CASE")
+            case ex.Attribute() | ex.Field() | ex.Element() | ex.Cast():
+                type_ = self.values.type_of(node)
+                if type_.kind is Kind.BOOL:
+                    return CompareConstant(self.values.of(node), "=", not negated, type_)
         raise NotPushable(why_computed(node))
 
     def compare(self, operator: str, left: ex.Expression, right: ex.Expression) -> Predicate:
-        """Translate a comparison of a column with a constant or with another column."""
-        if isinstance(right, ex.Attribute) and not isinstance(left, ex.Attribute):
+        """Translate a comparison of a value with a constant or with another value."""
+        if _is_constant(left) and not _is_constant(right):
             left, right, operator = right, left, _SWAPPED[operator]
-        if not isinstance(left, ex.Attribute):
-            raise NotPushable(why_computed(left))
-        type_ = self.schema.columns[left.name]
-        collated = [e.name for e in (left, right) if isinstance(e, ex.Attribute) and e.name in self.collated]
-        if collated:
-            raise NotPushable(f"Spark compares {collated[0]} by its collation, or pads it")
-        if isinstance(right, ex.Attribute):
-            return self.compare_columns(operator, left.name, right.name)
-        literal = literal_of(right)
-        if literal.value is None:
+        if isinstance(right, ex.Literal) and right.value is None:
             return FALSE
-        value = exact_value(literal, type_)
+        type_ = self.values.type_of(left)
+        if type_.kind in (Kind.TIMESTAMP, Kind.DURATION) and not (
+            _is_path(left) and (_is_path(right) or _is_constant(right))
+        ):
+            return compare_times(self.values, operator, left, right)
+        tested = self.values.of(left)
+        if not _is_constant(right):
+            return self.compare_values(operator, (tested, type_), (self.values.of(right), self.values.type_of(right)))
+        value = exact_value(literal_of(right), type_)
         if type_.kind is Kind.BOOL and operator not in ("=", "!="):
             raise NotPushable("it orders booleans")
         if type_.kind is Kind.FLOAT and value == 0 and operator == "=":
             # To the engine 0.0 equals -0.0, but Parquet readers that look up an equal value in a dictionary differ.
-            return AllOf((CompareConstant(left.name, ">=", 0.0, type_), CompareConstant(left.name, "<=", 0.0, type_)))
-        return CompareConstant(left.name, operator, 0.0 if type_.kind is Kind.FLOAT and value == 0 else value, type_)
+            return AllOf((CompareConstant(tested, ">=", 0.0, type_), CompareConstant(tested, "<=", 0.0, type_)))
+        return CompareConstant(tested, operator, 0.0 if type_.kind is Kind.FLOAT and value == 0 else value, type_)
 
-    def compare_columns(self, operator: str, left: str, right: str) -> Predicate:
-        """Translate a comparison of two columns of the same type."""
-        first, second = self.schema.columns[left], self.schema.columns[right]
+    def compare_values(self, operator: str, left: tuple[Operand, Type], right: tuple[Operand, Type]) -> Predicate:
+        """Translate a comparison of two values of the same type."""
+        (one, first), (other, second) = left, right
         if first.kind is not second.kind or first.kind not in _COMPARED_COLUMNS:
             raise NotPushable(f"it compares {first} with {second}")
         if first.kind is not Kind.INT and plain(first) != plain(second):
             raise NotPushable(f"it compares {first} with {second}")
         if pa.types.is_uint64(plain(first)) is not pa.types.is_uint64(plain(second)):
             raise NotPushable(f"it compares {first} with {second}")
-        return CompareColumns(left, operator, right)
+        return CompareColumns(one, operator, other)
 
     def one_of(self, operand: ex.Expression, choices: Sequence[ex.Expression], *, negated: bool) -> Predicate:
         """Translate IN or NOT IN."""
@@ -137,6 +147,14 @@ class Translator:
         if negated:
             return all_of(tests)
         equal = [t for t in tests if isinstance(t, CompareConstant) and t.type.kind in (Kind.STRING, Kind.INT)]
-        if len(equal) > 1 and len(equal) == len(tests):
-            return OneOf(equal[0].column, tuple(t.value for t in equal), equal[0].type)
+        if len(equal) > 1 and len(equal) == len(tests) and len({t.tested for t in equal}) == 1:
+            return OneOf(equal[0].tested, tuple(t.value for t in equal), equal[0].type)
         return any_of(tests)
+
+
+def _is_constant(node: ex.Expression) -> bool:
+    return isinstance(node, ex.Literal) or (isinstance(node, ex.Minus) and isinstance(node.operand, ex.Literal))
+
+
+def _is_path(node: ex.Expression) -> bool:
+    return isinstance(node, ex.Attribute | ex.Field | ex.Element)
