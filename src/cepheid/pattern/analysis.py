@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from cepheid.errors import BindError, CepheidWarning, did_you_mean
@@ -22,6 +22,7 @@ from cepheid.pattern.components import Component, components, name_events
 from cepheid.pattern.flow import EVENTS, Source
 from cepheid.pattern.layout import Layout, lay_out
 from cepheid.pattern.parameters import Params, resolve_names
+from cepheid.pattern.paths import resolve_path
 from cepheid.pattern.placement import place
 from cepheid.pattern.schema import Roles
 from cepheid.pattern.scope import check_scope, resolve_scope, types_seen
@@ -64,7 +65,8 @@ def analyse(query: Query, params: Params, roles: Roles, source: Source = EVENTS)
     query = resolve_names(replace(query, pattern=pattern), params, arrays, single)
     types = types_seen(query, source)
     check_scope(types, query, roles)
-    query = replace(query, sees=resolve_scope(query, params), where=tuple(c for w in query.where for c in conjuncts(w)))
+    sees = resolve_scope(query, params, found)
+    query = replace(query, sees=sees, where=tuple(c for w in query.where for c in conjuncts(w)))
     check_identifiers(query)
     returns = tuple(replace(r, expression=canonical(r.expression, found, returned=True)) for r in query.returns)
     query = replace(rewrite_expressions(replace(query, returns=()), lambda e: canonical(e, found)), returns=returns)
@@ -100,17 +102,17 @@ def _check_types(found: Mapping[str, Component], roles: Roles) -> None:
                     raise BindError("CEP302", f"unknown type '{name}'", remedy, component.span)
 
 
-def columns_read(analysed: Analysed) -> tuple[str, ...]:
-    """The columns that a query needs, each once."""
+def columns_read(analysed: Analysed, columns: Collection[str] = ()) -> tuple[str, ...]:
+    """The columns that a query needs, each once. `columns`: those of the events, if they are known."""
     query, roles = analysed.query, analysed.roles
     names = [roles.time, *([roles.type] if roles.type else []), *roles.order_by]
-    names += [column.name for column in query.partition_by]
+    names += [resolve_path(column.path, columns)[0] for column in query.partition_by]
     names += [name for attributes in (roles.types or {}).values() for name in attributes]
     for node in (n for e in expressions(query) for n in walk(e)):
         if isinstance(node, ex.Attribute):
             names.append(node.name)
         elif isinstance(node, ex.SameValue):
-            names.append(node.attribute)
+            names.append(resolve_path(node.path, columns)[0])
     return tuple(dict.fromkeys(names))
 
 

@@ -59,4 +59,5 @@ def evaluate_mask(query: Bound, batch: Batch, wanted: Mask, errors: dict[int, Ce
 def _only(schema: Schema, read: set[str]) -> Schema:
     """The columns that a condition reads, and those that every event must have."""
     needed = {schema.roles.time, schema.roles.type, schema.start, *read}
-    return replace(schema, columns={name: type_ for name, type_ in schema.columns.items() if name in needed})
+    columns = {name: type_ for name, type_ in schema.columns.items() if name in needed}
+    return replace(schema, columns=columns, parts={})

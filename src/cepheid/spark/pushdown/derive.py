@@ -81,7 +81,7 @@ def derive_pushdown(
     readers = [analysed for analysed, source in query.compiled.flow if None in source]
     names = tuple(schema.names)
     if not whole and not any(reads_whole_events(analysed.query) for analysed in readers):
-        read = {name for analysed in readers for name in columns_read(analysed)}
+        read = {name for analysed in readers for name in columns_read(analysed, names)}
         columns, sent = _needed_columns(names, read)
     else:
         columns, sent = names, ["all columns are sent: a match contains whole events, or is identified by them"]
