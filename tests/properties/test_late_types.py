@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.testing.outcomes import to_json
-from cepheid.testing.strategies import PLAIN, GeneratedQuery, merges, programs, scenarios, streams
+from cepheid.testing.strategies import NESTED, PLAIN, GeneratedQuery, merges, programs, scenarios, streams
 from cepheid.testing.strategies.schemas import TIME, TYPE
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
@@ -18,16 +18,22 @@ def without(table: pa.Table, names: list[str]) -> pa.Table:
     return table
 
 
+def attributes(schema: pa.Schema) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(sorted({*schema.names} - {TIME, TYPE})), min_size=1, max_size=4, unique=True)
+
+
+PLAIN_SCENARIOS = scenarios(schema=PLAIN) | st.tuples(programs(PLAIN) | merges(PLAIN), streams(PLAIN, max_size=6))
+
+
 @given(
-    scenario=scenarios(schema=PLAIN) | st.tuples(programs(PLAIN) | merges(PLAIN), streams(PLAIN, max_size=6)),
-    names=st.lists(st.sampled_from(sorted({*PLAIN.names} - {TIME, TYPE})), min_size=1, max_size=4, unique=True),
+    given_=st.tuples(PLAIN_SCENARIOS, attributes(PLAIN)) | st.tuples(scenarios(schema=NESTED), attributes(NESTED)),
     share=st.floats(0, 1),
     restored=st.booleans(),
 )
 def test_that_a_type_may_come_late(
-    scenario: tuple[GeneratedQuery, pa.Table], names: list[str], share: float, restored: bool
+    given_: tuple[tuple[GeneratedQuery, pa.Table], list[str]], share: float, restored: bool
 ) -> None:
-    generated, events = scenario
+    (generated, events), names = given_
     events = events.sort_by(TIME)
     cut = round(share * events.num_rows)
     early, rest = without(events.slice(0, cut), names), events.slice(cut)

@@ -246,7 +246,7 @@ def test_a_python_without_cepheid(spark: Any, tmp_path: Path, monkeypatch: pytes
 def test_equal_keys_are_in_one_bucket(spark: Any) -> None:
     values = [0.0, -0.0, math.nan, -math.nan, None]
     rows = spark.createDataFrame([(value,) for value in values], "x double")
-    found = [r[0] for r in rows.select(bucket_of(pa.schema([("x", pa.float64())]), ("x",), 10**6)).collect()]
+    found = [r[0] for r in rows.select(bucket_of(pa.schema([("x", pa.float64())]), (("x",),), 10**6)).collect()]
     assert found[0] == found[1]
     assert found[2] == found[3]
 

@@ -12,8 +12,12 @@ import pyarrow as pa
 from cepheid.engine.program import CompiledProgram
 from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.flow import EVENTS
+from cepheid.pattern.nested import field_names, field_type
 from cepheid.pattern.parameters import window_nanoseconds
+from cepheid.pattern.paths import Path, part_name, resolve_path
 from cepheid.pattern.schema import Schema
+from cepheid.pattern.types import Kind, from_arrow
+from cepheid.values.columns import field_of
 
 TINY = 10
 """A window is tiny if the closest events are more than so many windows apart."""
@@ -28,7 +32,7 @@ class Observed:
     whole: they are all events, and not only the first ones.
     counted: their number means something; tasks may see an event twice.
     types: None if there is no type column.
-    empty: the columns of `[attr]` that have no value.
+    empty: the attributes of `[attr]` that have no value.
     low, high: the first and the last time in ticks; None if unknown.
     gap: the smallest distance of two different times in ticks; None if it is not large enough to matter.
     """
@@ -62,17 +66,37 @@ def observe(program: CompiledProgram, schema: Schema, events: pa.Table, times: A
     if not rows:
         return Observed(0, whole)
     queries = readers(program)
-    attributes = {test.attribute for analysed in queries for test in analysed.same} & {*events.column_names}
+    keys = {resolve_path(test.path, events.column_names) for analysed in queries for test in analysed.same}
     windows = [window for analysed in queries if (window := window_ticks(analysed, schema)) is not None]
     return Observed(
         rows,
         whole,
         None if schema.roles.type is None else _types(queries, events.column(schema.roles.type)),
-        frozenset(name for name in attributes if events.column(name).null_count == rows),
+        frozenset(key_name(path) for path in keys if _is_empty(events, path)),
         int(times.min()),
         int(times.max()),
         tiny_gap(times, min(windows)) if windows else None,
     )
+
+
+def key_name(path: Path) -> str:
+    """What a key is called in a warning."""
+    return part_name(path, ())
+
+
+def _is_empty(events: pa.Table, path: Path) -> bool:
+    """Whether no event has a value there; not where there is no such column or field, which an error says."""
+    name, *fields = path
+    if name not in events.column_names:
+        return False
+    type_ = from_arrow(events.schema.field(name).type)
+    for field in fields:
+        if type_.kind is Kind.NULL:
+            break
+        if field not in (field_names(type_) or ()):
+            return False
+        type_ = field_type(type_, field)
+    return bool(field_of(events.column(name), tuple(fields)).null_count == events.num_rows)
 
 
 def named_types(queries: Iterable[Analysed]) -> dict[str, bool]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from cepheid.api.events import to_table
+from cepheid.api.fits import check_fits
 from cepheid.api.options import read_delay
 from cepheid.api.readable import is_checked
 from cepheid.api.row_reader import RowReader
@@ -31,7 +32,7 @@ from cepheid.language import print_query
 from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.schema import Roles, make_schema
-from cepheid.pattern.types import Kind, from_arrow, is_untyped, zone_of
+from cepheid.pattern.types import is_untyped
 
 if TYPE_CHECKING:
     from cepheid.engine.machines.factory import MachineFactory
@@ -318,7 +319,7 @@ class Session:
             wanted = self._retyped(table.schema)
         table = as_types(table, typed_like(table.schema, wanted))
         for field in wanted:
-            _check_fits(field, table.schema.field(field.name).type)
+            check_fits(field.name, field.type, table.schema.field(field.name).type)
         try:
             return table.cast(wanted)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
@@ -387,17 +388,3 @@ class Session:
 def _delay_in_units(lateness: int | None, roles: Roles) -> int | None:
     """The lateness of a snapshot that has it in the unit of the query."""
     return None if lateness is None else lateness * NANOSECONDS[roles.unit]
-
-
-_WIDER = {(Kind.INT, Kind.FLOAT), (Kind.INT, Kind.DECIMAL)}
-
-
-def _check_fits(field: pa.Field, arrow: pa.DataType) -> None:
-    """Check that a column of a later batch fits the type that it has in the first."""
-    wanted, given = from_arrow(field.type), from_arrow(arrow)
-    zones = {zone_of(wanted) is None, zone_of(given) is None}
-    alike = given.kind is wanted.kind and len(zones) == 1
-    if alike or given.kind is Kind.NULL or (given.kind, wanted.kind) in _WIDER:
-        return
-    remedy = "give every batch the column types of the first; Arrow tables of one schema ensure that"
-    raise InputError("CEP409", f"the batch has '{field.name}' as {given}, the first one as {wanted}", remedy)

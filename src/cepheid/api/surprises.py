@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from cepheid.api.observed import TINY, Observed, named_types, readers, window_ticks
+from cepheid.api.observed import TINY, Observed, key_name, named_types, readers, window_ticks
 from cepheid.engine.program import CompiledProgram
 from cepheid.errors import CepheidWarning, Place, nearest, warn
 from cepheid.pattern.durations import NANOSECONDS, spell
@@ -97,7 +97,7 @@ class Surprises:
                 yield CepheidWarning("CEP005", message, f"types that the query does not name: {shown}")
 
     def _empty(self, seen: Observed) -> Iterator[CepheidWarning]:
-        tests = dict.fromkeys(test.attribute for analysed in readers(self.program) for test in analysed.same)
+        tests = dict.fromkeys(key_name(test.path) for analysed in readers(self.program) for test in analysed.same)
         for name in tests:
             if name in seen.empty:
                 which = "every event" if seen.whole else f"each of the first {seen.rows:,} events"

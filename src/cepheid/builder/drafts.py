@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, NoReturn
 
 from cepheid.builder.columns import Column, condition, joined, operand
+from cepheid.builder.keys import read_key
 from cepheid.builder.misuse import check_name, misuse, shown
 from cepheid.builder.streams import read_streams
 from cepheid.builder.variables import Events, Variable, source_of, variable_name
@@ -64,6 +65,8 @@ class Draft:
     def same(self, *attributes: str, **values: object) -> Draft:
         """All events of a match, negated ones too, have the same value of each attribute, or the given value.
 
+        An attribute may be a field of a struct: `same("payload.user")`.
+
         >>> from cepheid import builder as cep
         >>> print(cep.event("Shelf", "a").same("tag_id", site="north"))
         PATTERN Shelf a
@@ -71,9 +74,10 @@ class Draft:
           AND [site = 'north']
         """
         _require((*attributes, *values), "same", "'tag_id'")
-        tests = [ex.SameValue(check_name(a, "an attribute", "write same('tag_id')")) for a in attributes]
-        tests += [ex.SameValue(a, operand(value)) for a, value in values.items()]
-        return self._with(where=(*self.query.where, *tests))
+        given = [*((name, None) for name in attributes), *((name, operand(value)) for name, value in values.items())]
+        keys = [(read_key(name, "an attribute", "write same('tag_id')"), value) for name, value in given]
+        more = (ex.SameValue(key.name, value, key.fields) for key, value in keys)
+        return self._with(where=(*self.query.where, *more))
 
     def strategy(self, name: str, *variables: str | Variable) -> Draft:
         """Which events a run may ignore, for some variables or for all.
@@ -90,9 +94,12 @@ class Draft:
         return self._with(strategies=(*self.query.strategies, chosen))
 
     def partition_by(self, *columns: str) -> Draft:
-        """Match separately within each group of events that have the same values in some columns."""
+        """Match separately within each group of events that have the same values in some columns.
+
+        A column may be a field of a struct: `partition_by("payload.user")`.
+        """
         _require(columns, "partition_by", "'site'")
-        more = (tree.Column(check_name(c, "a column", "write partition_by('site')")) for c in columns)
+        more = (read_key(c, "a column", "write partition_by('site')") for c in columns)
         return self._with(partition_by=(*self.query.partition_by, *more))
 
     def within(self, window: str | timedelta | Column) -> Draft:

@@ -165,8 +165,8 @@ def _in_clause(token: str, word: str, before: str, bare: str, allowed: Collectio
         return f"conditions belong to WHERE, before {clause}: WHERE a.x = 1 AND b.x = 2 {clause} …"
     if clause == "PATTERN":
         return _in_pattern(token, bare, allowed)
-    if token == "." and re.search(r"(\[|\bby\s|,)\s*\w+\s*\Z", before, re.IGNORECASE):
-        return "write a column, without a variable: [tag_id], PARTITION BY tag_id; compare fields: a.p.id = b.p.id"
+    if token == "[" and re.search(r"(\[|\bby\s|,)\s*[\w.`]+\s*\Z", before, re.IGNORECASE):
+        return "a key is a column or a field of a struct; compare elements of lists and maps: a.tags[0] = b.tags[0]"
     if word == "FROM":
         return "name the stream first: FROM events PATTERN …"
     if word in _HABITS or not _VALUE.search(bare):

@@ -190,9 +190,6 @@ class QueryBuilder(ExpressionBuilder):
     def partition(self, meta: Meta, parts: list[Column]) -> tuple[dict[str, Any], Span]:
         return {"partition_by": tuple(parts)}, self.span(meta)
 
-    def column(self, meta: Meta, parts: list[Token]) -> Column:
-        return Column(name_of(parts[0]), span=self.span(meta))
-
     def within(self, meta: Meta, parts: list[Any]) -> tuple[dict[str, Any], Span]:
         return {"within": self.window(meta, parts)}, self.span(meta)
 

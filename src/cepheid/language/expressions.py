@@ -18,6 +18,7 @@ from cepheid.pattern.casts import read_type_name
 from cepheid.pattern.durations import NANOSECONDS, UNITS
 from cepheid.pattern.intervals import read_interval, total
 from cepheid.pattern.timestamps import read_timestamp
+from cepheid.pattern.tree import Column
 
 _COMPARISONS = {"==": "=", "<>": "!=", "≠": "!=", "^neq": "!=", "≤": "<=", "≥": ">="}
 _LATEX = {"neq": "!=", "ne": "!=", "leq": "<=", "le": "<=", "geq": ">=", "ge": ">="}
@@ -304,8 +305,12 @@ class ExpressionBuilder(Transformer[Token, Any]):
     def arm(self, meta: Meta, parts: list[Any]) -> ex.When:
         return ex.When(parts[0], parts[1], span=self.span(meta))
 
+    def column(self, meta: Meta, parts: list[Token]) -> Column:
+        name, *fields = map(name_of, parts)
+        return Column(name, tuple(fields), span=self.span(meta))
+
     def test(self, meta: Meta, parts: list[Any]) -> ex.SameValue:
-        return ex.SameValue(name_of(parts[0]), parts[1], span=self.span(meta))
+        return ex.SameValue(parts[0].name, parts[1], parts[0].fields, span=self.span(meta))
 
     def same_value(self, meta: Meta, tests: list[ex.SameValue]) -> ex.Expression:
         return tests[0] if len(tests) == 1 else ex.And(tuple(tests), span=self.span(meta))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import tree
 from cepheid.pattern.durations import spell
+from cepheid.pattern.paths import spell as spell_path
 from cepheid.pattern.timestamps import print_timestamp
 from cepheid.pattern.types import Kind, zone_of
 from cepheid.pattern.walk import walk
@@ -256,8 +257,7 @@ def _(node: ex.Case) -> Level:
 @_print.register
 def _(node: ex.SameValue) -> Level:
     value = f" = {_wrap(node.value, SUM)}" if node.value is not None else ""
-    attribute = node.attribute if _WORD.match(node.attribute) else quote_name(node.attribute)
-    return Level(f"[{attribute}{value}]", PRIMARY)
+    return Level(f"[{spell_path(node.path)}{value}]", PRIMARY)
 
 
 @singledispatch
@@ -353,7 +353,7 @@ def print_query(query: tree.Query) -> str:
     elif query.where:
         lines.append(f"WHERE {_conditions(query.where, '  ')}")
     if query.partition_by:
-        lines.append(f"PARTITION BY {', '.join(quote_name(c.name) for c in query.partition_by)}")
+        lines.append(f"PARTITION BY {', '.join(_column(column) for column in query.partition_by)}")
     if query.within is not None:
         lines.append(f"WITHIN {print_window(query.within)}")
     if query.having is not None:
@@ -368,6 +368,11 @@ def print_query(query: tree.Query) -> str:
     if query.ties is not tree.Ties.ORDERED:
         lines.append(f"TIES {query.ties.value}")
     return "\n".join(lines)
+
+
+def _column(column: tree.Column) -> str:
+    # Only the first name can be mistaken for a word of the grammar.
+    return ".".join((quote_name(column.name), *(spell_path((name,)) for name in column.fields)))
 
 
 def _source(query: tree.Query) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -23,6 +23,7 @@ from cepheid.pattern.components import Component, components, name_events
 from cepheid.pattern.flow import EVENTS, Source
 from cepheid.pattern.layout import Layout, lay_out
 from cepheid.pattern.parameters import Params, resolve_names
+from cepheid.pattern.paths import Path, resolve_path
 from cepheid.pattern.placement import place
 from cepheid.pattern.schema import Roles
 from cepheid.pattern.scope import check_scope, resolve_scope, types_seen
@@ -65,7 +66,8 @@ def analyse(query: Query, params: Params, roles: Roles, source: Source = EVENTS)
     query = resolve_names(replace(query, pattern=pattern), params, arrays, single)
     types = types_seen(query, source)
     check_scope(types, query, roles)
-    query = replace(query, sees=resolve_scope(query, params), where=tuple(c for w in query.where for c in conjuncts(w)))
+    sees = resolve_scope(query, params, found)
+    query = replace(query, sees=sees, where=tuple(c for w in query.where for c in conjuncts(w)))
     check_identifiers(query)
     returns = tuple(replace(r, expression=canonical(r.expression, found, returned=True)) for r in query.returns)
     query = replace(rewrite_expressions(replace(query, returns=()), lambda e: canonical(e, found)), returns=returns)
@@ -101,30 +103,32 @@ def _check_types(found: Mapping[str, Component], roles: Roles) -> None:
                     raise BindError("CEP302", f"unknown type '{name}'", remedy, component.span)
 
 
-def columns_read(analysed: Analysed) -> tuple[str, ...]:
-    """The columns that a query needs, each once."""
-    return tuple(dict.fromkeys(path[0] for path in paths_read(analysed)))
+def columns_read(analysed: Analysed, columns: Collection[str] = ()) -> tuple[str, ...]:
+    """The columns that a query needs, each once. `columns`: those of the events, if they are known."""
+    return tuple(dict.fromkeys(path[0] for path in paths_read(analysed, columns)))
 
 
-def paths_read(analysed: Analysed) -> tuple[tuple[str, ...], ...]:
+def paths_read(analysed: Analysed, columns: Collection[str] = ()) -> tuple[Path, ...]:
     """The columns that a query needs, each with the fields of structs, or keys of maps, that lead to what is read."""
     query, roles = analysed.query, analysed.roles
     names = [roles.time, *([roles.type] if roles.type else []), *roles.order_by]
-    names += [column.name for column in query.partition_by]
     names += [name for attributes in (roles.types or {}).values() for name in attributes]
-    paths = [(name,) for name in names], (path for e in expressions(query) for path in _paths(e))
-    return tuple(dict.fromkeys(chain(*paths)))
+    keys = (resolve_path(column.path, columns) for column in query.partition_by)
+    read = (path for e in expressions(query) for path in _paths(e, columns))
+    return tuple(dict.fromkeys(chain(((name,) for name in names), keys, read)))
 
 
-def _paths(node: ex.Expression, after: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def _paths(node: ex.Expression, columns: Collection[str], after: Path = ()) -> Iterator[Path]:
     match node:
-        case ex.Attribute(name=name) | ex.SameValue(attribute=name):
+        case ex.Attribute(name=name):
             yield name, *after
+        case ex.SameValue():
+            yield resolve_path(node.path, columns)
         case ex.Field(operand=operand, name=name) | ex.Element(operand=operand, index=ex.Literal(value=str(name))):
-            yield from _paths(operand, (name, *after))
+            yield from _paths(operand, columns, (name, *after))
             return
     for child in children(node):
-        yield from _paths(child)
+        yield from _paths(child, columns)
 
 
 def reads_whole_events(query: Query) -> bool:

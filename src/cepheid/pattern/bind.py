@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
 
-from cepheid.errors import BindError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.analysis import Analysed, Functions, columns_read
 from cepheid.pattern.components import Component
+from cepheid.pattern.keys import bind_keys
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.layout import Layout, absences
 from cepheid.pattern.parameters import window_nanoseconds
@@ -19,7 +19,7 @@ from cepheid.pattern.placement import Placement, place
 from cepheid.pattern.schema import END, START, Schema
 from cepheid.pattern.scope import Scope
 from cepheid.pattern.tree import Output, Pattern, Strategy, Ties
-from cepheid.pattern.types import Kind, Type, is_untyped
+from cepheid.pattern.types import Type, is_untyped
 from cepheid.pattern.typing import Typer
 
 
@@ -42,7 +42,10 @@ class Result:
 
 @dataclass(frozen=True)
 class Bound:
-    """A query that can be run on a table of its schema. What follows from its parts is derived once."""
+    """A query that can be run on a table of its schema. What follows from its parts is derived once.
+
+    same, partition_by: keys by name, of a column or of a part of one that the schema has (`Schema.parts`).
+    """
 
     schema: Schema
     pattern: Pattern
@@ -189,16 +192,7 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
     query = analysed.query
     typer = Typer(schema, analysed.components, functions)
     conditions = tuple(typer.condition(c) for c in analysed.conditions)
-    same = tuple(_same_value(typer, test) for test in analysed.same)
-    for column in query.partition_by:
-        found = schema.columns.get(column.name)
-        if found is None:
-            remedy = did_you_mean(column.name, schema.columns, "columns")
-            raise BindError("CEP301", f"unknown column '{column.name}'", remedy, column.span)
-        if found.kind is Kind.OPAQUE:
-            remedy = "partition by a column of simple values, such as strings or integers"
-            message = f"'{column.name}' is {found}, which can't be compared for equality"
-            raise BindError("CEP305", message, remedy, column.span)
+    keys = bind_keys(analysed, typer)
     within = None
     if query.within is not None:
         if query.within.unit == "events":
@@ -209,14 +203,14 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
             within = Within(nanoseconds=window_nanoseconds(query.within, schema.roles.unit))
     returns = [(r.name, *typer.result(r.expression)) for r in query.returns]
     return Bound(
-        schema=schema,
+        schema=replace(schema, parts=keys.parts),
         pattern=query.pattern,
         components=analysed.components,
         layout=analysed.layout,
         strategies=analysed.strategies,
-        same=same,
+        same=keys.same,
         placement=place(conditions, analysed.layout, analysed.components),
-        partition_by=tuple(c.name for c in query.partition_by),
+        partition_by=keys.partition_by,
         within=within,
         having=query.having and typer.condition(query.having),
         returns=tuple(Result(*r) for r in returns),
@@ -227,7 +221,7 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
         functions=functions,
         typer=typer,
         scope=_scope(typer, analysed),
-        reads=tuple(name for name in columns_read(analysed) if name in schema.columns),
+        reads=tuple(name for name in columns_read(analysed, schema.columns) if name in schema.columns),
     )
 
 
@@ -236,13 +230,3 @@ def _scope(typer: Typer, analysed: Analysed) -> Scope | None:
     if condition is None and not analysed.types_seen:
         return None
     return Scope(analysed.types_seen, None if condition is None else typer.condition(condition))
-
-
-def _same_value(typer: Typer, test: ex.SameValue) -> ex.SameValue:
-    checked, _ = typer.check(test)
-    assert isinstance(checked, ex.SameValue)
-    if checked.value is not None and not isinstance(checked.value, ex.Literal):
-        raise BindError(
-            "CEP305", f"[{test.attribute} = …] needs a constant", "write a literal or a parameter", test.span
-        )
-    return checked

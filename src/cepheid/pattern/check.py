@@ -9,6 +9,7 @@ from cepheid.errors import PatternError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.components import Component
 from cepheid.pattern.layout import Layout, Step, absences
+from cepheid.pattern.paths import spell
 from cepheid.pattern.placement import check_complete
 from cepheid.pattern.schema import END, START, Roles, output_names
 from cepheid.pattern.tree import Event, Maybe, Negation, Output, Pattern, Query, Repeat, Seq, Strategy
@@ -172,9 +173,9 @@ def check_same_values(node: ex.Expression, *, top: bool) -> None:
     if isinstance(node, ex.SameValue):
         if top:
             return
-        remedy = f"write WHERE [{node.attribute}] AND …, or compare the attributes: a.x = b.x"
+        remedy = f"write WHERE [{spell(node.path)}] AND …, or compare the attributes: a.x = b.x"
         raise PatternError(
-            "CEP210", f"[{node.attribute}] is only allowed in WHERE, combined with AND", remedy, node.span
+            "CEP210", f"[{spell(node.path)}] is only allowed in WHERE, combined with AND", remedy, node.span
         )
     for child in children(node):
         check_same_values(child, top=False)

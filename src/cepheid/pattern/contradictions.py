@@ -50,8 +50,8 @@ def _bounds(condition: ex.Expression) -> Iterator[Bound]:
         case ex.Between(value, ex.Literal() as low, ex.Literal() as high, False):
             yield Bound(value, ">=", low, condition)
             yield Bound(value, "<=", high, condition)
-        case ex.SameValue(attribute, ex.Literal() as constant):
-            yield Bound(ex.SameValue(attribute), "=", constant, condition)
+        case ex.SameValue(attribute, ex.Literal() as constant, fields):
+            yield Bound(ex.SameValue(attribute, fields=fields), "=", constant, condition)
 
 
 def _exclude(one: Bound, other: Bound) -> bool:

@@ -275,10 +275,19 @@ class Case(Expression):
 
 @dataclass(frozen=True, slots=True)
 class SameValue(Expression):
-    """One test of `[attr]` or `[attr = value]`: all events of the match agree on the attribute."""
+    """One test of `[attr]` or `[attr = value]`: all events of the match agree on the attribute.
+
+    fields: of `[payload.user]`, the way into a struct.
+    """
 
     attribute: str
     value: Expression | None = None
+    fields: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The attribute and the fields."""
+        return (self.attribute, *self.fields)
 
 
 QUANTIFIERS = ("ALL", "ANY")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from cepheid.errors import BindError, InputError, did_you_mean
 from cepheid.pattern.durations import ARROW_UNITS, NANOSECONDS
+from cepheid.pattern.paths import Part, Path
 from cepheid.pattern.types import Kind, Type, from_arrow, plain
 
 START = "match_start"
@@ -29,11 +30,15 @@ class Roles:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The columns of a stream by name, in order, and their roles."""
+    """The columns of a stream by name, in order, and their roles.
+
+    parts: fields of structs that a query reads as keys, by a name that no column has.
+    """
 
     columns: Mapping[str, Type]
     roles: Roles
     start: str | None = None  # the column with the start of composite events (S13)
+    parts: Mapping[str, Part] = field(default_factory=dict)
 
     @property
     def arrow(self) -> pa.Schema:
@@ -48,22 +53,26 @@ class Schema:
             return NANOSECONDS["days"]
         return ARROW_UNITS[plain(column).unit] if column.kind is Kind.TIMESTAMP else NANOSECONDS[self.roles.unit]
 
+    def path(self, name: str) -> Path:
+        """The way to what a column, or a part of one, has."""
+        return self.parts[name].path if name in self.parts else (name,)
+
     def has(self, event_type: str | None, attribute: str) -> bool:
         """Whether events of a type have an attribute: missing is not NULL (S3)."""
         if self.roles.types is None or event_type is None or event_type not in self.roles.types:
             return True
-        return attribute in (self.roles.time, self.roles.type, *self.roles.types[event_type])
+        return self.path(attribute)[0] in (self.roles.time, self.roles.type, *self.roles.types[event_type])
 
 
 def make_schema(arrow: pa.Schema, roles: Roles, start: str | None = None) -> Schema:
     """Check the columns and their roles."""
     columns: dict[str, Type] = {}
-    for field in arrow:
-        if not field.name:
+    for column in arrow:
+        if not column.name:
             raise InputError("CEP404", "a column has an empty name", "name every column of the events")
-        if field.name in columns:
-            raise InputError("CEP404", f"two columns are named '{field.name}'", "rename one of them")
-        columns[field.name] = from_arrow(field.type)
+        if column.name in columns:
+            raise InputError("CEP404", f"two columns are named '{column.name}'", "rename one of them")
+        columns[column.name] = from_arrow(column.type)
     _check_time(columns, roles)
     _check_type(columns, roles)
     for name in roles.order_by:

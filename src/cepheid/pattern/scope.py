@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from cepheid.errors import BindError, PatternError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.flow import Source
 from cepheid.pattern.parameters import Params, resolve_condition
+from cepheid.pattern.paths import read_path
 from cepheid.pattern.schema import Roles
 from cepheid.pattern.tree import Event, Query
-from cepheid.pattern.walk import walk
+from cepheid.pattern.walk import rewrite, walk
 
 EVENT = ""
 """The variable of the event at hand in the condition: no variable of a pattern has this name."""
@@ -32,19 +34,31 @@ def types_seen(query: Query, source: Source) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for stream, _ in streams for name in stream.types or (stream.name,)))
 
 
-def resolve_scope(query: Query, params: Params) -> ex.Expression | None:
+def resolve_scope(query: Query, params: Params, variables: Collection[str]) -> ex.Expression | None:
     """The condition of FROM, with parameters put in and names as attributes of the event at hand."""
     if query.sees is None:
         return None
+
+    def is_field(node: ex.Expression) -> bool:
+        """No variable is bound, so that `payload.amount` is a field; but one of the pattern is most likely a slip."""
+        return isinstance(node, ex.Attribute) and node.index is ex.Index.ONE and node.variable not in variables
+
     for node in walk(query.sees):
-        if isinstance(node, ex.Attribute | ex.Rows | ex.Length | ex.Aggregate | ex.SameValue):
+        of_match = isinstance(node, ex.Attribute | ex.Rows | ex.Length | ex.Aggregate | ex.SameValue)
+        if of_match and not is_field(node):
             raise PatternError(
                 "CEP222",
                 "the condition of FROM is on single events, before any variable is bound",
                 "write the attribute alone, FROM stream WHERE price > 10, or use the WHERE of the pattern",
                 node.span or query.sees.span,
             )
-    return resolve_condition(query.sees, params, EVENT)
+
+    def with_field(node: ex.Expression) -> ex.Expression:
+        if isinstance(node, ex.Attribute):
+            return read_path((node.variable, node.name), EVENT, node.span)
+        return node
+
+    return resolve_condition(rewrite(query.sees, with_field), params, EVENT)
 
 
 def check_scope(types: tuple[str, ...], query: Query, roles: Roles) -> None:

@@ -122,10 +122,16 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column name of PARTITION BY."""
+    """A column of PARTITION BY, or a field of a struct in it: `payload.user`."""
 
     name: str
+    fields: tuple[str, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The column and the fields."""
+        return (self.name, *self.fields)
 
 
 @dataclass(frozen=True, slots=True)

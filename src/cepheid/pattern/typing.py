@@ -17,6 +17,7 @@ from cepheid.pattern.components import Component
 from cepheid.pattern.constants import read_as
 from cepheid.pattern.functions import BUILT_IN, PARTS, SAME, UNITS_OF, Function
 from cepheid.pattern.nested import field_names, field_type, key_type, span_after, value_type
+from cepheid.pattern.paths import read_path, resolve_path, spell
 from cepheid.pattern.regular import NotTheSame, compile_regular
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import (
@@ -24,6 +25,7 @@ from cepheid.pattern.types import (
     BOOL,
     FLOAT,
     INT,
+    NULL,
     NUMERIC,
     STRING,
     Kind,
@@ -77,6 +79,8 @@ class Typer:
     def column_remedy(self, node: ex.Attribute) -> str:
         if node.name.upper() == "LEN":
             return f"LEN is the length of a Kleene variable; {node.variable} is a single event"
+        if not node.variable and node.name in self.components:
+            return f"'{node.name}' is a variable: write the column alone"
         remedy = did_you_mean(node.name, self.schema.columns, "columns")
         bare = node.span is not None and "." not in node.span.excerpt and not remedy.startswith("did")
         return f"{remedy}; or, for a parameter, pass params={{'{node.name}': …}}" if bare else remedy
@@ -84,6 +88,8 @@ class Typer:
     @check.register
     def _(self, node: ex.Field) -> Typed:
         operand, type_ = self.check(node.operand)
+        if type_.kind is Kind.NULL:  # a column that has had no value yet
+            return replace(node, operand=operand), NULL
         if value_type(type_) is not None and key_type(type_) is not None:
             return self.check(ex.Element(operand, ex.Literal(node.name, STRING), span=node.span))
         place = span_after(node)
@@ -100,6 +106,8 @@ class Typer:
     @check.register
     def _(self, node: ex.Element) -> Typed:
         operand, type_ = self.check(node.operand)
+        if type_.kind is Kind.NULL:
+            return replace(node, operand=operand, index=self.check(node.index)[0]), NULL
         found = value_type(type_)
         if field_names(type_) is not None and isinstance(node.index, ex.Literal) and isinstance(node.index.value, str):
             return self.check(ex.Field(operand, node.index.value, span=node.span))
@@ -383,9 +391,9 @@ class Typer:
 
     @check.register
     def _(self, node: ex.SameValue) -> Typed:
-        attribute = ex.Attribute("", ex.Index.ONE, node.attribute, span=node.span)
+        attribute = read_path(resolve_path(node.path, self.schema.columns), "", node.span)
         _, type_ = self.check(attribute)
-        self.require(node, type_, _ORDERED, f"[{node.attribute}] can't be applied to {_a(type_)}")
+        self.require(node, type_, _ORDERED, f"[{spell(node.path)}] can't be applied to {_a(type_)}")
         if node.value is None:
             return node, BOOL
         _, value = self.comparable(node, attribute, node.value)

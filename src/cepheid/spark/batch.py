@@ -9,7 +9,7 @@ from cepheid.errors import CepheidWarning, UsageError, warn
 from cepheid.spark.checks import check_workers
 from cepheid.spark.introspect import estimated_bytes, is_plain_read, parallelism
 from cepheid.spark.job import Job
-from cepheid.spark.names import column_named, rename_for_python
+from cepheid.spark.names import column_at, column_named, rename_for_python
 from cepheid.spark.parquet import DirectScan, find_direct_scan, match_files
 from cepheid.spark.peek import warn_of_first_events
 from cepheid.spark.schemas import spark_schema
@@ -31,7 +31,7 @@ def match(job: Job) -> DataFrame:
     events, tap = (job.events, None) if looked_at else tapped_events(job)
     events, partitioning = with_horizon(job, events), job.partitioning
     if partitioning.key and why_keys_are_whole(job):
-        placed = repartition_by(events, job.options.partitions, [column_named(name) for name in partitioning.key])
+        placed = repartition_by(events, job.options.partitions, list(map(column_at, partitioning.key)))
     elif partitioning.key:
         placed = slice_hot_keys(events, job.time, partitioning, slice_count(job), job.options.partitions)
     elif partitioning.window is not None:

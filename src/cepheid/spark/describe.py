@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cepheid.pattern.paths import spell
 from cepheid.spark.batch import direct_scan, slice_count, why_keys_are_whole
 from cepheid.spark.job import Job
 from cepheid.spark.stream import bucket_count
@@ -22,7 +23,7 @@ def describe(job: Job) -> Iterator[str]:
 
 
 def _batch(job: Job) -> Iterator[str]:
-    partitioning, names = job.partitioning, ", ".join(job.partitioning.key)
+    partitioning, names = job.partitioning, _key(job)
     direct = direct_scan(job)
     if isinstance(direct, str):
         yield f"read by Spark's own scan: {direct}"
@@ -43,9 +44,13 @@ def _batch(job: Job) -> Iterator[str]:
         yield f"no key: one task, in order; {partitioning.not_by_time}"
 
 
+def _key(job: Job) -> str:
+    return ", ".join(path[0] if len(path) == 1 else spell(path) for path in job.partitioning.key)
+
+
 def _stream(job: Job) -> Iterator[str]:
     if job.partitioning.key:
-        yield f"split by key: {', '.join(job.partitioning.key)}; the state is in {bucket_count(job)} buckets of keys"
+        yield f"split by key: {_key(job)}; the state is in {bucket_count(job)} buckets of keys"
     else:
         yield "no key: one bucket, so that one task does all the work"
     yield f"late events: {'counted and dropped' if job.options.late == 'drop' else 'an error'}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from cepheid.pattern.paths import Path
+
 
 def quote(name: str) -> str:
     """Quote a column name, which may contain dots, spaces or backticks."""
@@ -14,6 +16,11 @@ def quote(name: str) -> str:
 def column_named(name: str) -> Column:
     """Return the column that has exactly this name."""
     return F.col(quote(name))
+
+
+def column_at(path: Path) -> Column:
+    """Return a column, or a field of a struct in it."""
+    return F.col(".".join(map(quote, path)))
 
 
 def rename_for_python(df: DataFrame) -> DataFrame:

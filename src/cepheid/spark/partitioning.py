@@ -11,6 +11,7 @@ from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.flow import Source
 from cepheid.pattern.layout import always_bound
+from cepheid.pattern.paths import Path
 from cepheid.pattern.tree import Output
 from cepheid.plan.join import NotJoined, make_join
 
@@ -19,13 +20,14 @@ from cepheid.plan.join import NotJoined, make_join
 class Partitioning:
     """How events can be partitioned so that each partition has its own matches.
 
-    key: columns on which all events of a match agree, and those of the composite events that it is made of.
+    key: columns, or fields of structs, on which all events of a match agree, and those of the composite events that it
+    is made of.
     window: on how many ticks from its first event on a match depends, if slices of time can be matched separately.
     lookback: on how many ticks before its first event a match depends.
     not_by_time: why slices of time cannot be matched separately; else empty.
     """
 
-    key: tuple[str, ...]
+    key: tuple[Path, ...]
     window: int | None = None
     lookback: int = 0
     not_by_time: str = ""
@@ -59,25 +61,37 @@ def _why_not_by_time(queries: Sequence[Bound]) -> str:
     return ""
 
 
-def _key(queries: Sequence[Bound], sources: Sequence[Source]) -> tuple[str, ...]:
-    """Return the event columns that partition every query of the program, in the order of the first one's."""
-    carried: dict[str, dict[str, str]] = {}  # for each INTO: its columns that are keys, and the event columns they copy
-    common: list[str] | None = None
+def _key(queries: Sequence[Bound], sources: Sequence[Source]) -> tuple[Path, ...]:
+    """Return the paths in events that partition every query of the program, in the order of the first one's."""
+    carried: dict[str, dict[Path, Path]] = {}  # for each INTO: the paths that are keys, and those of events they copy
+    common: list[Path] | None = None
     for query, source in zip(queries, sources, strict=True):
-        origins = [{name: name for name in query.schema.columns} if one is None else carried[one] for one in source]
+        lanes = [query.schema.path(name) for name in _lanes(query)]
+        origins = [{path: path for path in lanes} if one is None else carried[one] for one in source]
         # Of several streams, a column is a key if all of them have the key in it.
-        origin = {name: key for name, key in origins[0].items() if all(one.get(name) == key for one in origins)}
-        own = [origin[name] for name in _lanes(query) if name in origin]
-        common = list(dict.fromkeys(own)) if common is None else [name for name in common if name in own]
+        origin = {path: key for path, key in origins[0].items() if all(one.get(path) == key for one in origins)}
+        own = [origin[path] for path in lanes if path in origin]
+        common = list(dict.fromkeys(own)) if common is None else [path for path in common if path in own]
         if query.into is not None:
             carried[query.into] = {
-                result.name: origin[result.expression.name]
+                (result.name, *path[len(copied) :]): key
                 for result in query.returns
-                if isinstance(result.expression, ex.Attribute)
-                and origin.get(result.expression.name) in own
-                and _has_the_key(query, result.expression.variable)
+                if (copied := _copied(query, result.expression)) is not None
+                for path, key in origin.items()
+                if key in own and path[: len(copied)] == copied
             }
     return tuple(common or ())
+
+
+def _copied(query: Bound, expression: ex.Expression) -> Path | None:
+    """Return what a column of RETURN is a copy of, if the key of the match is in it."""
+    match expression:
+        case ex.Attribute(variable=variable, name=name):
+            return (name,) if _has_the_key(query, variable) else None
+        case ex.Field(operand=operand, name=name):
+            found = _copied(query, operand)
+            return None if found is None else (*found, name)
+    return None
 
 
 def _has_the_key(query: Bound, variable: str) -> bool:

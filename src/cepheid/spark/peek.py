@@ -38,7 +38,9 @@ def warn_of_first_events(job: Job) -> bool:
 
 def _needed(job: Job) -> list[str]:
     roles = job.query.compiled.roles
-    names = {roles.time, roles.type, *(t.attribute for q in readers(job.query.compiled) for t in q.same)}
+    # A nested column is not read for this: of a key that is a field, nothing is told.
+    tests = (test for query in readers(job.query.compiled) for test in query.same)
+    names = {roles.time, roles.type, *(test.attribute for test in tests if not test.fields)}
     return [name for name in job.pushdown.columns if name in names]
 
 

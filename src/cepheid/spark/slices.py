@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
-from cepheid.spark.names import column_named, quote
+from cepheid.spark.names import column_at, column_named
 from cepheid.spark.partitioning import Partitioning
 from cepheid.spark.worker import SLICE
 
@@ -60,9 +60,10 @@ def slice_hot_keys(
     count: a key is hot if it has more than twice the events that a slice would have, were there so many slices.
     """
     assert partitioning.window is not None
-    names = [quote(name) for name in partitioning.key]
-    sample = df.select(*names, ticks_of(df, time).alias(_LOW)).sample(fraction=_SAMPLE, seed=7)
-    counts = sample.groupBy(*names).agg(
+    keys = {f"__cepheid_key{k}": column_at(path) for k, path in enumerate(partitioning.key)}
+    named = [key.alias(name) for name, key in keys.items()]
+    sample = df.select(*named, ticks_of(df, time).alias(_LOW)).sample(fraction=_SAMPLE, seed=7)
+    counts = sample.groupBy(*keys).agg(
         F.count(F.lit(1)).alias(_COUNT), F.min(_LOW).alias(_LOW), F.max(_LOW).alias(_HIGH)
     )
     total = counts.agg(F.sum(_COUNT).alias(_TOTAL))
@@ -70,14 +71,13 @@ def slice_hot_keys(
         (F.col(_COUNT) * F.lit(count) > F.col(_TOTAL) * F.lit(2)) & (F.col(_COUNT) > F.lit(_LEAST_SAMPLED))
     )
     share = _span() * F.col(_TOTAL) / (F.col(_COUNT) * F.lit(2 * count))
-    renamed = [F.col(name).alias(f"__cepheid_key{k}") for k, name in enumerate(names)]
-    hot = hot.select(*renamed, _bits(share, partitioning).alias(_BITS))
-    agree = [F.col(name).eqNullSafe(F.col(f"__cepheid_key{k}")) for k, name in enumerate(names)]
+    hot = hot.select(*keys, _bits(share, partitioning).alias(_BITS))
+    agree = [key.eqNullSafe(F.col(name)) for name, key in keys.items()]
     # All hot keys have slices of one length: they may share a task, which distinguishes slices by code only.
     hot = hot.withColumn(_BITS, F.max(_BITS).over(Window.partitionBy(F.lit(1))))
-    joined = df.join(F.broadcast(hot), agree, "left").drop(*(f"__cepheid_key{k}" for k in range(len(names))))
+    joined = df.join(F.broadcast(hot), agree, "left").drop(*keys)
     sliced = _numbered(joined, ticks_of(df, time), partitioning).drop(_BITS)
-    return repartition_by(sliced, partitions, [*map(F.col, names), F.col(SLICE)])
+    return repartition_by(sliced, partitions, [*keys.values(), F.col(SLICE)])
 
 
 def repartition_by(df: DataFrame, partitions: int | None, columns: Sequence[Column]) -> DataFrame:

@@ -6,6 +6,8 @@ import pyarrow as pa
 
 from cepheid.errors import InputError
 from cepheid.pattern.durations import ARROW_UNITS
+from cepheid.pattern.paths import Path
+from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind, from_arrow
 from cepheid.values.value import Value
 
@@ -34,3 +36,26 @@ def column_values(column: pa.ChunkedArray) -> list[Value]:
             remedy = "cast the column to decimal or string"
             raise InputError("CEP405", f"{largest} does not fit into a signed 64-bit integer", remedy) from None
     return list(column.to_pylist())
+
+
+def read_column(table: pa.Table, schema: Schema, name: str) -> pa.ChunkedArray:
+    """A column of a table, or a part of one that the schema knows by a name."""
+    column, *fields = schema.path(name)
+    return field_of(table.column(column), tuple(fields))
+
+
+def field_of(column: pa.ChunkedArray, fields: Path) -> pa.ChunkedArray:
+    """A field of a column of structs, at any depth; NULL where a struct is NULL.
+
+    >>> field_of(pa.chunked_array([[{"x": 1}, None]]), ("x",)).to_pylist()
+    [1, None]
+    """
+    import pyarrow.compute as pc  # takes a while to import
+
+    for name in fields:
+        if isinstance(column.type, pa.DictionaryType):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_null(column.type):  # it has had no value yet
+            return column
+        column = pc.struct_field(column, column.type.get_field_index(name))
+    return column

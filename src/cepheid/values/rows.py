@@ -11,7 +11,7 @@ from cepheid.errors import InputError
 from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind
-from cepheid.values.columns import column_values
+from cepheid.values.columns import column_values, read_column
 from cepheid.values.keys import sort_key
 from cepheid.values.value import Value
 
@@ -25,7 +25,7 @@ class Event:
     time: int  # nanoseconds
     start: int  # of a composite event (S13); else its time
     type: str | None
-    values: Mapping[str, Value]
+    values: Mapping[str, Value]  # of the columns, and of the parts that the schema names
 
 
 def read_events(table: pa.Table, schema: Schema, base: int = 0) -> list[Event]:
@@ -45,7 +45,7 @@ def read_events(table: pa.Table, schema: Schema, base: int = 0) -> list[Event]:
 def read_rows(table: pa.Table, schema: Schema) -> list[Event]:
     """The events of a table in the order of its rows."""
     roles = schema.roles
-    columns = {name: column_values(table.column(name)) for name in schema.columns}
+    columns = {name: column_values(read_column(table, schema, name)) for name in (*schema.columns, *schema.parts)}
     times = _times(columns[roles.time], schema)
     starts = _times(columns[schema.start], schema) if schema.start is not None else times
     kinds = columns[roles.type] if roles.type is not None else None

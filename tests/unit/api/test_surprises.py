@@ -117,6 +117,18 @@ EVENTS = [
         {},
         "CEP008: every event has NULL in 'value', so that [value] never holds; name a column that has values",
     ),
+    (
+        "PATTERN SEQ(cart a, purchase b) WHERE [payload.id] WITHIN 1 minute",
+        shop(payload={"id": None, "x": 1}),
+        {},
+        "CEP008: every event has NULL in 'payload.id', so that [payload.id] never holds; name a column that has values",
+    ),
+    (
+        "PATTERN SEQ(cart a, purchase b) WHERE [payload.id] WITHIN 1 minute",
+        shop(payload=None),
+        {},
+        "CEP008: every event has NULL in 'payload.id', so that [payload.id] never holds; name a column that has values",
+    ),
 ]
 
 

@@ -53,6 +53,13 @@ ABOVE = tuple(Compare(">", X, number(n)) for n in range(4))
             {"strategies": (Selection(Strategy.NEXT, ("a",)), Selection(Strategy.ANY, ("b", "c")))},
         ),
         (PATTERN.partition_by("p", "q").partition_by("r"), {"partition_by": (Column("p"), Column("q"), Column("r"))}),
+        (PATTERN.partition_by("p.user.id", "q"), {"partition_by": (Column("p", ("user", "id")), Column("q"))}),
+        (PATTERN.partition_by("`p.q`", "p.`q.r`"), {"partition_by": (Column("p.q"), Column("p", ("q.r",)))}),
+        (PATTERN.partition_by("p.", "a`b"), {"partition_by": (Column("p."), Column("a`b"))}),
+        (
+            PATTERN.same("p.user", **{"p.x": 1}),
+            {"where": (SameValue("p", fields=("user",)), SameValue("p", number(1), ("x",)))},
+        ),
         (PATTERN.within("12 hours"), {"within": Window(number(12), "hours")}),
         (PATTERN.within("1.5 h"), {"within": Window(number(1.5), "hours")}),
         (PATTERN.within("500 events"), {"within": Window(number(500), "events")}),

@@ -88,6 +88,50 @@ def test_a_column_of_nothing_fits_any_type() -> None:
     assert ends(session.close()) == [(1, 2), (1, 3)]
 
 
+@pytest.mark.parametrize("engine", ["auto", "plain", "interpreted"])
+@pytest.mark.parametrize(
+    "clause", ["WHERE [p.user]", "WHERE a.p.user = b.p.user", "WHERE a.p.user IS NOT NULL PARTITION BY p.user"]
+)
+def test_a_field_of_a_column_of_nothing_gets_its_type_later(clause: str, engine: str) -> None:
+    query = Query(f"{PAIR} {clause}")
+    session = query.session(engine=engine)
+    session.push([event(1, "A", p=None), event(2, "B", p=None)])
+    session.advance(3)
+    session = query.restore(session.snapshot(), engine=engine)
+    session.push([event(4, "A", p={"user": "x", "n": 1}), event(5, "B", p={"n": 2, "user": None})])
+    session.push([event(6, "B", p={"user": "x"}), event(7, "B", p={"n": 1, "user": "y"})])
+    assert ends(session.close()) == [(4, 6)]
+
+
+def test_fields_of_structs_may_be_elsewhere_or_absent_in_a_later_batch() -> None:
+    session = Query(f"{PAIR} RETURN b.p.u AS u, b.p.v AS v").session()
+    session.push([event(1, "A", p={"u": 1, "v": None})])
+    session.push([event(2, "B", p={"v": "x", "u": 2}), event(3, "B", p={"u": 3})])
+    session.push([event(4, "B", p={"v": "y"})])
+    found = session.close().to_pylist()
+    assert [(match["u"], match["v"]) for match in found] == [(2, "x"), (3, None), (None, "y")]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "message"),
+    [
+        ({"u": 1}, {"u": 1, "v": 2}, "the batch adds 'p.v', a field that 'p' of the first one does not have"),
+        ({"in": {"u": 1}}, {"in": {"w": 1, "v": 2}}, "the batch adds 'p.in.v', 'p.in.w', a field that 'p.in'"),
+        ([{"u": 1}], [{"v": 1}], r"the batch adds 'p\[\].v', a field that 'p\[\]'"),
+        ({"u": 1}, {"u": "x"}, "the batch has 'p.u' as string, the first one as int64"),
+        ({"u": "x"}, {"u": 1}, "the batch has 'p.u' as int64, the first one as string"),
+        ({"t": [1]}, {"t": ["x"]}, r"the batch has 'p.t\[\]' as string, the first one as int64"),
+    ],
+)
+def test_a_struct_that_does_not_fit_the_first_one(first: Any, later: Any, message: str) -> None:
+    session = Query(PAIR).session()
+    session.push([event(1, "A", p=first)])
+    with pytest.raises(InputError, match=f"CEP409: {message}"):
+        session.push([event(2, "B", p=later)])
+    session.push([event(3, "B", p=None)])
+    assert ends(session.close()) == [(1, 3)]
+
+
 def test_dictionaries_that_differ_from_batch_to_batch() -> None:
     session = Query(f"{PAIR} WHERE [name]").session(lateness=0)
     for time, kind, name in [(1, "A", "x"), (2, "A", "y"), (3, "B", "y"), (4, "B", "x"), (5, "B", "z")]:

@@ -29,6 +29,8 @@ def derived(condition: str) -> list[str]:
         ("CAST(a.s AS INT) = 1", []),  # a condition on one event has a mask
         ("CAST(a.nest.in.s AS INT) < b.x", ["nest.in.s", "CAST(`nest.in.s` AS INT)"]),
         ("a.props['k'] = b.x", ["props['k']"]),
+        ("[nest.x] AND a.nest.x < b.x", ["nest.x"]),
+        ("[nest.in.s, k] AND a.items[0] = b.nest.x", ["nest.in.s", "items[0]", "nest.x"]),
         ("a.x + 1 < abs(b.x)", []),
         ("date_trunc('hour', a.ts2) = date_trunc('hour', b.ts2)", ["date_trunc('HOUR', ts2)"]),
         ("upper(concat(a.s, b.s)) = 'X'", []),  # of two events

@@ -121,6 +121,16 @@ def test_conjuncts_are_split() -> None:
     )
 
 
+def test_keys_may_be_fields() -> None:
+    assert where("[p.user.id, `p.user`, p . `x y` = 1]") == (
+        SameValue("p", fields=("user", "id")),
+        SameValue("p.user"),
+        SameValue("p", ONE, ("x y",)),
+    )
+    query = parse("PATTERN A a PARTITION BY p.user, `p.user`, k WITHIN 5").queries[0]
+    assert [column.path for column in query.partition_by] == [("p", "user"), ("p.user",), ("k",)]
+
+
 def test_all_clauses_in_any_order() -> None:
     text = """
         from s event A a -- a comment

@@ -15,7 +15,7 @@ from cepheid.errors import EvaluationError
 from cepheid.pattern.nested import is_list
 from cepheid.pattern.types import Kind, Type, from_arrow
 from cepheid.values.bindings import Bindings
-from cepheid.values.columns import column_values
+from cepheid.values.columns import column_values, field_of
 from cepheid.values.rows import Event
 from cepheid.values.value import Value
 
@@ -53,7 +53,7 @@ class Derived:
         if self.steps:
             found = columns[0]
             for step in self.steps:
-                found = _field(found, step) if isinstance(step, str) else _element(found, step)
+                found = field_of(found, (step,)) if isinstance(step, str) else _element(found, step)
             return found
         simple = from_arrow(columns[0].type).kind is not Kind.OPAQUE
         if len(columns) == 1 and len(columns[0]) > MANY and simple:
@@ -83,16 +83,10 @@ def _array(values: list[Value], type_: Type) -> pa.Array:
         raise Unfit(f"a computed value does not fit: {error}") from None
 
 
-def _field(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    import pyarrow.compute as pc  # takes a while to import
-
-    if isinstance(column.type, pa.DictionaryType):
-        column = column.cast(column.type.value_type)
-    return pc.struct_field(column, column.type.get_field_index(name))
-
-
 def _element(column: pa.ChunkedArray, index: int) -> pa.ChunkedArray:
     """The element of each list; NULL where it has none."""
+    if pa.types.is_null(column.type):  # it has had no value yet
+        return column
     chunks = [_of_lists(chunk, index) for chunk in column.chunks]
     return pa.chunked_array(chunks, column.type.value_type)
 

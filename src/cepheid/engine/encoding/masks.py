@@ -66,4 +66,5 @@ def answers(
 def _only(schema: Schema, read: set[str]) -> Schema:
     """The columns that a condition reads, and those that every event must have."""
     needed = {schema.roles.time, schema.roles.type, schema.start, *read}
-    return replace(schema, columns={name: type_ for name, type_ in schema.columns.items() if name in needed})
+    columns = {name: type_ for name, type_ in schema.columns.items() if name in needed}
+    return replace(schema, columns=columns, parts={})

@@ -16,7 +16,7 @@ from cepheid.engine.matches.match_table import NONE, MatchTable, arranged, conca
 from cepheid.kernel.runtime import NEVER
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Output
-from cepheid.values.columns import column_values
+from cepheid.values.columns import column_values, read_column
 from cepheid.values.keys import group_key
 from cepheid.values.value import Value
 
@@ -147,8 +147,7 @@ class Events:
         """The partitions of some events."""
         if not columns:
             return [()] * len(events)
-        taken = self.kept.select(list(dict.fromkeys(columns))).take(
-            from_numpy(np.asarray(events, np.int64) - self.base)
-        )
-        values = [[group_key(v) for v in column_values(taken.column(name))] for name in columns]
+        schema, rows = self.query.schema, from_numpy(np.asarray(events, np.int64) - self.base)
+        taken = self.kept.select(list(dict.fromkeys(schema.path(name)[0] for name in columns))).take(rows)
+        values = [[group_key(v) for v in column_values(read_column(taken, schema, name))] for name in columns]
         return list(zip(*values, strict=True))

@@ -1,8 +1,8 @@
 """What kernels can't compute, as columns: parts of nested columns, and functions of one event next to others.
 
 A kernel reads columns of numbers. So `a.payload.amount` becomes a column of its own, and so does `CAST(a.s AS INT)` in
-a condition that also reads another event. A condition on one event alone has a mask (`engine.encoding.masks`), which is
-computed for the events of its type only.
+a condition that also reads another event. A key that is a field, `[payload.user]`, is such a column too. A condition on
+one event alone has a mask (`engine.encoding.masks`), which is computed for the events of its type only.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from cepheid.language import print_expression
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.nested import key_type
+from cepheid.pattern.paths import read_path
 from cepheid.pattern.placement import Placement
 from cepheid.pattern.types import Kind, Type
 from cepheid.pattern.typing import Typer
@@ -37,6 +38,9 @@ class Flattened:
     def __init__(self, original: Bound, *, having: bool = False) -> None:
         self.original = original
         self.derived: dict[str, Derived] = {}
+        for name, part in original.schema.parts.items():
+            evaluate = Compiler(original).result(read_path(part.path, EVENT))
+            self.derived[name] = Derived(part.type, part.path[:1], evaluate, part.path[1:])
         self._of_paths = original
         condition = original.having if having else None  # where the kernel tests it too
         placement, condition = self._changed(original.placement, self._path), condition and self._path(condition)
@@ -51,7 +55,7 @@ class Flattened:
             for name, given in roles.types.items()
         }
         columns = {**schema.columns, **{name: column.type for name, column in self.derived.items()}}
-        wider = replace(schema, columns=columns, roles=replace(roles, types=types))
+        wider = replace(schema, columns=columns, roles=replace(roles, types=types), parts={})
         typer = Typer(wider, self.original.components, self.original.functions)
         having = having or self.original.having
         return replace(self.original, schema=wider, placement=placement, typer=typer, having=having)

@@ -21,21 +21,21 @@ def with_types(known: pa.DataType, given: pa.DataType) -> pa.DataType:
     """
     if pa.types.is_null(known):
         return given
-    if not is_untyped(known) or known.id != given.id or known.num_fields != given.num_fields:
+    if not is_untyped(known) or known.id != given.id:
         return known
     if pa.types.is_struct(known):
-        if [field.name for field in known] != [field.name for field in given]:
-            return known
-        return pa.struct([known.field(k).with_type(_part(known, given, k)) for k in range(known.num_fields)])
+        return pa.struct([_typed_field(field, given) for field in known])
     if pa.types.is_list(known):
-        return pa.list_(known.value_field.with_type(_part(known, given, 0)))
+        return pa.list_(known.value_field.with_type(with_types(known.value_type, given.value_type)))
     if pa.types.is_map(known):
         return pa.map_(known.key_type, with_types(known.item_type, given.item_type))
     return known
 
 
-def _part(known: pa.DataType, given: pa.DataType, place: int) -> pa.DataType:
-    return with_types(known.field(place).type, given.field(place).type)
+def _typed_field(field: pa.Field, given: pa.DataType) -> pa.Field:
+    """A field of a struct, which may be elsewhere in another one, or not there."""
+    place = given.get_field_index(field.name)
+    return field if place < 0 else field.with_type(with_types(field.type, given.field(place).type))
 
 
 def typed_like(known: pa.Schema, given: pa.Schema) -> pa.Schema:

@@ -35,7 +35,8 @@ BLOBS = pa.schema([("bucket", pa.int32()), ("low", pa.int64()), ("blob", pa.bina
 
 def match_files(job: Job, direct: DirectScan) -> DataFrame:
     """Return the matches of the events in the files."""
-    worker_query, key = with_codes(job.worker_query), job.partitioning.key
+    worker_query = with_codes(job.worker_query)
+    key = [name for (name,) in job.partitioning.key]  # nested columns are not read directly
     count = max(1, len(direct.tasks))
     tasks = job.df.sparkSession.range(0, count, 1, count).withColumn("files", F.lit(direct.names()))  # for the plan
     blobs = tasks.mapInArrow(file_reader(worker_query, direct, key, job.pushdown), spark_schema(BLOBS))

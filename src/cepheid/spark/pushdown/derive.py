@@ -115,7 +115,7 @@ def derive_pushdown(
     names = tuple(schema.names)
     narrowed = None
     if not whole and not any(reads_whole_events(analysed.query) for analysed in readers):
-        paths = frozenset(path for analysed in readers for path in paths_read(analysed))
+        paths = frozenset(path for analysed in readers for path in paths_read(analysed, names))
         columns, sent = _needed_columns(names, {path[0] for path in paths})
         last = columns[-1]
         narrowed = narrow(schema.field(last).type, frozenset(path[1:] for path in paths if path[0] == last))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cepheid.language.printer import print_expression
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.paths import spell
 from cepheid.pattern.placement import When
 from cepheid.pattern.tree import Strategy
 from cepheid.pattern.types import Kind
@@ -70,6 +71,9 @@ class RowFilter:
             name, text = test.attribute, print_expression(test)
             if self.schema.roles.types is not None:
                 self.refused.append(f"{text}: {MISSING_IS_NOT_NULL}")
+                continue
+            if name in self.schema.parts:
+                self.refused.append(f"[{spell(self.schema.path(name))}]: it is a field of a struct")
                 continue
             if self.schema.columns[name].kind is Kind.NULL:
                 self.refused.append(f"{text}: the column has no type")

@@ -6,8 +6,9 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from cepheid.pattern.paths import Path
 from cepheid.spark.job import Job
-from cepheid.spark.names import column_named
+from cepheid.spark.names import column_at
 
 MOST_BUCKETS = 64
 """The number of buckets is at most this, unless the user asks for more."""
@@ -24,17 +25,24 @@ def bucket_count(job: Job) -> int:
     return job.options.buckets or min(MOST_BUCKETS, tasks)
 
 
-def bucket_of(events: pa.Schema, key: tuple[str, ...], buckets: int) -> Column:
+def bucket_of(events: pa.Schema, key: tuple[Path, ...], buckets: int) -> Column:
     """Return the bucket of an event. Keys that are equal to the engine have the same, such as 0.0 and -0.0."""
     if not key:
         return F.lit(0)
     columns = []
-    for name in key:
-        column = column_named(name)
-        if pa.types.is_floating(events.field(name).type):
+    for path in key:
+        column = column_at(path)
+        if pa.types.is_floating(_type_at(events, path)):
             column = F.when(F.isnan(column), F.lit(float("nan"))).otherwise(column + F.lit(0.0))  # -0.0 becomes 0.0
         columns.append(column)
     return F.pmod(F.xxhash64(*columns), F.lit(buckets)).cast("int")
+
+
+def _type_at(events: pa.Schema, path: Path) -> pa.DataType:
+    arrow = events.field(path[0]).type
+    for name in path[1:]:
+        arrow = arrow.field(name).type
+    return arrow
 
 
 def slot(bucket: int) -> int:

@@ -73,8 +73,10 @@ def _on_all(draw: st.DrawFn, variable: Variable, variables: Sequence[Variable], 
 
 @st.composite
 def same_values(draw: st.DrawFn, scope: Scope, attribute: str | None = None) -> ex.SameValue:
-    """`[attr]`, `[attr = value]`."""
-    by_column = {column: sort for sort, columns in scope.columns.items() for column in columns}
-    name = attribute or draw(st.sampled_from(sorted(by_column)))
-    fixed = attribute is None and draw(st.integers(0, 3)) == 3
-    return ex.SameValue(name, draw(literals(by_column[name])) if fixed else None)
+    """`[attr]`, `[attr = value]`, `[payload.user]`."""
+    if attribute is not None:
+        return ex.SameValue(attribute)
+    found = scope.keys()
+    path = draw(st.sampled_from(sorted(found)))
+    value = draw(literals(found[path])) if draw(st.integers(0, 3)) == 3 else None
+    return ex.SameValue(path[0], value, path[1:])

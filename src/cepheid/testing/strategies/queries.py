@@ -138,7 +138,7 @@ def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Fea
         sees=sees,
         strategies=strategies,
         where=tuple(where),
-        partition_by=draw(_columns(schema)) if partition == "PARTITION BY" else (),
+        partition_by=draw(_columns(schema, scope)) if partition == "PARTITION BY" else (),
         within=draw(_windows(pattern, schema, features)),
         having=draw(conditions(complete(found, scope))) if features.having and draw(st.integers(0, 3)) == 3 else None,
         returns=draw(_returns(found, scope)) if features.returns and draw(st.integers(0, 3)) == 3 else (),
@@ -182,12 +182,12 @@ def _strategies(
 
 
 @st.composite
-def _columns(draw: st.DrawFn, schema: pa.Schema) -> tuple[Column, ...]:
-    nested = {field.name for field in schema if pa.types.is_nested(field.type)}
+def _columns(draw: st.DrawFn, schema: pa.Schema, scope: Scope) -> tuple[Column, ...]:
     if draw(st.integers(0, 4)) < 4:
         return (Column(KEY),)
-    names = st.lists(st.sampled_from(sorted({*schema.names} - nested)), min_size=1, max_size=2, unique=True)
-    return draw(names.map(lambda found: tuple(map(Column, found))))
+    simple = {(field.name,) for field in schema if not pa.types.is_nested(field.type)}
+    paths = st.lists(st.sampled_from(sorted(simple | scope.keys().keys())), min_size=1, max_size=2, unique=True)
+    return draw(paths.map(lambda found: tuple(Column(name, tuple(fields)) for name, *fields in found)))
 
 
 @st.composite

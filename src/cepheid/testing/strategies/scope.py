@@ -76,6 +76,18 @@ class Scope:
     parts: Mapping[Sort, tuple[Part, ...]] = field(default_factory=dict)  # of nested columns
     quantified: bool = False  # inside ALL or ANY, which can't be nested
 
+    def keys(self) -> dict[tuple[str, ...], Sort]:
+        """What `[attr]` and PARTITION BY may name: columns, and fields of structs."""
+        found: dict[tuple[str, ...], Sort] = {
+            (column,): sort for sort, columns in self.columns.items() for column in columns
+        }
+        for sort, parts in self.parts.items():
+            for part in parts:
+                names = tuple(step for step in part if isinstance(step, str) and not isinstance(step, MapKey))
+                if len(names) == len(part):
+                    found[names] = sort
+        return found
+
     def within(self, reference: Reference) -> Scope:
         """Inside an aggregate: only the events that it runs over."""
         return replace(self, attributes=(reference,), ranges=(), lengths=(), bare=False)

@@ -70,7 +70,7 @@ BRANCHES: Mapping[type[ex.Expression], Callable[[Expressions], Expressions]] = {
     ex.Field: lambda inner: st.builds(ex.Field, _paths(), names()),
     ex.Element: lambda inner: st.builds(ex.Element, _paths(), inner),
     ex.Case: lambda inner: st.builds(ex.Case, st.none() | inner, _some(_arms(inner)), st.none() | inner),
-    ex.SameValue: lambda inner: st.builds(ex.SameValue, names(), st.none() | inner),
+    ex.SameValue: lambda inner: st.builds(ex.SameValue, names(), st.none() | inner, _some(names(), 0, 2)),
     ex.When: lambda inner: _arms(inner),
 }
 """Strategies for the expressions with parts, given one for the parts."""
@@ -152,7 +152,7 @@ def _queries() -> st.SearchStrategy[tree.Query]:
         sees=st.none() | _on_one_event(),
         strategies=_some(st.builds(tree.Selection, st.sampled_from(tree.Strategy), _some(names(), 0)), 0, 2),
         where=_some(conjuncts, 0),
-        partition_by=_some(st.builds(tree.Column, names()), 0, 2),
+        partition_by=_some(st.builds(tree.Column, names(), _some(names(), 0, 2)), 0, 2),
         within=st.none() | _windows(),
         having=st.none() | inner,
         returns=_some(st.builds(tree.Return, inner, names()), 0, 2),
