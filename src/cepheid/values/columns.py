@@ -50,9 +50,9 @@ def field_of(column: pa.ChunkedArray, fields: Path) -> pa.ChunkedArray:
     >>> field_of(pa.chunked_array([[{"x": 1}, None]]), ("x",)).to_pylist()
     [1, None]
     """
-    import pyarrow.compute as pc  # takes a while to import
-
     for name in fields:
+        import pyarrow.compute as pc  # takes a while to import
+
         if isinstance(column.type, pa.DictionaryType):
             column = column.cast(column.type.value_type)
         if pa.types.is_null(column.type):  # it has had no value yet

@@ -1,5 +1,7 @@
 """Columns that are computed once for each batch: which there are, and that they are those of the definition."""
 
+from random import Random
+
 import pyarrow as pa
 import pytest
 
@@ -65,3 +67,32 @@ def test_that_explain_names_them() -> None:
     text = str(cep.Query("PATTERN SEQ(A a, B b) WHERE CAST(a.s AS INT) < b.nest.x").explain(SCHEMA))
     assert "read once for each batch, as a column: nest.x" in text
     assert "computed once for each batch, as a column: CAST(s AS INT)" in text
+
+
+@pytest.mark.parametrize("engine", ["plain", "compiled", "interpreted"])
+@pytest.mark.parametrize(
+    ("arrow", "values"),
+    [
+        (pa.int64(), range(11)),
+        (pa.int64(), [10**15, -5, 2**40]),
+        (pa.int64(), [1, 2, None]),
+        (pa.string(), ["x", "y", "", None]),
+        (pa.dictionary(pa.int32(), pa.string()), ["x", "y"]),
+        (pa.float64(), [0.0, -0.0, float("nan"), 1.5]),
+        (pa.decimal128(7, 2), [1, 2, None]),
+        (pa.timestamp("ms", "UTC"), [1_000, 2_000]),
+    ],
+)
+def test_that_a_field_splits_events_as_a_column_does(arrow: pa.DataType, values: list[object], engine: str) -> None:
+    count = 3_000
+    keys = pa.array(Random(3).choices(values, k=count), arrow)
+    inner = pa.StructArray.from_arrays([keys, pa.array(range(count))], ["key", "n"])
+    columns = {"ts": range(count), "type": ["A", "B", "C"] * (count // 3), "key": keys}
+    table = pa.table({**columns, "p": pa.StructArray.from_arrays([inner], ["in"])})
+    for text in ("WHERE [{}] WITHIN 50", "PARTITION BY {} WITHIN 9 events", "WHERE [{}] WITHIN 99 OUTPUT NON_OVERLAP"):
+        queries = [
+            f"PATTERN SEQ(A a, B b) {text.format(key)} RETURN a.ts AS i, b.ts AS j" for key in ("key", "p.in.key")
+        ]
+        by_column, by_field = (cep.Query(query).match(table, engine=engine).to_arrow() for query in queries)
+        assert by_field.num_rows > 0
+        assert by_field == by_column
