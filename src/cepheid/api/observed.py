@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.parameters import window_nanoseconds
 from cepheid.pattern.schema import Schema
+from cepheid.pattern.tree import Window
 
 TINY = 10
 """A window is tiny if the closest events are more than so many windows apart."""
@@ -43,16 +44,23 @@ class Observed:
     counted: bool = True
 
 
-def readers(program: CompiledProgram) -> list[Analysed]:
-    """The queries that read the events themselves, not composite events, nor both."""
-    return [analysed for analysed, source in program.flow if source == EVENTS]
+def same_attributes(program: CompiledProgram) -> set[str]:
+    """The columns of `[attr]` in queries that read the events themselves, not composite events, nor both."""
+    return {test.attribute for analysed, source in program.flow if source == EVENTS for test in analysed.same}
 
 
-def window_ticks(analysed: Analysed, schema: Schema) -> int | None:
-    """The window of a query in ticks; None if it has none, or one that counts events."""
-    window = analysed.query.within
-    if window is None or window.unit == "events":
-        return None
+def durations(program: CompiledProgram) -> Iterator[tuple[str, Window, Analysed]]:
+    """The durations that queries name, with their clauses. Composite events have the times of events."""
+    for analysed in program.queries:
+        query, absent = analysed.query, analysed.layout.negations
+        found = [("WITHIN", query.within), ("COOLDOWN", query.cooldown), *(("FOR", each.period) for each in absent)]
+        yield from (
+            (clause, window, analysed) for clause, window in found if window is not None and window.unit != "events"
+        )
+
+
+def window_ticks(window: Window, schema: Schema) -> int:
+    """The length of a window of time in ticks."""
     return -(-window_nanoseconds(window, schema.roles.unit) // schema.tick)
 
 
@@ -61,42 +69,45 @@ def observe(program: CompiledProgram, schema: Schema, events: pa.Table, times: A
     rows = events.num_rows
     if not rows:
         return Observed(0, whole)
-    queries = readers(program)
-    attributes = {test.attribute for analysed in queries for test in analysed.same} & {*events.column_names}
-    windows = [window for analysed in queries if (window := window_ticks(analysed, schema)) is not None]
+    attributes = same_attributes(program) & {*events.column_names}
     return Observed(
         rows,
         whole,
-        None if schema.roles.type is None else _types(queries, events.column(schema.roles.type)),
+        None if schema.roles.type is None else _types(program, events.column(schema.roles.type)),
         frozenset(name for name in attributes if events.column(name).null_count == rows),
         int(times.min()),
         int(times.max()),
-        tiny_gap(times, min(windows)) if windows else None,
+        tiny_gap(program, schema, times),
     )
 
 
-def named_types(queries: Iterable[Analysed]) -> dict[str, bool]:
-    """The types that queries name, and whether only negations do."""
+def named_types(program: CompiledProgram) -> dict[str, bool]:
+    """The types of events that queries name, not those of composite events, and whether only negations do."""
     named: dict[str, bool] = {}
-    for component in (component for analysed in queries for component in analysed.components.values()):
-        for name in component.types:
-            named[name] = named.get(name, True) and component.negated
+    for analysed, source in program.flow:
+        for component in analysed.components.values() if None in source else ():
+            for name in component.types:
+                if name not in source:
+                    named[name] = named.get(name, True) and component.negated
     return named
 
 
-def _types(queries: Iterable[Analysed], column: pa.ChunkedArray) -> frozenset[str]:
+def _types(program: CompiledProgram, column: pa.ChunkedArray) -> frozenset[str]:
     if isinstance(column.type, pa.DictionaryType):
         # The values of a dictionary are known without reading the rows; some may be in no row.
         listed = {value for chunk in column.chunks for value in chunk.dictionary.to_pylist()}
-        if named_types(queries).keys() <= listed:
+        if named_types(program).keys() <= listed:
             return frozenset(listed - {None})
     return frozenset(value for value in column.unique().to_pylist() if value is not None)
 
 
-def tiny_gap(times: Any, window: int) -> int | None:
-    """The smallest distance of two times, if the window is tiny against it. A few times tell most often that not."""
+def tiny_gap(program: CompiledProgram, schema: Schema, times: Any) -> int | None:
+    """The smallest distance of two times, if a duration is tiny against it. A few times tell most often that not."""
+    shortest = min((window_ticks(window, schema) for _, window, _ in durations(program)), default=None)
+    if shortest is None:
+        return None
     few = _smallest(times[:_FEW])
-    if few is not None and few <= TINY * window:
+    if few is not None and few <= TINY * shortest:
         return None
     return few if len(times) <= _FEW else _smallest(times)
 

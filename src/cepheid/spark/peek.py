@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cepheid.api.observed import Observed, observe, readers, tiny_gap, window_ticks
+from cepheid.api.observed import Observed, observe, same_attributes, tiny_gap
 from cepheid.api.surprises import ENOUGH
 from cepheid.engine.encoding.times import ticks
 from cepheid.errors import CepheidError
@@ -38,7 +38,7 @@ def warn_of_first_events(job: Job) -> bool:
 
 def _needed(job: Job) -> list[str]:
     roles = job.query.compiled.roles
-    names = {roles.time, roles.type, *(t.attribute for q in readers(job.query.compiled) for t in q.same)}
+    names = {roles.time, roles.type, *same_attributes(job.query.compiled)}
     return [name for name in job.pushdown.columns if name in names]
 
 
@@ -81,7 +81,6 @@ def _local_rows(job: Job) -> Observed | None:
     program, schema = job.query.compiled, job.worker_query.schema
     values = dict(zip(others, zip(*(row[1:] for row in rows), strict=True), strict=True))
     types = values.get(program.roles.type or "")
-    windows = [window for query in readers(program) if (window := window_ticks(query, schema)) is not None]
     return Observed(
         len(rows),
         len(rows) < ENOUGH,
@@ -89,5 +88,5 @@ def _local_rows(job: Job) -> Observed | None:
         frozenset(name for name, column in values.items() if all(value is None for value in column)),
         int(times.min()),
         int(times.max()),
-        tiny_gap(times, min(windows)) if windows else None,
+        tiny_gap(program, schema, times),
     )
