@@ -12,6 +12,7 @@ import pyarrow as pa
 from cepheid.errors import BindError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.aggregates import Aggregate
+from cepheid.pattern.calls import MATCHING, unknown_function
 from cepheid.pattern.casts import CAST_FUNCTIONS, can_cast, cast_type, read_type_name
 from cepheid.pattern.components import Component
 from cepheid.pattern.constants import read_as
@@ -188,12 +189,10 @@ class Typer:
         name = node.function.lower()
         if name in CAST_FUNCTIONS and len(node.arguments) == 1:
             return self.check(ex.Cast(node.arguments[0], read_type_name(name), span=node.span))
-        if name in ("rlike", "regexp", "regexp_like") and len(node.arguments) == 2:
+        if name in MATCHING and len(node.arguments) == 2:
             return self.check(ex.RLike(*node.arguments, span=node.span))
         if name not in BUILT_IN:
-            remedy = did_you_mean(node.function, [*self.functions, *BUILT_IN, *ex.AGGREGATES], "functions")
-            more = "" if remedy.startswith("did") else "; pass your own with functions={…}"
-            raise BindError("CEP303", f"unknown function '{node.function}'", remedy + more, node.span)
+            raise unknown_function(node, self.functions)
         function = BUILT_IN[name]
         self.check_count(node, function)
         if name in UNITS_OF:
