@@ -8,6 +8,7 @@ from lark import Token, v_args
 from lark.tree import Meta
 
 from cepheid.errors import ParseError, PatternError, Span, did_you_mean
+from cepheid.language.elements import with_elements
 from cepheid.language.expressions import ExpressionBuilder, name_of, read_integer
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.durations import NANOSECONDS, UNITS, units_of
@@ -63,7 +64,8 @@ class QueryBuilder(ExpressionBuilder):
                     remedy = "keep one of them" + ("; join their conditions with AND" * (key == "where"))
                     raise ParseError("CEP106", f"there are two {_CLAUSES[key]} clauses", remedy, span)
             found |= changes
-        return with_lengths(Query(pattern=pattern, streams=streams, sees=sees, span=self.span(meta), **found))
+        query = Query(pattern=pattern, streams=streams, sees=sees, span=self.span(meta), **found)
+        return with_elements(with_lengths(query))
 
     def source(self, meta: Meta, parts: list[Any]) -> tuple[tuple[Stream, ...], ex.Expression | None]:
         *streams, condition = parts

@@ -203,6 +203,8 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return ex.Attribute(name_of(parts[0]), ex.Index.ONE, name_of(parts[1]), span=self.span(meta))
 
     def indexed(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        if isinstance(parts[1], ex.Literal):
+            return ex.Field(self.rows(meta, parts), name_of(parts[2]), span=self.span(meta))
         return ex.Attribute(
             name_of(parts[0]), self.own_index(parts[0], parts[1]), name_of(parts[2]), span=self.span(meta)
         )
@@ -214,6 +216,8 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return ex.Element(parts[0], parts[1], span=self.span(meta))
 
     def rows(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        if isinstance(parts[1], ex.Literal):
+            return ex.Element(ex.Name(name_of(parts[0]), span=self.span(parts[0])), parts[1], span=self.span(meta))
         return ex.Rows(name_of(parts[0]), self.own_index(parts[0], parts[1]), span=self.span(meta))
 
     def own_index(self, variable: Token, index: ex.AnyIndex | Token) -> ex.AnyIndex:
@@ -238,9 +242,10 @@ class ExpressionBuilder(Transformer[Token, Any]):
 
     def nth(self, meta: Meta, parts: list[Token]) -> ex.AnyIndex:
         number = read_integer(parts[0], self.span(meta), "write a smaller number")
-        if number == 0:
-            raise self.bad_index(self.span(meta))
         return ex.Index.FIRST if number == 1 else ex.Nth(number)
+
+    def key(self, meta: Meta, parts: list[Token]) -> ex.Expression:
+        return self.string(meta, parts)
 
     def current(self, meta: Meta, parts: list[Token]) -> ex.Index:
         if parts[0].lower() != "i":

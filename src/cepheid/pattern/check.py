@@ -86,6 +86,8 @@ def canonical(condition: ex.Expression, components: Components, *, returned: boo
     for use in uses(condition):
         if use.variable not in components:
             remedy = did_you_mean(use.variable, components, "variables")
+            if use.index is not ex.Index.ONE and not remedy.startswith("did"):
+                remedy += f"; for an element of a column, write {next(iter(components))}.{use.variable}[0]"
             raise PatternError("CEP202", f"unknown variable '{use.variable}'", remedy, use.node.span)
         component = components[use.variable]
         if not component.array and use.index is not ex.Index.ONE:
