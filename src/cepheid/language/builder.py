@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lark import Token, v_args
@@ -46,6 +47,7 @@ _CLAUSES = {
     "output": "OUTPUT",
     "ties": "TIES",
 }
+_MEANT = {"m": "minutes; months have no fixed length", "row": "events", "rows": "events", "records": "events"}
 
 
 @v_args(meta=True)
@@ -207,6 +209,10 @@ class QueryBuilder(ExpressionBuilder):
                 remedy = did_you_mean(word, [*NANOSECONDS, "events"], "units")
                 if word.startswith(("month", "year")):
                     remedy = "months and years have no fixed length; write days"
+                elif word in _MEANT:
+                    remedy = f"write {_MEANT[word]}"
+                elif re.fullmatch(r"[a-z]+\d\w*", word):
+                    remedy = "write one number and one unit, 90 minutes, or INTERVAL '1 hour 30 minutes'"
                 raise ParseError("CEP111", f"unknown window unit '{unit}'", remedy, self.span(unit))
             unit = UNITS.get(word, "events")
         return Window(amount, unit, span=self.span(meta))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -224,16 +225,17 @@ class ExpressionBuilder(Transformer[Token, Any]):
         """The index, which must belong to the variable: `a[a.LEN]` does, `a[b.LEN]` does not."""
         if isinstance(index, Token):
             if name_of(index) != name_of(variable):
-                raise self.bad_index(self.span(index), name_of(variable))
+                raise self.bad_index(self.span(index))
             return ex.Index.LAST
         return index
 
-    def bad_index(self, span: Span, variable: str = "a") -> ParseError:
-        a = variable
+    def bad_index(self, span: Span) -> ParseError:
+        before = re.search(r"(\w+|`[^`]+`)\s*\[?\s*\Z", self.text[: span.start])
+        a = before[1] if before else "a"
         return ParseError(
             "CEP107",
             f"'{span.excerpt}' is not a valid index",
-            f"use {a}[1], {a}[2], {a}[i], {a}[i-1], {a}[i-2], {a}[..i-1], {a}[{a}.LEN] or {a}[]",
+            f"use {a}[1], {a}[2], {a}[i], {a}[i-1], {a}[i-2], {a}[..i-1], {a}[], or {a}[{a}.LEN] for the last event",
             span,
         )
 

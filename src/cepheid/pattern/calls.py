@@ -27,7 +27,7 @@ _ELSEWHERE = {
     ),
     **dict.fromkeys(("first_value", "any_value"), "first(a[].x)"),
     **dict.fromkeys(("last_value",), "last(a[].x)"),
-    **dict.fromkeys(("lag", "prev", "shift"), "a[i-1].x"),
+    **dict.fromkeys(("lag", "prev", "shift"), "a[i-1].x, of the event before a[i] in a Kleene variable"),
     **dict.fromkeys(
         ("len", "size", "cardinality"), "a.LEN for the number of events, length(a.s) for that of characters"
     ),
@@ -49,8 +49,10 @@ _ELSEWHERE = {
     ),
     **dict.fromkeys(("date_add", "dateadd", "timestampadd", "date_sub"), "a.ts + 10 minutes"),
     **dict.fromkeys(
-        ("now", "current_timestamp", "getdate"), "a.ts, the time of an event; there is no present in a query"
+        ("now", "current_timestamp", "getdate"),
+        "a.ts, the time of an event, or a parameter: a query has no present",
     ),
+    **dict.fromkeys(("exists",), "the event into the pattern: SEQ(A a, B b), or SEQ(A a, !(B b)) for none"),
 }
 
 

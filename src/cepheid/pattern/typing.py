@@ -446,6 +446,13 @@ def _a(type_: Type) -> str:
     return "NULL" if type_.kind is Kind.NULL else f"{type_.kind.value} ({type_})"
 
 
+_EXAMPLES = {
+    Kind.DURATION: "it without quotes, such as 5 minutes",
+    Kind.TIMESTAMP: "it as '2024-12-31 23:59:59'",
+    Kind.DATE: "it as '2024-12-31'",
+}
+
+
 def _mismatch(node: ex.Expression, first: Type, second: Type, left: ex.Expression, right: ex.Expression) -> BindError:
     remedy = "compare values of the same kind"
     if {first.kind, second.kind} == {Kind.INT, Kind.DURATION}:
@@ -456,9 +463,12 @@ def _mismatch(node: ex.Expression, first: Type, second: Type, left: ex.Expressio
         remedy = "only one of them has a time zone: cast one of the columns, or give the constant a zone"
     for constant, type_ in ((left, second), (right, first)):
         if isinstance(constant, ex.Literal) and constant.type.kind is Kind.STRING and type_.kind is not Kind.STRING:
-            remedy = f"'{constant.value}' can't be read as {type_.kind.value}: write a value of that type"
+            example = _EXAMPLES.get(type_.kind, "a value of that type")
+            remedy = f"'{constant.value}' can't be read as {type_.kind.value}: write {example}"
         elif isinstance(constant, ex.Literal) and type_.kind is Kind.STRING:
             remedy = f"write it in quotes: '{constant.value}'"
+        elif isinstance(constant, ex.Literal) and constant.type.kind is Kind.INT and type_.kind is Kind.DURATION:
+            remedy = f"add a unit: {constant.value} seconds"
     return BindError("CEP305", f"{_a(first)} can't be compared with {_a(second)}", remedy, node.span)
 
 
