@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from cepheid.pattern.nested import field_names, field_type
 from cepheid.pattern.parameters import window_nanoseconds
 from cepheid.pattern.paths import Path, part_name, resolve_path
 from cepheid.pattern.schema import Schema
+from cepheid.pattern.tree import Window
 from cepheid.pattern.types import Kind, from_arrow
 from cepheid.values.columns import field_of
 
@@ -47,16 +48,23 @@ class Observed:
     counted: bool = True
 
 
-def readers(program: CompiledProgram) -> list[Analysed]:
-    """The queries that read the events themselves, not composite events, nor both."""
-    return [analysed for analysed, source in program.flow if source == EVENTS]
+def same_paths(program: CompiledProgram) -> set[Path]:
+    """The keys of `[attr]` in queries that read the events themselves, not composite events, nor both."""
+    return {test.path for analysed, source in program.flow if source == EVENTS for test in analysed.same}
 
 
-def window_ticks(analysed: Analysed, schema: Schema) -> int | None:
-    """The window of a query in ticks; None if it has none, or one that counts events."""
-    window = analysed.query.within
-    if window is None or window.unit == "events":
-        return None
+def durations(program: CompiledProgram) -> Iterator[tuple[str, Window, Analysed]]:
+    """The durations that queries name, with their clauses. Composite events have the times of events."""
+    for analysed in program.queries:
+        query, absent = analysed.query, analysed.layout.negations
+        found = [("WITHIN", query.within), ("COOLDOWN", query.cooldown), *(("FOR", each.period) for each in absent)]
+        yield from (
+            (clause, window, analysed) for clause, window in found if window is not None and window.unit != "events"
+        )
+
+
+def window_ticks(window: Window, schema: Schema) -> int:
+    """The length of a window of time in ticks."""
     return -(-window_nanoseconds(window, schema.roles.unit) // schema.tick)
 
 
@@ -65,17 +73,15 @@ def observe(program: CompiledProgram, schema: Schema, events: pa.Table, times: A
     rows = events.num_rows
     if not rows:
         return Observed(0, whole)
-    queries = readers(program)
-    keys = {resolve_path(test.path, events.column_names) for analysed in queries for test in analysed.same}
-    windows = [window for analysed in queries if (window := window_ticks(analysed, schema)) is not None]
+    keys = {resolve_path(path, events.column_names) for path in same_paths(program)}
     return Observed(
         rows,
         whole,
-        None if schema.roles.type is None else _types(queries, events.column(schema.roles.type)),
+        None if schema.roles.type is None else _types(program, events.column(schema.roles.type)),
         frozenset(key_name(path) for path in keys if _is_empty(events, path)),
         int(times.min()),
         int(times.max()),
-        tiny_gap(times, min(windows)) if windows else None,
+        tiny_gap(program, schema, times),
     )
 
 
@@ -99,28 +105,33 @@ def _is_empty(events: pa.Table, path: Path) -> bool:
     return bool(field_of(events.column(name), tuple(fields)).null_count == events.num_rows)
 
 
-def named_types(queries: Iterable[Analysed]) -> dict[str, bool]:
-    """The types that queries name, and whether only negations do."""
+def named_types(program: CompiledProgram) -> dict[str, bool]:
+    """The types of events that queries name, not those of composite events, and whether only negations do."""
     named: dict[str, bool] = {}
-    for component in (component for analysed in queries for component in analysed.components.values()):
-        for name in component.types:
-            named[name] = named.get(name, True) and component.negated
+    for analysed, source in program.flow:
+        for component in analysed.components.values() if None in source else ():
+            for name in component.types:
+                if name not in source:
+                    named[name] = named.get(name, True) and component.negated
     return named
 
 
-def _types(queries: Iterable[Analysed], column: pa.ChunkedArray) -> frozenset[str]:
+def _types(program: CompiledProgram, column: pa.ChunkedArray) -> frozenset[str]:
     if isinstance(column.type, pa.DictionaryType):
         # The values of a dictionary are known without reading the rows; some may be in no row.
         listed = {value for chunk in column.chunks for value in chunk.dictionary.to_pylist()}
-        if named_types(queries).keys() <= listed:
+        if named_types(program).keys() <= listed:
             return frozenset(listed - {None})
     return frozenset(value for value in column.unique().to_pylist() if value is not None)
 
 
-def tiny_gap(times: Any, window: int) -> int | None:
-    """The smallest distance of two times, if the window is tiny against it. A few times tell most often that not."""
+def tiny_gap(program: CompiledProgram, schema: Schema, times: Any) -> int | None:
+    """The smallest distance of two times, if a duration is tiny against it. A few times tell most often that not."""
+    shortest = min((window_ticks(window, schema) for _, window, _ in durations(program)), default=None)
+    if shortest is None:
+        return None
     few = _smallest(times[:_FEW])
-    if few is not None and few <= TINY * window:
+    if few is not None and few <= TINY * shortest:
         return None
     return few if len(times) <= _FEW else _smallest(times)
 

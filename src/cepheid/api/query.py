@@ -31,6 +31,7 @@ from cepheid.language import parse, print_program
 from cepheid.pattern.aggregates import with_aggregates
 from cepheid.pattern.analysis import analyse, columns_read
 from cepheid.pattern.bind import Bound, bind
+from cepheid.pattern.calls import check_calls
 from cepheid.pattern.flow import EVENTS, check_flow, roles_in
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.tree import Program
@@ -85,6 +86,8 @@ class Query:
         roles = read_roles(time, type, order_by, types, unit)
         sources = check_flow(self._program)
         given = read_functions(functions)
+        for q in self._program.queries:
+            check_calls(q, given)
         queries = tuple(
             analyse(with_aggregates(q, given), self._params, roles_in(source, roles, q), source)
             for q, source in zip(self._program.queries, sources, strict=True)

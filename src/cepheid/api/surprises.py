@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from cepheid.api.observed import TINY, Observed, key_name, named_types, readers, window_ticks
+from cepheid.api.observed import TINY, Observed, durations, key_name, named_types, same_paths, window_ticks
 from cepheid.engine.program import CompiledProgram
 from cepheid.errors import CepheidWarning, Place, nearest, warn
 from cepheid.pattern.durations import NANOSECONDS, spell
@@ -19,7 +19,7 @@ ENOUGH = 10_000
 
 _LIKENESS = {True: 0.6, False: 0.8}  # how much a name must be like another, if all events are known and if they are not
 _OF_EVENTS = frozenset({"CEP005", "CEP006", "CEP008", "CEP009"})
-_QUOTED = re.compile(r"'[^']*'")
+_TOLD_APART = re.compile(r"'[^']*'|^(?:WITHIN|FOR|COOLDOWN)\b")
 _DIGITS = re.compile(r"\d+")
 _SPAN = (978_307_200 * 10**9, 4_102_444_800 * 10**9)  # from 2001 to 2100: the times of nearly all events
 _LEAST_TIMES = 4  # of fewer events it means nothing how far they are apart
@@ -49,19 +49,12 @@ class Surprises:
 
     def of_schema(self, schema: Schema) -> Iterator[CepheidWarning]:
         """Warnings that need the columns of the events: a number without a unit says nothing beside timestamps."""
-        for clause, window in self._durations():
+        for clause, window, _ in durations(self.program):
             if _has_no_unit(window, schema):
                 spelt = f"{clause} {getattr(window.amount, 'value', window.amount)}"
                 message = f"{spelt} has no unit, and is read as {spelt.split()[1]} {schema.roles.unit}"
                 remedy = f"write the unit: {spelt} seconds, or {spelt} {schema.roles.unit} if that is meant"
                 yield CepheidWarning("CEP007", message, remedy)
-
-    def _durations(self) -> Iterator[tuple[str, Window]]:
-        """The durations that queries on the events themselves name, with their clauses."""
-        for analysed in readers(self.program):
-            query, absent = analysed.query, analysed.layout.negations
-            found = [("WITHIN", query.within), ("COOLDOWN", query.cooldown), *(("FOR", each.period) for each in absent)]
-            yield from ((clause, window) for clause, window in found if window is not None)
 
     def of_events(self, schema: Schema, seen: Observed) -> Iterator[CepheidWarning]:
         """Warnings that need events."""
@@ -79,7 +72,7 @@ class Surprises:
 
         Of a positive one only if it looks misspelt. Of a negated one also if there are types that no query names.
         """
-        named = named_types(readers(self.program))
+        named = named_types(self.program)
         others = sorted((seen.types or frozenset()) - named.keys())
         for name, negated in named.items() if others else ():
             if seen.types is None or name in seen.types:
@@ -97,16 +90,14 @@ class Surprises:
                 yield CepheidWarning("CEP005", message, f"types that the query does not name: {shown}")
 
     def _empty(self, seen: Observed) -> Iterator[CepheidWarning]:
-        tests = dict.fromkeys(key_name(test.path) for analysed in readers(self.program) for test in analysed.same)
-        for name in tests:
-            if name in seen.empty:
-                which = "every event" if seen.whole else f"each of the first {seen.rows:,} events"
-                message = f"{which} has NULL in '{name}', so that [{name}] never holds"
-                yield CepheidWarning("CEP008", message, "name a column that has values")
+        for name in sorted({key_name(path) for path in same_paths(self.program)} & seen.empty):
+            which = "every event" if seen.whole else f"each of the first {seen.rows:,} events"
+            message = f"{which} has NULL in '{name}', so that [{name}] never holds"
+            yield CepheidWarning("CEP008", message, "name a column that has values")
 
     def _units(self, schema: Schema, seen: Observed) -> Iterator[CepheidWarning]:
         """Integers that are dates of our time in another unit than the query's, beside a window that has a unit."""
-        spelt = any(window.unit not in (None, "events") for _, window in self._durations())
+        spelt = any(window.unit is not None for _, window, _ in durations(self.program))
         if seen.low is None or seen.high is None or not spelt:
             return
         own, name = schema.roles.unit, schema.roles.time
@@ -122,22 +113,21 @@ class Surprises:
     def _windows(self, schema: Schema, seen: Observed) -> Iterator[CepheidWarning]:
         if seen.gap is None or seen.rows < _LEAST_TIMES:
             return
-        for analysed in readers(self.program):
-            spelt, window = analysed.query.within, window_ticks(analysed, schema)
-            if spelt is None or _has_no_unit(spelt, schema):
-                continue  # which `of_schema` tells
-            several = len(analysed.components) > 1 or any(c.array for c in analysed.components.values())
-            if window is not None and several and seen.gap > TINY * window:
-                length, gap = spell(window * schema.tick), spell(seen.gap * schema.tick)
-                which = "events" if seen.whole else f"the first {seen.rows:,} events"
-                message = f"WITHIN is {length}, and no two {which} of different times are closer than {gap}"
-                yield CepheidWarning("CEP006", message.replace("two the", "two of the"), "check the unit of WITHIN")
+        for clause, window, analysed in durations(self.program):
+            # One event fits into any window; and `of_schema` tells of a bare number.
+            alone = clause == "WITHIN" and [c.array for c in analysed.components.values()] == [False]
+            length = window_ticks(window, schema)
+            if not alone and not _has_no_unit(window, schema) and seen.gap > TINY * length:
+                short, gap = spell(length * schema.tick), spell(seen.gap * schema.tick)
+                which = "events" if seen.whole else f"of the first {seen.rows:,} events"
+                message = f"{clause} is {short}, and no two {which} of different times are closer than {gap}"
+                yield CepheidWarning("CEP006", message, f"check the unit of {clause}")
 
 
 def _key(warning: CepheidWarning) -> tuple[str, ...]:
     """What a warning is about: of how many events it is known does not matter."""
     if warning.code in _OF_EVENTS:
-        return (warning.code, *_QUOTED.findall(warning.message))
+        return (warning.code, *_TOLD_APART.findall(warning.message))
     return (warning.code, warning.message)
 
 

@@ -8,11 +8,12 @@ from dataclasses import replace
 import pyarrow as pa
 
 from cepheid.engine.matches.matches import Matches
-from cepheid.errors import BindError, Span
+from cepheid.errors import BindError, EvaluationError, Span
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.declared import declared_type, how_to_declare
 from cepheid.pattern.flow import EVENTS, Source
 from cepheid.pattern.schema import END, START, Roles, Schema, make_schema
-from cepheid.pattern.types import FLOAT, INT, STRING, Kind, from_arrow, plain
+from cepheid.pattern.types import FLOAT, INT, NUMERIC, STRING, Kind, from_arrow, plain
 
 
 def composite_columns(query: Bound, roles: Roles) -> pa.Schema:
@@ -47,12 +48,10 @@ def schema_of(source: Source, events: Schema, made: Mapping[str, Bound], roles: 
     parts = {name: events.arrow if name is None else composite_columns(made[name], roles) for name in source}
     if len(source) == 1:
         return composite_schema(parts[source[0]], roles)
-    for name in source:
-        if name is None:
-            _check_reserved(events)
-        else:
-            _check_typed(made[name])
-    return composite_schema(_merged_columns(parts, made), roles, roles.order_by if None in source else ())
+    if None in source:
+        _check_reserved(events)
+    typed = {name: part if name is None else _declared(made[name], part) for name, part in parts.items()}
+    return composite_schema(_merged_columns(typed, made), roles, roles.order_by if None in source else ())
 
 
 def as_merged(table: pa.Table, schema: Schema) -> pa.Table:
@@ -66,8 +65,19 @@ def as_merged(table: pa.Table, schema: Schema) -> pa.Table:
         column = table.column(name) if name in table.column_names else None
         if column is None or pa.types.is_null(column.type):
             column = pa.chunked_array([pa.nulls(table.num_rows, field.type)], field.type)
-        columns.append(column if column.type == field.type else column.cast(field.type))
+        columns.append(column if column.type == field.type else _cast(column, field))
     return pa.Table.from_arrays(columns, schema=schema.arrow)
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    given, wanted = from_arrow(column.type).kind, from_arrow(field.type).kind
+    try:
+        if given is wanted or {given, wanted} <= NUMERIC:
+            return column.cast(field.type)
+    except pa.ArrowInvalid:
+        pass
+    message = f"column '{field.name}' is {column.type}, but the function that gives it declares {field.type}"
+    raise EvaluationError("CEP502", message, "correct the annotation of the function, or what it returns")
 
 
 def _check_reserved(events: Schema) -> None:
@@ -76,12 +86,19 @@ def _check_reserved(events: Schema) -> None:
         raise BindError("CEP314", message, "rename the column, or read the events and the composite events separately")
 
 
-def _check_typed(query: Bound) -> None:
+def _declared(query: Bound, columns: pa.Schema) -> pa.Schema:
+    """The columns of composite events, with the types that user-defined functions declare."""
     for result in query.returns:
         if result.type.kind is Kind.ANY:
-            message = f"'{result.name}' of {query.into} has no type before there are values, as a merged stream needs"
-            remedy = f"give it a type: RETURN CAST(… AS double) AS {result.name}"
-            raise BindError("CEP314", message, remedy, _span(query, result.name))
+            name, declared = declared_type(result.expression, query.functions)
+            if declared is None:
+                message = (
+                    f"FROM with several streams must know the type of '{result.name}' of {query.into} before it runs"
+                )
+                remedy = f"{how_to_declare(name, query.functions)}; or write CAST(… AS double) AS {result.name}"
+                raise BindError("CEP314", message, remedy, _span(query, result.name))
+            columns = columns.set(columns.get_field_index(result.name), pa.field(result.name, declared))
+    return columns
 
 
 def _span(query: Bound, column: str) -> Span | None:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from cepheid.errors import nearest
+from cepheid.language.habits import ANYWHERE, AT_THE_START, IN_CONDITIONS, IN_PATTERN
 
 # Brackets and words inside quotes and comments do not count.
 QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`|/\*.*?\*/|--[^\n]*", re.DOTALL)
@@ -50,6 +51,7 @@ def advise(token: str, text: str, start: int, allowed: Collection[str]) -> Advic
     bare = QUOTED.sub(lambda found: "'" + " " * (len(found[0]) - 2) + "'", before)
     word = token.upper()
     for found in (
+        _by_habit(bare, after),
         _in_text(token, before, after),
         _in_brackets(token, word, text, bare, allowed),
         _after(token, word, bare),
@@ -58,6 +60,22 @@ def advise(token: str, text: str, start: int, allowed: Collection[str]) -> Advic
         if found is not None:
             return found if isinstance(found, Advice) else Advice(found)
     return Advice(_HABITS[word]) if word in _HABITS else None
+
+
+def _by_habit(bare: str, after: str) -> str | None:
+    """The habits of the clause in which the slip is, and those of all clauses."""
+    clause = _clause(bare[bare.rfind(";") + 1 :])
+    own = {
+        "": AT_THE_START,
+        "PATTERN": IN_PATTERN,
+        "WHERE": IN_CONDITIONS,
+        "HAVING": IN_CONDITIONS,
+        "RETURN": IN_CONDITIONS,
+    }
+    for habit in (*ANYWHERE, *own.get(clause, ())):
+        if habit.before.search(bare) and habit.after.match(after):
+            return habit.remedy
+    return None
 
 
 def _ends(before: str, pattern: str) -> re.Match[str] | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lark import Token, v_args
 from lark.tree import Meta
 
 from cepheid.errors import ParseError, PatternError, Span, did_you_mean
+from cepheid.language.elements import with_elements
 from cepheid.language.expressions import ExpressionBuilder, name_of, read_integer
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.durations import NANOSECONDS, UNITS, units_of
@@ -45,6 +47,7 @@ _CLAUSES = {
     "output": "OUTPUT",
     "ties": "TIES",
 }
+_MEANT = {"m": "minutes; months have no fixed length", "row": "events", "rows": "events", "records": "events"}
 
 
 @v_args(meta=True)
@@ -63,7 +66,8 @@ class QueryBuilder(ExpressionBuilder):
                     remedy = "keep one of them" + ("; join their conditions with AND" * (key == "where"))
                     raise ParseError("CEP106", f"there are two {_CLAUSES[key]} clauses", remedy, span)
             found |= changes
-        return with_lengths(Query(pattern=pattern, streams=streams, sees=sees, span=self.span(meta), **found))
+        query = Query(pattern=pattern, streams=streams, sees=sees, span=self.span(meta), **found)
+        return with_elements(with_lengths(query))
 
     def source(self, meta: Meta, parts: list[Any]) -> tuple[tuple[Stream, ...], ex.Expression | None]:
         *streams, condition = parts
@@ -202,6 +206,10 @@ class QueryBuilder(ExpressionBuilder):
                 remedy = did_you_mean(word, [*NANOSECONDS, "events"], "units")
                 if word.startswith(("month", "year")):
                     remedy = "months and years have no fixed length; write days"
+                elif word in _MEANT:
+                    remedy = f"write {_MEANT[word]}"
+                elif re.fullmatch(r"[a-z]+\d\w*", word):
+                    remedy = "write one number and one unit, 90 minutes, or INTERVAL '1 hour 30 minutes'"
                 raise ParseError("CEP111", f"unknown window unit '{unit}'", remedy, self.span(unit))
             unit = UNITS.get(word, "events")
         return Window(amount, unit, span=self.span(meta))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -204,6 +205,8 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return ex.Attribute(name_of(parts[0]), ex.Index.ONE, name_of(parts[1]), span=self.span(meta))
 
     def indexed(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        if isinstance(parts[1], ex.Literal):
+            return ex.Field(self.rows(meta, parts), name_of(parts[2]), span=self.span(meta))
         return ex.Attribute(
             name_of(parts[0]), self.own_index(parts[0], parts[1]), name_of(parts[2]), span=self.span(meta)
         )
@@ -215,22 +218,25 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return ex.Element(parts[0], parts[1], span=self.span(meta))
 
     def rows(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+        if isinstance(parts[1], ex.Literal):
+            return ex.Element(ex.Name(name_of(parts[0]), span=self.span(parts[0])), parts[1], span=self.span(meta))
         return ex.Rows(name_of(parts[0]), self.own_index(parts[0], parts[1]), span=self.span(meta))
 
     def own_index(self, variable: Token, index: ex.AnyIndex | Token) -> ex.AnyIndex:
         """The index, which must belong to the variable: `a[a.LEN]` does, `a[b.LEN]` does not."""
         if isinstance(index, Token):
             if name_of(index) != name_of(variable):
-                raise self.bad_index(self.span(index), name_of(variable))
+                raise self.bad_index(self.span(index))
             return ex.Index.LAST
         return index
 
-    def bad_index(self, span: Span, variable: str = "a") -> ParseError:
-        a = variable
+    def bad_index(self, span: Span) -> ParseError:
+        before = re.search(r"(\w+|`[^`]+`)\s*\[?\s*\Z", self.text[: span.start])
+        a = before[1] if before else "a"
         return ParseError(
             "CEP107",
             f"'{span.excerpt}' is not a valid index",
-            f"use {a}[1], {a}[2], {a}[i], {a}[i-1], {a}[i-2], {a}[..i-1], {a}[{a}.LEN] or {a}[]",
+            f"use {a}[1], {a}[2], {a}[i], {a}[i-1], {a}[i-2], {a}[..i-1], {a}[], or {a}[{a}.LEN] for the last event",
             span,
         )
 
@@ -239,9 +245,10 @@ class ExpressionBuilder(Transformer[Token, Any]):
 
     def nth(self, meta: Meta, parts: list[Token]) -> ex.AnyIndex:
         number = read_integer(parts[0], self.span(meta), "write a smaller number")
-        if number == 0:
-            raise self.bad_index(self.span(meta))
         return ex.Index.FIRST if number == 1 else ex.Nth(number)
+
+    def key(self, meta: Meta, parts: list[Token]) -> ex.Expression:
+        return self.string(meta, parts)
 
     def current(self, meta: Meta, parts: list[Token]) -> ex.Index:
         if parts[0].lower() != "i":

@@ -119,8 +119,8 @@ def _syntax_error(text: str, error: UnexpectedInput) -> ParseError:
         start = token.start_pos or 0
         if text.startswith("/*", start):
             return ParseError("CEP103", "the comment is not closed", "close it with */", Span(text, start, start + 2))
-        called = re.search(r"([\w-]+)\s*(\([^(){}]*\))?\s*\Z", text[:start])
-        if token == "{" and called and called[1]:
+        called = _STRATEGY.search(text[:start])
+        if token == "{" and called:
             remedy = did_you_mean(called[1], [strategy.value for strategy in Strategy], "strategies")
             place = Span(text, called.start(1), called.end(1))
             return ParseError("CEP101", f"unknown strategy '{called[1]}'", remedy, place)
@@ -155,6 +155,10 @@ def _advised(text: str, start: int, end: int, word: str, error: _Unexpected) -> 
     return ParseError(code, found.message or message, found.remedy, place)
 
 
+# What is before the brace of WHERE strategy(a), strategy(b) { … }.
+_STRATEGY = re.compile(
+    r"\bwhere\s+(?:[\w-]+\s*(?:\([^(){}]*\))?\s*,\s*)*([\w-]+)\s*(?:\([^(){}]*\))?\s*\Z", re.IGNORECASE
+)
 _Unexpected = UnexpectedToken | UnexpectedCharacters | UnexpectedEOF
 _OPERATORS = {"_AND", "_OR", "_NOT", "NEGATED", "_IN", "_IS", "_LIKE", "_RLIKE", "_BETWEEN", "COMPARE", "_CAST_TO"}
 _CLAUSES = {"_WHERE", "_PARTITION", "_WITHIN", "_HAVING", "_RETURN", "_OUTPUT", "_TIES"}

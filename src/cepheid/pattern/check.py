@@ -87,6 +87,11 @@ def canonical(condition: ex.Expression, components: Components, *, returned: boo
     for use in uses(condition):
         if use.variable not in components:
             remedy = did_you_mean(use.variable, components, "variables")
+            of_type = next((c.variable for c in components.values() if use.variable in c.types), None)
+            if of_type is not None:
+                remedy = f"{use.variable} is a type; its variable is {of_type}"
+            elif use.index is not ex.Index.ONE and not remedy.startswith("did"):
+                remedy += f"; for an element of a column, write {next(iter(components))}.{use.variable}[0]"
             raise PatternError("CEP202", f"unknown variable '{use.variable}'", remedy, use.node.span)
         component = components[use.variable]
         if not component.array and use.index is not ex.Index.ONE:
@@ -116,7 +121,9 @@ def _check_aggregates(node: ex.Expression, *, inside: bool) -> None:
         case ex.Aggregate(function=name, argument=argument, filter=condition):
             found = uses(node)
             over = {(u.variable, _range(u.index)) for u in found}
-            example = f"{name}(a[].price) or {name}(a[..i-1].price)"
+            read = next((use.node for use in found if isinstance(use.node, ex.Attribute)), None)
+            a, x = (read.variable, read.name) if read is not None else ("a", "price")
+            example = f"{name}({a}[].{x}), or {name}({a}[..i-1].{x}), of a Kleene variable such as Type+ {a}[]"
             if inside:
                 remedy = "compute the inner one in RETURN … INTO, and the outer one in a query that reads it"
                 raise PatternError("CEP206", "aggregates can't be nested", remedy, node.span)

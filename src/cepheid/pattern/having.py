@@ -15,6 +15,7 @@ from cepheid.pattern.walk import children
 FEW_VALUES = ("count", "min", "max", "first", "last")
 """Aggregates that have at most as many values as there are events."""
 MOST_READS = 2
+"""Aggregates and events of which HAVING may read attributes."""
 
 
 def is_folded(
@@ -32,13 +33,19 @@ def is_folded(
         return False
     # A match for every subset of the events.
     reads = set(_reads(having))
-    return len(reads) <= MOST_READS and all(
-        node.function in FEW_VALUES and not node.distinct for node in reads if isinstance(node, ex.Aggregate)
-    )
+    # All attributes of one event have at most as many values as there are events.
+    apart = {(node.variable, node.index) if isinstance(node, ex.Attribute) else node for node in reads}
+    return len(apart) <= MOST_READS and all(map(_has_few_values, reads))
+
+
+def _has_few_values(node: ex.Expression) -> bool:
+    if isinstance(node, ex.Aggregate):
+        return node.function in FEW_VALUES and not node.distinct
+    return not isinstance(node, ex.MatchId)
 
 
 def _reads(node: ex.Expression) -> Iterator[ex.Expression]:
-    if isinstance(node, ex.Aggregate | ex.Quantified | ex.Attribute | ex.Length):
+    if isinstance(node, ex.Aggregate | ex.Quantified | ex.Attribute | ex.Length | ex.MatchId):
         yield node
         return
     for child in children(node):

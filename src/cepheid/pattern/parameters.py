@@ -170,6 +170,8 @@ def resolve_condition(condition: Expression, params: Params, variable: str) -> E
 
 def _unknown(name: str, span: Span | None, params: Params, other: str = "") -> BindError:
     close = nearest(name, params)
+    if name.lower() in ("none", "nil", "undefined"):
+        return BindError("CEP304", f"unknown parameter '{name}'", "write NULL, and test it with IS NULL", span)
     remedy = f"did you mean '{close}'?" if close is not None else f"pass params={{'{name}': …}}{other}"
     return BindError("CEP304", f"unknown parameter '{name}'", remedy, span)
 

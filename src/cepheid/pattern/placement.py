@@ -92,7 +92,7 @@ def _no_single_event(use: Use, reader: str) -> PatternError:
     return PatternError(
         "CEP205",
         f"{a}{use.index.value} can't be used in {reader}, which does not go through the events of {a} one by one",
-        f"use {a}[1], {a}[{a}.LEN], or an aggregate such as max({a}[].x)",
+        f"use {a}[1], {a}[{a}.LEN], or an aggregate such as max({a}[].x) or collect({a}[].x)",
         use.node.span,
     )
 

@@ -8,7 +8,8 @@ from cepheid.errors import CepheidWarning
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.contradictions import find_contradictions
 from cepheid.pattern.having import is_folded
-from cepheid.pattern.tree import Event, Pattern, Query, Repeat, Strategy
+from cepheid.pattern.subsets import closure_of_subsets, variables_in
+from cepheid.pattern.tree import Pattern, Query, Repeat, Strategy
 from cepheid.pattern.walk import walk
 
 
@@ -78,16 +79,11 @@ def _tests_every_subset(query: Query, strategies: Mapping[str, Strategy]) -> Ite
 
 
 def _of_subsets(query: Query, strategies: Mapping[str, Strategy]) -> list[str]:
-    """The variables of the first closure without an upper bound that is under skip_till_any_match."""
-    for node in walk(query.pattern):
-        if isinstance(node, Repeat) and node.high is None:
-            names = [str(e.variable) for e in walk(node.body) if isinstance(e, Event)]
-            if any(strategies.get(name) is Strategy.ANY for name in names):
-                return names
-    return []
+    closure = closure_of_subsets(query.pattern, strategies)
+    return [] if closure is None else variables_in(closure)
 
 
 def _arrays(pattern: Pattern) -> set[str]:
     """The variables inside repetitions."""
     bodies = [node.body for node in walk(pattern) if isinstance(node, Repeat)]
-    return {str(event.variable) for body in bodies for event in walk(body) if isinstance(event, Event)}
+    return {name for body in bodies for name in variables_in(body)}

@@ -12,7 +12,17 @@ import pyarrow as pa
 from cepheid.errors import BindError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.aggregates import Aggregate
+from cepheid.pattern.calls import MATCHING, unknown_function
 from cepheid.pattern.casts import CAST_FUNCTIONS, can_cast, cast_type, read_type_name
+from cepheid.pattern.common_types import (
+    arithmetic_type,
+    common_type,
+    comparable,
+    converted,
+    mismatch,
+    shown,
+    widest,
+)
 from cepheid.pattern.components import Component
 from cepheid.pattern.constants import read_as
 from cepheid.pattern.functions import BUILT_IN, PARTS, SAME, UNITS_OF, Function
@@ -30,11 +40,9 @@ from cepheid.pattern.types import (
     STRING,
     Kind,
     Type,
-    decimal,
     duration,
     finest_unit,
     plain,
-    scale_of,
     timestamp,
     zone_of,
 )
@@ -57,7 +65,7 @@ class Typer:
         checked, type_ = self.check(node)
         if type_.kind not in (Kind.BOOL, Kind.NULL, Kind.ANY):
             remedy = "write a comparison: a condition is TRUE, FALSE or NULL"
-            raise BindError("CEP308", f"this expression is {_a(type_)}, not a condition", remedy, node.span)
+            raise BindError("CEP308", f"this expression is {shown(type_)}, not a condition", remedy, node.span)
         return checked
 
     @singledispatchmethod
@@ -96,7 +104,7 @@ class Typer:
         names = field_names(type_)
         if names is None:
             remedy = "only a struct has fields; write [0] for an element of a list, ['k'] for a key of a map"
-            raise BindError("CEP305", f"{_a(type_)} has no field '{node.name}'", remedy, place)
+            raise BindError("CEP305", f"{shown(type_)} has no field '{node.name}'", remedy, place)
         if names.count(node.name) != 1:
             remedy = did_you_mean(node.name, names, "fields") if node.name not in names else "rename one of them"
             twice = f"two fields are named '{node.name}'" if node.name in names else f"unknown field '{node.name}'"
@@ -113,15 +121,17 @@ class Typer:
             return self.check(ex.Field(operand, node.index.value, span=node.span))
         if found is None:
             remedy = "only a list has elements, and a map keys"
-            raise BindError("CEP305", f"{_a(type_)} has no elements", remedy, span_after(node))
+            raise BindError("CEP305", f"{shown(type_)} has no elements", remedy, span_after(node))
         index, given = self.check(node.index)
         wanted = key_type(type_) or INT
         if isinstance(index, ex.Literal):
             index, given = read_as((index, given), wanted)
         if wanted.kind not in (Kind.INT, Kind.STRING) or given.kind not in (wanted.kind, Kind.NULL, Kind.ANY):
-            what = "a list is read by a number" if key_type(type_) is None else f"the keys of the map are {_a(wanted)}"
+            what = (
+                "a list is read by a number" if key_type(type_) is None else f"the keys of the map are {shown(wanted)}"
+            )
             remedy = "write [0] for the first element of a list, ['k'] for a key that is a string"
-            raise BindError("CEP305", f"{what}, not by {_a(given)}", remedy, node.index.span)
+            raise BindError("CEP305", f"{what}, not by {shown(given)}", remedy, node.index.span)
         return replace(node, operand=operand, index=index), found
 
     @check.register
@@ -157,7 +167,7 @@ class Typer:
             argument = ex.Case(None, (ex.When(self.condition(node.filter), argument),), None, span=node.filter.span)
         checked = replace(node, argument=argument, filter=None, share=self.share(node))
         if node.distinct:
-            self.require(node, type_, _ORDERED, f"{name}(DISTINCT …) can't be applied to {_a(type_)}")
+            self.require(node, type_, _ORDERED, f"{name}(DISTINCT …) can't be applied to {shown(type_)}")
         if own:
             return checked, ANY
         if name == "count":
@@ -167,11 +177,11 @@ class Typer:
         if name == "collect":
             return checked, ANY if type_.kind is Kind.ANY else Type(Kind.OPAQUE, pa.list_(plain(type_)))
         if name in ("min", "max"):
-            self.require(node, type_, _ORDERED, f"{name} can't be applied to {_a(type_)}")
+            self.require(node, type_, _ORDERED, f"{name} can't be applied to {shown(type_)}")
             return checked, type_
-        self.require(node, type_, NUMERIC, f"{name} can't be applied to {_a(type_)}")
+        self.require(node, type_, NUMERIC, f"{name} can't be applied to {shown(type_)}")
         if name == "sum":
-            return checked, type_ if type_.kind in (Kind.ANY, Kind.NULL) else _widest(type_)
+            return checked, type_ if type_.kind in (Kind.ANY, Kind.NULL) else widest(type_)
         return checked, FLOAT
 
     def share(self, node: ex.Aggregate) -> ex.Literal | None:
@@ -196,12 +206,10 @@ class Typer:
         name = node.function.lower()
         if name in CAST_FUNCTIONS and len(node.arguments) == 1:
             return self.check(ex.Cast(node.arguments[0], read_type_name(name), span=node.span))
-        if name in ("rlike", "regexp", "regexp_like") and len(node.arguments) == 2:
+        if name in MATCHING and len(node.arguments) == 2:
             return self.check(ex.RLike(*node.arguments, span=node.span))
         if name not in BUILT_IN:
-            remedy = did_you_mean(node.function, [*self.functions, *BUILT_IN, *ex.AGGREGATES], "functions")
-            more = "" if remedy.startswith("did") else "; pass your own with functions={…}"
-            raise BindError("CEP303", f"unknown function '{node.function}'", remedy + more, node.span)
+            raise unknown_function(node, self.functions)
         function = BUILT_IN[name]
         self.check_count(node, function)
         if name in UNITS_OF:
@@ -214,7 +222,7 @@ class Typer:
         for (argument, type_), accepts in zip(checked, _accepted(function, checked), strict=True):
             if accepts is not SAME:
                 wanted = " or ".join(sorted(k.value for k in accepts))
-                self.require(argument, type_, accepts, f"{name} takes {wanted}, not {_a(type_)}")
+                self.require(argument, type_, accepts, f"{name} takes {wanted}, not {shown(type_)}")
             arguments.append(next(position) if accepts is SAME else argument)
             given.append(type_)
         result = common if function.result is None else function.result
@@ -244,7 +252,7 @@ class Typer:
         if function in BUILT_IN and function != "second":
             return self.check(ex.Call(function, (moment,), span=node.span))
         accepts = frozenset({Kind.TIMESTAMP} if function == "second" else {Kind.TIMESTAMP, Kind.DATE})
-        self.require(node, type_, accepts, f"{unit.value} can't be extracted from {_a(type_)}")
+        self.require(node, type_, accepts, f"{unit.value} can't be extracted from {shown(type_)}")
         result = Type(Kind.DECIMAL, pa.decimal128(8, 6)) if function == "second" else INT
         return replace(node, function="date_part", arguments=(unit, moment)), result
 
@@ -258,8 +266,8 @@ class Typer:
     @check.register
     def _(self, node: ex.Minus) -> Typed:
         operand, type_ = self.check(node.operand)
-        self.require(node, type_, NUMERIC | {Kind.DURATION}, f"minus can't be applied to {_a(type_)}")
-        return replace(node, operand=operand), type_ if type_.kind is Kind.DURATION else _widest(type_)
+        self.require(node, type_, NUMERIC | {Kind.DURATION}, f"minus can't be applied to {shown(type_)}")
+        return replace(node, operand=operand), type_ if type_.kind is Kind.DURATION else widest(type_)
 
     @check.register
     def _(self, node: ex.Arithmetic) -> Typed:
@@ -273,7 +281,7 @@ class Typer:
             if known.kind in (Kind.TIMESTAMP, Kind.DURATION) and Kind.NULL in kinds and node.operator in "+-":
                 return checked, known
         if first.kind in NUMERIC and second.kind in NUMERIC:
-            return checked, _arithmetic(node.operator, first, second)
+            return checked, arithmetic_type(node.operator, first, second)
         return checked, self.time_arithmetic(node, first, second)
 
     def time_arithmetic(self, node: ex.Arithmetic, first: Type, second: Type) -> Type:
@@ -291,7 +299,7 @@ class Typer:
                 return duration(unit)
         raise BindError(
             "CEP305",
-            f"{node.operator} can't be applied to {_a(first)} and {_a(second)}",
+            f"{node.operator} can't be applied to {shown(first)} and {shown(second)}",
             "use numbers; timestamps can be subtracted, and a duration such as 5 minutes added or subtracted",
             node.span,
         )
@@ -331,18 +339,21 @@ class Typer:
 
     @check.register
     def _(self, node: ex.Like) -> Typed:
-        operand, type_ = self.check(node.operand)
-        pattern, of_pattern = self.check(node.pattern)
-        self.require(node, type_, frozenset({Kind.STRING}), f"LIKE can't be applied to {_a(type_)}")
-        self.require(node, of_pattern, frozenset({Kind.STRING}), f"LIKE can't have {_a(of_pattern)} as its pattern")
+        operand, pattern = self.texts(node, "LIKE")
         return replace(node, operand=operand, pattern=pattern), BOOL
+
+    def texts(self, node: ex.Like | ex.RLike, word: str) -> tuple[ex.Expression, ex.Expression]:
+        """A text and its pattern."""
+        (operand, type_), (pattern, of_pattern) = self.check(node.operand), self.check(node.pattern)
+        self.require(node, type_, frozenset({Kind.STRING}), f"{word} can't be applied to {shown(type_)}")
+        self.require(
+            node, of_pattern, frozenset({Kind.STRING}), f"{word} can't have {shown(of_pattern)} as its pattern"
+        )
+        return operand, pattern
 
     @check.register
     def _(self, node: ex.RLike) -> Typed:
-        operand, type_ = self.check(node.operand)
-        pattern, of_pattern = self.check(node.pattern)
-        self.require(node, type_, frozenset({Kind.STRING}), f"RLIKE can't be applied to {_a(type_)}")
-        self.require(node, of_pattern, frozenset({Kind.STRING}), f"RLIKE can't have {_a(of_pattern)} as its pattern")
+        operand, pattern = self.texts(node, "RLIKE")
         if not isinstance(pattern, ex.Literal):
             remedy = "write it in quotes, or pass it as a parameter"
             raise BindError("CEP305", "the pattern of RLIKE must be a constant", remedy, node.pattern.span)
@@ -362,7 +373,7 @@ class Typer:
             remedy = "cast numbers, strings, booleans, dates and timestamps"
             if type_.kind is Kind.DATE and target.kind in NUMERIC:
                 remedy = "Spark gives NULL for it; use year(…), month(…), day(…), or cast it to TIMESTAMP first"
-            raise BindError("CEP305", f"{_a(type_)} can't be cast to {node.type}", remedy, node.span)
+            raise BindError("CEP305", f"{shown(type_)} can't be cast to {node.type}", remedy, node.span)
         return replace(node, operand=operand), target
 
     @check.register
@@ -393,7 +404,7 @@ class Typer:
     def _(self, node: ex.SameValue) -> Typed:
         attribute = read_path(resolve_path(node.path, self.schema.columns), "", node.span)
         _, type_ = self.check(attribute)
-        self.require(node, type_, _ORDERED, f"[{spell(node.path)}] can't be applied to {_a(type_)}")
+        self.require(node, type_, _ORDERED, f"[{spell(node.path)}] can't be applied to {shown(type_)}")
         if node.value is None:
             return node, BOOL
         _, value = self.comparable(node, attribute, node.value)
@@ -414,8 +425,8 @@ class Typer:
     ) -> tuple[ex.Expression, ex.Expression]:
         """Both sides of a comparison, with constants in the type of the other side."""
         (one, other), (first, second) = self.adapt(node, self.check(left), self.check(right))
-        if not _comparable(first, second):
-            raise _mismatch(node, first, second, one, other)
+        if not comparable(first, second):
+            raise mismatch(node, first, second, one, other)
         return one, other
 
     def unify(self, node: ex.Expression, pairs: Sequence[Typed]) -> tuple[list[ex.Expression], Type]:
@@ -426,13 +437,13 @@ class Typer:
             pairs = [read_as(pair, wanted) if isinstance(pair[0], ex.Literal) else pair for pair in pairs]
         common = pairs[0][1]
         for _, type_ in pairs[1:]:
-            if not _comparable(common, type_) and common != type_:
+            if not comparable(common, type_) and common != type_:
                 remedy = "give all results one type"
                 raise BindError(
-                    "CEP305", f"the results have two types, {_a(common)} and {_a(type_)}", remedy, node.span
+                    "CEP305", f"the results have two types, {shown(common)} and {shown(type_)}", remedy, node.span
                 )
-            common = _common(common, type_)
-        return [_converted(value, type_, common) for value, type_ in pairs], common
+            common = common_type(common, type_)
+        return [converted(value, type_, common) for value, type_ in pairs], common
 
     def adapt(
         self, node: ex.Expression, left: Typed, right: Typed
@@ -449,72 +460,3 @@ class Typer:
 
 def _accepted(function: Function, arguments: Sequence[Typed]) -> list[frozenset[Kind]]:
     return [function.parameters[min(k, len(function.parameters) - 1)] for k in range(len(arguments))]
-
-
-def _a(type_: Type) -> str:
-    return "NULL" if type_.kind is Kind.NULL else f"{type_.kind.value} ({type_})"
-
-
-def _mismatch(node: ex.Expression, first: Type, second: Type, left: ex.Expression, right: ex.Expression) -> BindError:
-    remedy = "compare values of the same kind"
-    if {first.kind, second.kind} == {Kind.INT, Kind.DURATION}:
-        remedy = "integers have no unit: write the duration as a number, or convert the column to a timestamp"
-    if {first.kind, second.kind} == {Kind.DATE, Kind.TIMESTAMP}:
-        remedy = "write the constant as a TIMESTAMP '2024-12-31 00:00:00', or compare year(…), month(…) and day(…)"
-    if first.kind is second.kind is Kind.TIMESTAMP:
-        remedy = "only one of them has a time zone: cast one of the columns, or give the constant a zone"
-    for constant, type_ in ((left, second), (right, first)):
-        if isinstance(constant, ex.Literal) and constant.type.kind is Kind.STRING and type_.kind is not Kind.STRING:
-            remedy = f"'{constant.value}' can't be read as {type_.kind.value}: write a value of that type"
-        elif isinstance(constant, ex.Literal) and type_.kind is Kind.STRING:
-            remedy = f"write it in quotes: '{constant.value}'"
-    return BindError("CEP305", f"{_a(first)} can't be compared with {_a(second)}", remedy, node.span)
-
-
-def _comparable(first: Type, second: Type) -> bool:
-    kinds = {first.kind, second.kind}
-    if Kind.OPAQUE in kinds:
-        return False
-    if kinds & {Kind.ANY, Kind.NULL} or kinds <= NUMERIC:
-        return True
-    if kinds == {Kind.TIMESTAMP}:
-        return (zone_of(first) is None) == (zone_of(second) is None)
-    return first.kind is second.kind
-
-
-def _converted(value: ex.Expression, type_: Type, common: Type) -> ex.Expression:
-    """A number converted to the common type: a column announced as a double must hold doubles."""
-    zero = {Kind.FLOAT: ex.Literal(0.0, FLOAT), Kind.DECIMAL: ex.Literal(Decimal(0), decimal(0))}.get(common.kind)
-    if zero is None or type_.kind not in NUMERIC or type_.kind is common.kind:
-        return value
-    return ex.Arithmetic("+", value, zero, span=value.span)
-
-
-def _common(first: Type, second: Type) -> Type:
-    if first.kind is Kind.NULL:
-        return second
-    if second.kind is Kind.NULL or first == second:
-        return first
-    if Kind.ANY in (first.kind, second.kind):
-        return ANY
-    if first.kind in NUMERIC:
-        return _arithmetic("+", first, second)
-    if first.kind is Kind.TIMESTAMP:
-        return timestamp(zone_of(first), finest_unit(first, second))
-    return STRING if first.kind is Kind.STRING else first
-
-
-def _widest(type_: Type) -> Type:
-    if type_.kind is Kind.DECIMAL:
-        return decimal(scale_of(type_))
-    return {Kind.INT: INT, Kind.FLOAT: FLOAT}.get(type_.kind, type_)
-
-
-def _arithmetic(operator: str, first: Type, second: Type) -> Type:
-    """S3a: `/` gives a double; floats win over decimals, decimals over integers and keep their scale."""
-    if operator == "/" or Kind.FLOAT in (first.kind, second.kind):
-        return FLOAT
-    if Kind.DECIMAL in (first.kind, second.kind):
-        scales = scale_of(first), scale_of(second)
-        return decimal(min(38, sum(scales) if operator == "*" else max(scales)))
-    return INT

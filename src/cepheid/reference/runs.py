@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from cepheid.errors import EvaluationError
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.expressions import Nth
 from cepheid.pattern.layout import Loop, Mark, Move, Place, Step
 from cepheid.pattern.placement import When
+from cepheid.pattern.subsets import too_many_runs
 from cepheid.pattern.tree import Strategy, Ties
 from cepheid.reference.partition import UNSET, Agreement, Key, Substream
 from cepheid.values.bindings import NOTHING, Bindings
@@ -70,11 +70,8 @@ class Runner:
             run = stack.pop()
             seen += 1
             if seen > MAX_RUNS:
-                raise EvaluationError(
-                    "CEP504",
-                    f"more than {MAX_RUNS:,} runs in one partition",
-                    "shorten WITHIN, add conditions or [attr], or use skip_till_next_match; explain() says what splits",
-                )
+                found = f"more than {MAX_RUNS:,} runs in one partition"
+                raise too_many_runs(self.query.pattern, self.query.strategies, found)
             for move in self.query.layout.moves[run.place]:
                 passed = self.pass_marks(run, move.marks) if move.target is None else None
                 if passed is not None and self.inside(passed, passed.selected[-1], final=True):

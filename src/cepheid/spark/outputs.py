@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from datetime import date, datetime
-from typing import Any
-
 import pyarrow as pa
 
 from cepheid.api import Query
 from cepheid.engine.matches.long_form import long_schema
 from cepheid.errors import BindError, UsageError, did_you_mean
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.aggregates import Aggregate
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.declared import declared_type, how_to_declare
 from cepheid.pattern.types import Kind
 
 
@@ -57,42 +52,14 @@ def _spark_type(arrow: pa.DataType) -> pa.DataType:
     return arrow
 
 
-_ANNOTATED: Mapping[Any, pa.DataType] = {
-    bool: pa.bool_(),
-    int: pa.int64(),
-    float: pa.float64(),
-    str: pa.string(),
-    bytes: pa.binary(),
-    date: pa.date32(),
-    datetime: pa.timestamp("us", tz="UTC"),
-}
-
-
 def _declared_type(bound: Bound, expression: ex.Expression) -> pa.DataType:
-    """Return the annotated type of a user-defined function, because Spark needs types before there are values."""
-    if isinstance(expression, ex.Call) and expression.function in bound.functions:
-        name, returned = expression.function, _return_annotation(bound.functions[expression.function])
-        if returned in _ANNOTATED:
-            return _ANNOTATED[returned]
-        message = f"Spark must know the return type of {name}(…) before it runs"
-        raise BindError("CEP908", message, f"annotate it: def {name}(…) -> float", expression.span)
-    if isinstance(expression, ex.Aggregate) and isinstance(own := bound.functions.get(expression.function), Aggregate):
-        if isinstance(own.returns, pa.DataType):
-            return _spark_type(own.returns)
-        if own.returns in _ANNOTATED:
-            return _ANNOTATED[own.returns]
-        message = f"Spark must know the type that {expression.function}(…) returns before it runs"
-        raise BindError("CEP908", message, "say it: cep.Aggregate(…, returns=float)", expression.span)
-    message = "Spark must know the type of a column before it runs, and this one is computed from a user function"
-    remedy = "return the value of the function itself, and annotate it: def f(…) -> float"
-    raise BindError("CEP908", message, remedy, expression.span)
-
-
-def _return_annotation(function: Callable[..., object]) -> object:
-    """Return the annotation of a function's result, without `| None`."""
-    try:
-        annotation: object = inspect.get_annotations(function, eval_str=True).get("return")
-    except (NameError, TypeError, ValueError):
-        return None
-    alternatives = [a for a in getattr(annotation, "__args__", ()) if a is not type(None)]
-    return alternatives[0] if len(alternatives) == 1 else annotation
+    """Return the type that a user-defined function declares, because Spark needs types before there are values."""
+    name, declared = declared_type(expression, bound.functions)
+    if declared is not None:
+        return _spark_type(declared)
+    message = (
+        "Spark must know the type of a column before it runs, and this one is computed from a user function"
+        if name is None
+        else f"Spark must know what type {name}(…) returns before it runs"
+    )
+    raise BindError("CEP908", message, how_to_declare(name, bound.functions), expression.span)

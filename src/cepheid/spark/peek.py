@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cepheid.api.observed import Observed, observe, readers, tiny_gap, window_ticks
+from cepheid.api.observed import Observed, observe, same_paths, tiny_gap
 from cepheid.api.surprises import ENOUGH
 from cepheid.engine.encoding.times import ticks
 from cepheid.errors import CepheidError
@@ -39,8 +39,8 @@ def warn_of_first_events(job: Job) -> bool:
 def _needed(job: Job) -> list[str]:
     roles = job.query.compiled.roles
     # A nested column is not read for this: of a key that is a field, nothing is told.
-    tests = (test for query in readers(job.query.compiled) for test in query.same)
-    names = {roles.time, roles.type, *(test.attribute for test in tests if not test.fields)}
+    keys = (path[0] for path in same_paths(job.query.compiled) if len(path) == 1)
+    names = {roles.time, roles.type, *keys}
     return [name for name in job.pushdown.columns if name in names]
 
 
@@ -83,7 +83,6 @@ def _local_rows(job: Job) -> Observed | None:
     program, schema = job.query.compiled, job.worker_query.schema
     values = dict(zip(others, zip(*(row[1:] for row in rows), strict=True), strict=True))
     types = values.get(program.roles.type or "")
-    windows = [window for query in readers(program) if (window := window_ticks(query, schema)) is not None]
     return Observed(
         len(rows),
         len(rows) < ENOUGH,
@@ -91,5 +90,5 @@ def _local_rows(job: Job) -> Observed | None:
         frozenset(name for name, column in values.items() if all(value is None for value in column)),
         int(times.min()),
         int(times.max()),
-        tiny_gap(times, min(windows)) if windows else None,
+        tiny_gap(program, schema, times),
     )

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cepheid.api.observed import Observed, named_types, readers
+from cepheid.api.observed import Observed, named_types
 from cepheid.errors import CepheidWarning, Place, calling_place
 from cepheid.pattern.schema import Schema
 from cepheid.spark.introspect import filters_end_in_spark, spark_context
@@ -55,7 +55,7 @@ class _Listener:
 def tapped_events(job: Job) -> tuple[DataFrame, Tap | None]:
     """Return the rows and columns that are sent to Python, and what looks at their types there, if anything can."""
     role, context = job.query.compiled.roles.type, spark_context(job.df)
-    named = frozenset(named_types(readers(job.query.compiled)))
+    named = frozenset(named_types(job.query.compiled))
     if role is None or context is None or not named:
         return job.events, None
     channel = open_channel(context, _Listener(job, context, calling_place()))

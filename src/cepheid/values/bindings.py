@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from cepheid.values.rows import Event
+from cepheid.values.value import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +22,6 @@ class Bindings:
 
 
 NOTHING = Bindings({}, {})
+
+Evaluator = Callable[[Bindings], Value]
+"""An expression as a function."""

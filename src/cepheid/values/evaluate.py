@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import singledispatchmethod
 
 from cepheid.errors import EvaluationError
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.functions import PARTS
 from cepheid.pattern.nested import key_type
-from cepheid.pattern.types import DURATION, Kind, zone_of
+from cepheid.pattern.types import DURATION, Kind
 from cepheid.pattern.uses import RANGES, ranges, uses
 from cepheid.pattern.walk import substitute
-from cepheid.values import calendar, functions, nested
+from cepheid.values import functions, nested
 from cepheid.values.arithmetic import ARITHMETIC, TIME_ARITHMETIC, negate
-from cepheid.values.bindings import Bindings
+from cepheid.values.bindings import Bindings, Evaluator
+from cepheid.values.calls import aggregation, call
 from cepheid.values.casting import caster
 from cepheid.values.comparison import compare
 from cepheid.values.logic import conjunction, disjunction, negation
 from cepheid.values.match_id import event_digest, match_digest
 from cepheid.values.rows import Event
-from cepheid.values.user_functions import Time, as_python, called, unusable
+from cepheid.values.user_functions import Time, unusable
 from cepheid.values.value import Value
-
-Evaluator = Callable[[Bindings], Value]
 
 
 class Missing(Exception):  # noqa: N818  a signal, not an error
@@ -195,7 +193,7 @@ class Compiler:
     def _(self, node: ex.Aggregate) -> Evaluator:
         use = uses(node.argument)[0]  # all of them run over the same events
         variable, index = use.variable, use.index
-        aggregate = self.aggregation(node)
+        aggregate = aggregation(node, self.query)
         item = self.compile(node.argument)
 
         def value_of(event: Event) -> Value:
@@ -210,22 +208,6 @@ class Compiler:
             return aggregate([value for value in found if value is not None])
 
         return evaluate
-
-    def user_aggregate(self, node: ex.Aggregate) -> Callable[[Sequence[Value]], Value]:
-        function, out = self.query.functions[node.function], as_python(self.query.typer.check(node.argument)[1])
-        return lambda items: called(node, function, [[out(item) for item in items]])
-
-    def aggregation(self, node: ex.Aggregate) -> Callable[[Sequence[Value]], Value]:
-        """What is made of the values that are not NULL, in order."""
-        aggregate = functions.AGGREGATES.get(node.function) or self.user_aggregate(node)
-        if node.function == "collect":
-            aggregate = _originals
-        if node.share is not None:
-            assert isinstance(node.share, ex.Literal)
-            aggregate = functions.percentile(float(str(node.share.value)))
-        if not node.distinct:
-            return aggregate
-        return lambda items: aggregate(functions.distinct(items))
 
     @function.register
     def _(self, node: ex.Quantified) -> Evaluator:
@@ -266,61 +248,7 @@ class Compiler:
 
     @function.register
     def _(self, node: ex.Call) -> Evaluator:
-        arguments = [self.compile(argument) for argument in node.arguments]
-        if node.function in self.query.functions:
-            return self.user_call(node, arguments)
-        name = node.function
-        if name in functions.NULLABLE:
-            nullable = functions.NULLABLE[name]
-            return lambda bindings: nullable(*[argument(bindings) for argument in arguments])
-        if name in functions.CALENDAR:
-            return self.calendar_call(functions.CALENDAR[name], node.arguments[0], arguments[0])
-        if name in functions.FIELDS_OF:
-            return self.calendar_call(calendar.FIELDS[field_of(node)], node.arguments[1], arguments[1])
-        if name in functions.TRUNCATED:
-            return self.truncation(node, arguments)
-        function = functions.SCALAR[name]
-
-        def evaluate(bindings: Bindings) -> Value:
-            given = [argument(bindings) for argument in arguments]
-            return None if None in given else function(*given)
-
-        return evaluate
-
-    def calendar_call(self, function: Callable[[int], Value], node: ex.Expression, argument: Evaluator) -> Evaluator:
-        type_ = self.query.typer.check(node)[1]
-        scale = calendar.DAY if type_.kind is Kind.DATE else 1
-        zone = zone_of(type_)
-
-        def evaluate(bindings: Bindings) -> Value:
-            value = argument(bindings)
-            return None if value is None else function(calendar.in_zone(value * scale, zone))
-
-        return evaluate
-
-    def truncation(self, node: ex.Call, arguments: Sequence[Evaluator]) -> Evaluator:
-        of_day = node.function == "trunc"
-        (unit, moment) = reversed(node.arguments) if of_day else node.arguments
-        word, zone = str(getattr(unit, "value", None)), zone_of(self.query.typer.check(moment)[1])
-        argument = arguments[0 if of_day else 1]
-
-        def evaluate(bindings: Bindings) -> Value:
-            value = argument(bindings)
-            if value is None:
-                return None
-            return calendar.truncate_day(word, value) if of_day else calendar.truncate(word, value, zone)
-
-        return evaluate
-
-    def user_call(self, node: ex.Call, arguments: Sequence[Evaluator]) -> Evaluator:
-        function = self.query.functions[node.function]
-        outward = [as_python(self.query.typer.check(argument)[1]) for argument in node.arguments]
-
-        def evaluate(bindings: Bindings) -> Value:
-            given = [out(argument(bindings)) for out, argument in zip(outward, arguments, strict=True)]
-            return called(node, function, given)
-
-        return evaluate
+        return call(node, [self.compile(argument) for argument in node.arguments], self.query)
 
     @function.register
     def _(self, node: ex.Minus) -> Evaluator:
@@ -386,25 +314,19 @@ class Compiler:
 
     @function.register
     def _(self, node: ex.Like) -> Evaluator:
-        operand, pattern = self.compile(node.operand), self.compile(node.pattern)
-
-        def evaluate(bindings: Bindings) -> Value:
-            text, wanted = operand(bindings), pattern(bindings)
-            if text is None or wanted is None:
-                return None
-            return functions.like(text, wanted) is not node.negated
-
-        return self.atom(evaluate)
+        return self.matched(node, functions.like)
 
     @function.register
     def _(self, node: ex.RLike) -> Evaluator:
+        return self.matched(node, functions.rlike)
+
+    def matched(self, node: ex.Like | ex.RLike, test: Callable[[str, str], bool]) -> Evaluator:
+        """A text against a pattern."""
         operand, pattern = self.compile(node.operand), self.compile(node.pattern)
 
         def evaluate(bindings: Bindings) -> Value:
             text, wanted = operand(bindings), pattern(bindings)
-            if text is None or wanted is None:
-                return None
-            return functions.rlike(text, wanted) is not node.negated
+            return None if text is None or wanted is None else test(text, wanted) is not node.negated
 
         return self.atom(evaluate)
 
@@ -434,13 +356,6 @@ class Compiler:
         return evaluate
 
 
-def field_of(node: ex.Call) -> str:
-    """Which field of a moment `date_part` gives; of the seconds it gives the fraction too."""
-    unit = node.arguments[0]
-    assert isinstance(unit, ex.Literal)
-    return {"second": "seconds"}.get(name := PARTS[str(unit.value)], name)
-
-
 def _position(index: ex.AnyIndex) -> int:
     """Which of the events that are bound so far an index means; the last one is at hand."""
     match index:
@@ -449,8 +364,3 @@ def _position(index: ex.AnyIndex) -> int:
         case ex.Back(steps=steps):
             return -1 - steps
     return {ex.Index.FIRST: 0, ex.Index.PREVIOUS: -2}.get(index, -1)
-
-
-def _originals(items: Sequence[Value]) -> list[Value]:
-    """Values for a list of the output: of times that user functions gave, what they gave."""
-    return [item.original if isinstance(item, Time) else item for item in items]

@@ -11,6 +11,11 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.language import parse
+from cepheid.pattern.analysis import analyse
+from cepheid.pattern.bind import bind
+from cepheid.pattern.schema import Roles, make_schema
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
 
@@ -98,6 +103,40 @@ EVENTS = [
         "check the unit of WITHIN",
     ),
     (
+        "PATTERN SEQ(cart a, !(purchase b) FOR 30 ms) WHERE [user]",
+        shop(),
+        {},
+        "CEP006: FOR is 30 milliseconds, and no two events of different times are closer than 1 second; "
+        "check the unit of FOR",
+    ),
+    (
+        "PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 1 minute OUTPUT LONGEST COOLDOWN 30 ms",
+        shop(),
+        {},
+        "CEP006: COOLDOWN is 30 milliseconds, and no two events of different times are closer than 1 second; "
+        "check the unit of COOLDOWN",
+    ),
+    (
+        "PATTERN cart a RETURN a.user AS user INTO Carts; FROM Carts PATTERN SEQ(Carts a, Carts b) WITHIN 30 ms",
+        shop(),
+        {},
+        "CEP006: WITHIN is 30 milliseconds, and no two events of different times are closer than 1 second; "
+        "check the unit of WITHIN",
+    ),
+    (
+        "PATTERN cart a RETURN a.user AS user INTO Carts; FROM s, Carts PATTERN SEQ(Carts a, View b)",
+        shop(),
+        {},
+        "CEP005: no event has the type 'View'; did you mean 'view'?",
+    ),
+    (
+        "PATTERN cart a RETURN a.user AS user INTO Carts; FROM Carts, s PATTERN SEQ(Carts a, !(buy b) FOR 1 minute)",
+        shop(),
+        {},
+        "CEP005: no event has the type 'buy', so that its negation always holds; "
+        "types that the query does not name: purchase, view",
+    ),
+    (
         "PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 1 minute",
         [{**row, "ts": int(row["ts"].timestamp())} for row in shop()],
         {},
@@ -149,6 +188,8 @@ ORDINARY = [
     ("PATTERN SEQ(cart a, alarm b) WHERE [user] WITHIN 1 minute", shop(), {}),
     ("PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 1 second", shop(), {}),
     ("PATTERN cart a WITHIN 1 ms", shop(), {}),
+    ("PATTERN SEQ(cart a, !(purchase b) FOR 1 second) WHERE [user]", shop(), {}),
+    ("PATTERN cart a RETURN a.user AS user INTO Cart; FROM Cart, s PATTERN SEQ(Cart a, view b)", shop(), {}),
     ("PATTERN SEQ(cart a, purchase b) WITHIN 3 events", shop(), {}),
     ("PATTERN SEQ(cart a, purchase b) WITHIN 30", [{"ts": k, "type": "cart"} for k in range(9)], {}),
     ("PATTERN SEQ(cart a, purchase b)", [{"ts": 1_700_000_000 + k, "type": "cart"} for k in range(9)], {}),
@@ -242,6 +283,28 @@ def test_close_events_anywhere_show_that_a_window_is_not_tiny() -> None:
     text = "PATTERN SEQ(A a, A b) WITHIN 20"
     assert [w[:6] for w in told(lambda: cep.Query(text).match(rows))] == ["CEP006"]
     assert told(lambda: cep.Query(text).match(late)) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "warned"),
+    [
+        ("sum(a[].n) > 3", True),
+        ("count(DISTINCT a[].n) > 1", True),
+        ("max(a[].n) > 1 AND min(a[].n) < 4 AND a.LEN > 1", True),
+        ("match_id != 'x'", True),
+        ("a.LEN > 1 AND max(a[].n) > 1", False),
+        ("upper(b.s) = 'U'", False),
+        ("b.n > 1 AND b.s = 'u' AND b.user > 1", False),  # of one event
+    ],
+)
+def test_having_on_every_subset(condition: str, warned: bool) -> None:
+    """It is told if and only if runs do not test HAVING, so that every match is made."""
+    text = f"PATTERN SEQ(A+ a[], B b) WITHIN 1 hour HAVING {condition}"
+    assert [warning[:6] for warning in told(lambda: cep.Query(text))] == ["CEP011"] * warned
+    columns = {"ts": pa.int64(), "type": pa.string(), "n": pa.int64(), "s": pa.string(), "user": pa.int64()}
+    schema = make_schema(pa.schema(list(columns.items())), Roles())
+    bound = bind(analyse(parse(text).queries[0], {}, Roles()), schema, {})
+    assert CompiledQuery(bound).tests_having is not warned
 
 
 def test_a_warning_has_a_code_a_message_and_a_remedy() -> None:

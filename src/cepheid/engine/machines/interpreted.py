@@ -15,10 +15,10 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.machines.chosen_runs import ChosenRuns
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.match_table import MatchTable, from_matches
-from cepheid.errors import EvaluationError
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.layout import Move
+from cepheid.pattern.subsets import too_many_runs
 from cepheid.pattern.tree import Output, Ties
 from cepheid.plan.spec import AUTOMATON
 from cepheid.reference.negation import Absence
@@ -206,11 +206,8 @@ class Interpreted:
             if any(found is not None for found in passed_by.values()):
                 lane.waiting.append(Waiting(run, wait, passed_by, wait.take is not None, wait.others))
         if len(lane.waiting) > MAX_RUNS // 10:
-            raise EvaluationError(
-                "CEP504",
-                f"more than {MAX_RUNS // 10:,} runs at once in one partition",
-                "shorten WITHIN, add conditions or [attr], or use skip_till_next_match; explain() says what splits",
-            )
+            found = f"more than {MAX_RUNS // 10:,} runs at once in one partition"
+            raise too_many_runs(self.query.pattern, self.query.strategies, found)
 
     def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable:
         """The matches that are certain when all events before a time (None: all) are in."""

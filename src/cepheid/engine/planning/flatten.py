@@ -45,7 +45,8 @@ class Flattened:
         condition = original.having if having else None  # where the kernel tests it too
         placement, condition = self._changed(original.placement, self._path), condition and self._path(condition)
         self._of_paths = self._with_columns(placement)
-        placement, condition = self._changed(placement, self._computed), condition and self._computed(condition)
+        placement = self._changed(placement, self._computed)
+        condition = condition and self._columns_in(condition, sure=False)  # it has no mask, even if it reads one event
         self.query = self._with_columns(placement, condition) if self.derived else original
 
     def _with_columns(self, placement: Placement, having: ex.Expression | None = None) -> Bound:
@@ -98,18 +99,23 @@ class Flattened:
 
     def _computed(self, condition: ex.Expression) -> ex.Expression:
         found = uses(condition)
-        alone = len({(use.variable, use.index) for use in found}) == 1 and not any(u.whole or u.counts for u in found)
+        counted = any(use.whole or use.counts for use in found)
+        alone = len({(use.variable, use.index) for use in found}) == 1 and not counted
         if alone and found[0].index in _ALONE:
             return condition
-        return substitute(condition, self._compute)
+        return self._columns_in(condition, sure=not counted)
 
-    def _compute(self, node: ex.Expression) -> ex.Expression | None:
+    def _columns_in(self, condition: ex.Expression, *, sure: bool) -> ex.Expression:
+        """sure: the condition is tested only where all events that it names are bound (S5)."""
+        return substitute(condition, lambda node: self._compute(node, sure))
+
+    def _compute(self, node: ex.Expression, sure: bool) -> ex.Expression | None:
         if not isinstance(node, _HEADS) or not all(self._is_part(part) for part in walk(node)):
             return None
         read = _attributes(node)
         one = len({(attribute.variable, attribute.index) for attribute in read}) == 1
-        if one and isinstance(read[0].index, ex.Nth | ex.Back) and not _is_strict(node):
-            return None  # there may be no such event, and then a function that sees NULL still has a value
+        if one and not _is_strict(node) and not _is_there(read[0].index, sure):
+            return None  # of an event that is not there, a function that sees NULL still has a value
         if not one or not _needs_column(node) or self._of_paths.typer.check(node)[1].kind not in _HELD:
             return None
         return self._column(node, read[0], self._of_paths)
@@ -146,6 +152,13 @@ def _renamed(node: ex.Expression, make: Callable[[str], ex.Expression]) -> ex.Ex
 
 def _is_strict(node: ex.Expression) -> bool:
     return not any(isinstance(part, ex.Call) and part.function in NULLABLE for part in walk(node))
+
+
+def _is_there(index: ex.AnyIndex, sure: bool) -> bool:
+    """Whether there is an event with this index wherever it is read."""
+    if isinstance(index, ex.Nth | ex.Back):
+        return False
+    return sure or index not in (ex.Index.ONE, ex.Index.FIRST, ex.Index.LAST)
 
 
 def _needs_column(node: ex.Expression) -> bool:

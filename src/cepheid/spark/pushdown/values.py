@@ -18,7 +18,7 @@ from cepheid.spark.pushdown.constants import why_computed
 from cepheid.spark.pushdown.predicate import NotPushable
 from cepheid.spark.pushdown.regular import found_in
 from cepheid.spark.schemas import spark_type
-from cepheid.values.evaluate import field_of
+from cepheid.values.calls import calendar_field
 from cepheid.values.functions import CALENDAR, FIELDS_OF
 
 
@@ -96,7 +96,7 @@ class Values:
     def _part_of_time(self, node: ex.Call, text: str, type_: Type) -> Computed:
         if node.function in CALENDAR or node.function in FIELDS_OF:
             is_field = node.function in FIELDS_OF
-            name, moment = (field_of(node), node.arguments[1]) if is_field else (node.function, node.arguments[0])
+            name, moment = (calendar_field(node), node.arguments[1]) if is_field else (node.function, node.arguments[0])
             of = self.value(moment) if self.type_of(moment).kind is Kind.DATE else self.local(moment)
             return moments.part(name, of, type_, text)
         match node:

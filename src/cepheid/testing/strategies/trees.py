@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from cepheid.language.elements import with_elements
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import tree, types
 from cepheid.pattern.components import name_events
@@ -168,7 +169,7 @@ def _on_one_event() -> Expressions:
 
 
 def _settled(query: tree.Query) -> tree.Query:
-    """INTO needs RETURN; a.LEN is a length where `a` is an array, and an attribute elsewhere."""
+    """INTO needs RETURN; a.LEN is a length where `a` is an array, a[1] an element where there is no variable `a`."""
     repeats = [node for node in walk(name_events(query.pattern)) if isinstance(node, tree.Repeat)]
     events = [event for repeat in repeats for event in walk(repeat.body) if isinstance(event, tree.Event)]
     arrays = sorted({str(event.variable) for event in events})
@@ -182,7 +183,7 @@ def _settled(query: tree.Query) -> tree.Query:
             return ex.Length(node.variable) if node.variable in arrays else node
         return node
 
-    return replace(
+    settled = replace(
         query,
         sees=query.sees if query.streams else None,
         where=tuple(rewrite(c, change) for c in query.where),
@@ -190,6 +191,7 @@ def _settled(query: tree.Query) -> tree.Query:
         returns=tuple(replace(r, expression=rewrite(r.expression, change)) for r in query.returns),
         into=query.into if query.returns else None,
     )
+    return with_elements(settled)
 
 
 @cache
