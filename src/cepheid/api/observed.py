@@ -26,10 +26,12 @@ class Observed:
     """What some events of a stream show.
 
     whole: they are all events, and not only the first ones.
-    counted: their number means something; tasks may see an event twice.
+    counted: their number means something; the tasks of Spark may see an event twice, and do not see all.
     types: None if there is no type column.
     empty: the columns of `[attr]` that have no value.
     low, high: the first and the last time in ticks; None if unknown.
+    ended: no more events will come, even if not all of these are known.
+    hidden: types of the query whose events may be there although none was seen.
     gap: the smallest distance of two different times in ticks; None if it is not large enough to matter.
     """
 
@@ -41,6 +43,8 @@ class Observed:
     high: int | None = None
     gap: int | None = None
     counted: bool = True
+    ended: bool = False
+    hidden: frozenset[str] = frozenset()
 
 
 def readers(program: CompiledProgram) -> list[Analysed]:
@@ -95,13 +99,14 @@ def _types(queries: Iterable[Analysed], column: pa.ChunkedArray) -> frozenset[st
 
 def tiny_gap(times: Any, window: int) -> int | None:
     """The smallest distance of two times, if the window is tiny against it. A few times tell most often that not."""
-    few = _smallest(times[:_FEW])
+    few = smallest_distance(times[:_FEW])
     if few is not None and few <= TINY * window:
         return None
-    return few if len(times) <= _FEW else _smallest(times)
+    return few if len(times) <= _FEW else smallest_distance(times)
 
 
-def _smallest(times: Any) -> int | None:
+def smallest_distance(times: Any) -> int | None:
+    """The smallest distance of two different times; None if there are no two."""
     distances = np.diff(times)
     if (distances < 0).any():
         distances = np.diff(np.sort(times))

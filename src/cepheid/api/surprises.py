@@ -81,6 +81,7 @@ class Surprises:
         """
         named = named_types(readers(self.program))
         others = sorted((seen.types or frozenset()) - named.keys())
+        enough = _LEAST_TYPES if seen.whole or seen.ended else ENOUGH
         for name, negated in named.items() if others else ():
             if seen.types is None or name in seen.types:
                 continue
@@ -92,7 +93,7 @@ class Surprises:
             # Shelf1 is not a misspelling of Shelf2.
             if close is not None and _DIGITS.sub("", close) != _DIGITS.sub("", name):
                 yield CepheidWarning("CEP005", message, f"did you mean '{close}'?")
-            elif negated and seen.rows >= (_LEAST_TYPES if seen.whole else ENOUGH):
+            elif negated and name not in seen.hidden and seen.rows >= enough:
                 shown = ", ".join(others[:8]) + (", …" if len(others) > 8 else "")
                 yield CepheidWarning("CEP005", message, f"types that the query does not name: {shown}")
 
@@ -101,7 +102,8 @@ class Surprises:
         for name in tests:
             if name in seen.empty:
                 which = "every event" if seen.whole else f"each of the first {seen.rows:,} events"
-                message = f"{which} has NULL in '{name}', so that [{name}] never holds"
+                told = f"{which} has NULL in" if seen.counted else "the tasks have seen no value in"
+                message = f"{told} '{name}', so that [{name}] never holds"
                 yield CepheidWarning("CEP008", message, "name a column that has values")
 
     def _units(self, schema: Schema, seen: Observed) -> Iterator[CepheidWarning]:
@@ -129,9 +131,10 @@ class Surprises:
             several = len(analysed.components) > 1 or any(c.array for c in analysed.components.values())
             if window is not None and several and seen.gap > TINY * window:
                 length, gap = spell(window * schema.tick), spell(seen.gap * schema.tick)
-                which = "events" if seen.whole else f"the first {seen.rows:,} events"
+                some = f"of the first {seen.rows:,} events" if seen.counted else "events that the tasks have seen"
+                which = "events" if seen.whole else some
                 message = f"WITHIN is {length}, and no two {which} of different times are closer than {gap}"
-                yield CepheidWarning("CEP006", message.replace("two the", "two of the"), "check the unit of WITHIN")
+                yield CepheidWarning("CEP006", message, "check the unit of WITHIN")
 
 
 def _key(warning: CepheidWarning) -> tuple[str, ...]:
