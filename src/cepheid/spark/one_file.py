@@ -28,4 +28,6 @@ def one_file(df: DataFrame) -> DataFrame | None:
     if not len(files):
         return None
     uri = str(files[len(files) - 1])
-    return df.where(F.col(f"{_METADATA}.file_path").isin(uri, uri.replace(":///", ":/", 1)))  # the column has the latter
+    return df.where(
+        F.col(f"{_METADATA}.file_path").isin(uri, uri.replace(":///", ":/", 1))
+    )  # the column has the latter
