@@ -38,6 +38,13 @@ told["embedded"] = sorted((row["ax"], row["bx"]) for row in query.match(events.t
 told["schema"] = query.schema(events.schema).simpleString() == query.match(events).schema.simpleString()
 told["batch"] = pairs(query.match(events))
 told["sql"] = pairs(cep.spark.sql(spark, "FROM readings " + text))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always", cep.CepheidWarning)
+    never = cep.Query("PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 20 AND a.x < 10 WITHIN 30")
+    for frame in (events, spark.readStream.schema(events.schema).parquet(folder + "/in").withWatermark("ts", "1 day")):
+        never.match(frame)
+        cep.Query("EVENT A a WITHIN 30").match(frame)
+told["warnings"] = [w.message.code for w in caught if isinstance(w.message, cep.CepheidWarning)]
 told["explain"] = str(query.explain(events))
 stream = spark.readStream.schema(events.schema).parquet(folder + "/in").withWatermark("ts", "0 seconds")
 writer = query.match(stream).writeStream.format("parquet").option("path", folder + "/out")
@@ -66,6 +73,7 @@ def test_batch_sql_and_stream_on_a_remote_session(tmp_path: Path) -> None:
     assert told["schema"]
     assert len(told["embedded"]) > 100
     assert told["batch"] == told["sql"] == told["embedded"]
+    assert told["warnings"] == ["CEP004", "CEP007", "CEP007", "CEP007"]  # each once for each query
     assert "split by key: id" in told["explain"]
     assert not told["error"]
     end = 299  # of the last event the watermark can't tell that it is the only one of its time

@@ -1,12 +1,14 @@
 """The state of a bucket in a store without Spark: the same matches, few bytes written, damage detected."""
 
+from collections import Counter
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import cepheid as cep
@@ -70,9 +72,9 @@ class MemoryStore:
         return len(self.head or b"") + sum(map(len, self.parts.values()))
 
 
-def worker_query(text: str, engine: str = "auto") -> WorkerQuery:
-    query = cep.Query(text)
-    return with_codes(WorkerQuery(query, SCHEMA, match_schema(query, SCHEMA), output_number(query, None), engine))
+def worker_query(text: str, engine: str = "auto", schema: pa.Schema = SCHEMA, **options: Any) -> WorkerQuery:
+    query = cep.Query(text, **options)
+    return with_codes(WorkerQuery(query, schema, match_schema(query, schema), output_number(query, None), engine))
 
 
 def table(*events: tuple[float, str, int, float] | tuple[float, str, int]) -> pa.Table:
@@ -439,49 +441,170 @@ FILTERED = (
 )
 
 
-def migrated(before: str, after: str) -> tuple[list[dict[str, Any]], pa.Table]:
-    """The rows that a changed query gives, which goes on in the middle of a stream, and the events."""
-    run = Run(worker_query(before, engine="plain"))
-    cuts = some(200)
-    for cut in cuts[: len(cuts) // 2]:
+KLEENE = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip_till_next_match {{ [id] AND b[i].x > {x} }} WITHIN 20 seconds {rest}"
+CHAIN = "PATTERN SEQ(A a, B b, C c) WHERE [id] AND a.x > {x} AND c.x > b.x WITHIN 20 seconds {rest}"
+PROGRAM = (
+    "PATTERN SEQ(A a, B b) WHERE [id] AND a.x > {x} WITHIN 5 seconds RETURN a.id AS id, b.x AS x{more} INTO P; "
+    "FROM P PATTERN SEQ(P p, P q) WHERE [id] AND q.x > {y} WITHIN 30 seconds RETURN {rest}"
+)
+
+
+@dataclass
+class Change:
+    """A query that goes on in the middle of the stream of another: the rows of both, and the events of each."""
+
+    old: list[dict[str, Any]]
+    new: list[dict[str, Any]]
+    before: pa.Table
+    after: pa.Table
+
+
+def changed(before: WorkerQuery, after: WorkerQuery, seed: int = 0, *, migrate: bool = True) -> Change:
+    run, cuts = Run(before), some(200, seed)
+    half = len(cuts) // 2
+    for cut in cuts[:half]:
         run.batch(cut)
-    run.worker_query, run.rows = worker_query(after, engine="plain"), []
-    run.fingerprint = stream_fingerprint(run.worker_query, 1)
-    run.by_shape = True
-    for cut in cuts[len(cuts) // 2 :]:
+    old = run.rows
+    run.worker_query, run.rows, run.by_shape = after, [], migrate
+    run.fingerprint = stream_fingerprint(after, 1)
+    for cut in cuts[half:]:
         run.batch(cut)
-    return run.end(), pa.concat_tables(cuts)
+    return Change(old, run.end(), pa.concat_tables(cuts[:half]), pa.concat_tables(cuts[half:]))
 
 
-def test_another_return_goes_on() -> None:
-    first = FILTERED.format(x=0.2, y=1, r="a.id")
-    second = FILTERED.format(x=0.2, y=1, r="b.id * 1000 + a.id")
-    rows, events = migrated(first, second)
-    everything = cep.Query(second).match(events).to_pylist()
-    assert rows
-    assert all(row in everything for row in rows)
-    assert {row["r"] for row in rows} <= {k * 1001 for k in range(6)}
+def half(x: float) -> float:
+    return x / 2
 
 
-def test_other_constants_judge_new_events() -> None:
-    first = FILTERED.format(x=0.9, y=1, r="b.x")
-    rows, events = migrated(first, FILTERED.format(x=0.2, y=1.5, r="b.x"))
-    assert min(row["r"] for row in rows) < 0.9
-    later = cep.Query(FILTERED.format(x=0.2, y=1.5, r="b.x")).match(events).to_pylist()
-    assert all(row in later for row in rows if row["match_start"] >= rows[-1]["match_start"])
+@pytest.mark.parametrize("engine", ["plain", "interpreted"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (FILTERED.format(x=0.2, y=1, r="a.id"), FILTERED.format(x=0.2, y=1, r="b.id * 1000 + a.id")),
+        (FILTERED.format(x=0.2, y=1, r="a.id"), FILTERED.format(x=0.2, y=1, r="a.id").split(" RETURN")[0]),
+        (FILTERED.format(x=0.2, y=1, r="a.id AS q, b.x"), FILTERED.format(x=0.2, y=1, r="half(b.x)")),
+        (
+            CHAIN.format(x=0.2, rest="RETURN a.x AS r"),
+            CHAIN.format(x=0.2, rest="RETURN match_id AS m, round(c.x) AS n"),
+        ),
+        (
+            KLEENE.format(x=0.2, rest="RETURN a.id AS r OUTPUT LONGEST COOLDOWN 5 seconds"),
+            KLEENE.format(x=0.2, rest="RETURN avg(b[].x) AS m, b[1].x AS f OUTPUT LONGEST COOLDOWN 5 seconds"),
+        ),
+        (
+            PROGRAM.format(x=0.1, y=0.1, more="", rest="p.id AS r"),
+            PROGRAM.format(x=0.1, y=0.1, more="", rest="q.x AS y, q.match_start AS s"),
+        ),
+    ],
+)
+def test_another_return_goes_on(before: str, after: str, engine: str) -> None:
+    """What was not given yet is given, each match once, as the new query has it."""
+    first, second = worker_query(before, engine), worker_query(after, engine, functions={"half": half})
+    with pytest.raises(CepheidError, match=r"(?s)CEP905.*pass migrate=True"):
+        changed(first, second, migrate=False)
+    change = changed(first, second)
+    given = in_order(second.query.match(pa.concat_tables([change.before, change.after])).to_pylist())
+    assert change.old
+    assert change.new
+    assert len(change.old) + len(change.new) == len(given)
+    assert not Counter(in_order(change.new)) - Counter(given)
 
 
 @pytest.mark.parametrize(
-    ("after", "told"),
+    ("text", "old", "new"),
     [
-        (FILTERED.format(x=0.2, y=1, r="a.id").replace("20 seconds", "21 seconds"), "WITHIN changed"),
-        (FILTERED.format(x=0.2, y=1, r="a.id").replace("SEQ(A a", "SEQ(C a"), "PATTERN changed"),
-        (FILTERED.format(x=0.2, y=1, r="a.id").replace("b.x >", "b.x >="), "WHERE changed"),
+        (CHAIN.format(x="T", rest="RETURN a.id AS r"), 0.2, 0.6),
+        (CHAIN.format(x="b.id * T", rest="RETURN a.id AS r"), 1, 0.5),
+        (CHAIN.format(x=0.2, rest="HAVING a.x + c.x > T RETURN a.id AS r"), 1, 1.5),
+        (CHAIN.format(x="T", rest="RETURN a.id AS r OUTPUT NON_OVERLAP"), 0.2, 0.6),
+        (CHAIN.format(x=0, rest="RETURN a.id AS r").replace("[id]", "[id] AND a.id IN T"), [1, 2], [3, 4, 5]),
+        (KLEENE.format(x="T", rest="RETURN count(b[]) AS n"), 0.2, 0.6),
+        (PROGRAM.format(x="T", y=0.1, more="", rest="p.id AS r"), 0.1, 0.6),
+        (PROGRAM.format(x=0.1, y="T", more="", rest="p.id AS r"), 0.1, 0.6),
     ],
 )
-def test_what_cannot_change(after: str, told: str) -> None:
+def test_other_constants_judge_new_events(text: str, old: object, new: object) -> None:
+    """Matches of new events are those of the new query; all others are the same for runs, stacks and objects."""
+    later = 0
+    for seed in range(3):
+        found = {}
+        for engine in ("plain", "interpreted"):
+            first, second = (worker_query(text, engine, params={"T": value}) for value in (old, new))
+            change = changed(first, second, seed)
+            found[engine] = in_order(change.old), in_order(change.new)
+            events = pa.concat_tables([change.before, change.after])
+            given = second.query.match(events).to_pylist()
+            last = pc.max(change.before["ts"]).as_py()
+            expected = [row for row in given if row["match_start"] > last]
+            assert not Counter(in_order(expected)) - Counter(in_order(change.new))
+            later += len(expected)
+        assert found["plain"] == found["interpreted"]
+    assert later
+
+
+def test_runs_keep_what_the_old_constants_let_in() -> None:
+    text = "PATTERN SEQ(A a, B b) WHERE [id] AND a.x > T AND b.x > T WITHIN 20 seconds RETURN a.x AS a, b.x AS b"
+    run = Run(worker_query(text, params={"T": 5}), delay=0)
+    run.batch(table((1, "A", 1, 7), (2, "A", 1, 4)))
+    run.batch(table((3, "C", 1)))
+    run.batch()  # now both events before it are judged
+    run.worker_query, run.by_shape = worker_query(text, params={"T": 3}), True
+    run.fingerprint = stream_fingerprint(run.worker_query, 1)
+    run.batch(table((4, "B", 1, 4), (5, "A", 1, 4), (6, "B", 1, 9)))
+    assert [(row["a"], row["b"]) for row in run.end()] == [(7, 4), (7, 9), (4, 9)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (FILTERED.format(x=0.2, y=1, r="a.id"), ("20 seconds", "21 seconds"), "WITHIN changed"),
+        (FILTERED.format(x=0.2, y=1, r="a.id"), ("SEQ(A a", "SEQ(C a"), "PATTERN changed"),
+        (FILTERED.format(x=0.2, y=1, r="a.id"), ("b.x >", "b.x >="), "WHERE changed"),
+        (FILTERED.format(x=0.2, y=1, r="a.id"), ("b.x > 0.2", "half(b.x) > 0.2"), "WHERE changed"),
+        (CHAIN.format(x=0.2, rest=""), ("WITHIN", "PARTITION BY x WITHIN"), "PARTITION BY changed"),
+        (CHAIN.format(x=0.2, rest="OUTPUT ALL"), ("ALL", "NON_OVERLAP"), "OUTPUT changed"),
+        (
+            CHAIN.format(x=0.2, rest="OUTPUT LONGEST COOLDOWN 5 seconds"),
+            ("COOLDOWN 5", "COOLDOWN 9"),
+            "COOLDOWN changed",
+        ),
+        (CHAIN.format(x=0.2, rest=""), ("20 seconds", "20 seconds HAVING a.x > 0"), "HAVING changed"),
+        (
+            PROGRAM.format(x=0, y=0, more="", rest="p.id AS r"),
+            ("b.x AS x", "b.x + 1 AS x"),
+            "RETURN of query 1 changed",
+        ),
+    ],
+)
+def test_what_cannot_change(before: str, after: tuple[str, str], told: str) -> None:
+    first, second = (worker_query(text, "plain", functions={"half": half}) for text in (before, before.replace(*after)))
     with pytest.raises(CepheidError, match=f"CEP905.*does not fit the new query: {told}"):
-        migrated(FILTERED.format(x=0.2, y=1, r="a.id"), after)
+        changed(first, second)
+    with pytest.raises(CepheidError, match=r"CEP905.*another query.*\nhelp: start the stream with a new"):
+        changed(first, second, migrate=False)
+
+
+def test_a_column_that_the_state_does_not_have() -> None:
+    text = "PATTERN SEQ(A a, B b) WHERE [id] WITHIN 20 seconds RETURN {} AS r"
+    first = worker_query(text.format("a.id"), "plain", schema=pa.schema(list(SCHEMA)[:3]))
+    run = Run(first)
+    run.batch(table((1, "A", 1)).select(first.event_schema.names))
+    run.worker_query, run.by_shape = worker_query(text.format("a.x"), "plain"), True
+    run.fingerprint = stream_fingerprint(run.worker_query, 1)
+    with pytest.raises(CepheidError, match=r"CEP905: the new query reads other columns of the events than the state"):
+        run.batch(table((2, "A", 1)))
+
+
+def test_a_changed_function_of_the_same_name() -> None:
+    """It judges new events; runs keep what the old one let in."""
+    text = "PATTERN SEQ(A a, B b) WHERE [id] AND keep(a.x) WITHIN 20 seconds RETURN a.x AS x"
+    run = Run(worker_query(text, functions={"keep": lambda x: x > 5}), delay=0)
+    run.batch(table((1, "A", 1, 7), (2, "A", 1, 4)))
+    run.batch(table((3, "C", 1)))
+    run.batch()  # now both events before it are judged
+    run.worker_query = worker_query(text, functions={"keep": lambda x: x < 5})
+    run.batch(table((4, "A", 1, 8), (5, "A", 1, 2), (6, "B", 1)))
+    assert sorted(row["x"] for row in run.end()) == [2, 7]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -5,12 +5,14 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import cepheid as cep
+from cepheid.spark.one_file import one_file
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 KINDS = ("view", "cart", "purchase", "view")
@@ -18,6 +20,22 @@ MISSPELT = "PATTERN SEQ(Cart a, purchase b) WHERE [user] AND a.x > 0 WITHIN 1 mi
 RIGHT = "PATTERN SEQ(cart a, purchase b) WHERE [user] AND a.x > 0 WITHIN 1 minute"
 
 SEEN = "CEP005: the tasks have seen no event of the type 'Cart'; did you mean 'cart'?"
+OF_TASKS = [
+    (
+        "PATTERN SEQ(cart a, !(buy b)) WHERE [user] WITHIN 1 minute",
+        "CEP005: the tasks have seen no event of the type 'buy', so that its negation always holds; "
+        "types that the query does not name: purchase, view",
+    ),
+    (
+        "PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 30 ms",
+        "CEP006: WITHIN is 30 milliseconds, and no two events that the tasks have seen of different times are closer "
+        "than 1 second; check the unit of WITHIN",
+    ),
+    (
+        "PATTERN SEQ(cart a, purchase b) WHERE [value] WITHIN 1 minute",
+        "CEP008: the tasks have seen no value in 'value', so that [value] never holds; name a column that has values",
+    ),
+]
 
 
 def shop(count: int = 200, value: int | None = 1) -> pa.Table:
@@ -110,21 +128,32 @@ def test_of_a_long_file_only_the_first_events_are_known(spark: Any, tmp_path: Pa
     ]
 
 
-@pytest.mark.parametrize("form", ["computed", "cached", "csv", "list"])
-def test_what_the_tasks_have_seen(spark: Any, tmp_path: Path, form: str) -> None:
-    """The driver is told before the action returns, and the rows that came along to be looked at are in no match."""
-    table = shop()
+def form_of(spark: Any, table: pa.Table, form: str, folder: Path) -> Any:
+    """The same events as a DataFrame whose first rows the driver can't look at."""
     df = spark.createDataFrame(table)
     if form == "computed":
-        df = df.repartition(3)
-    elif form == "cached":
-        df = df.repartition(3).cache()
-        df.count()
-    elif form == "csv":
-        df.write.option("header", "true").csv(str(tmp_path / "csv"))
-        df = spark.read.schema(df.schema).option("header", "true").csv(str(tmp_path / "csv"))
-    else:
-        df = spark.createDataFrame([tuple(row.values()) for row in table.to_pylist()], df.schema)
+        return df.repartition(3)
+    if form == "cached":
+        cached = df.repartition(3).cache()
+        cached.count()
+        return cached
+    if form == "joined":
+        users = spark.createDataFrame([(k,) for k in range(len(table))], "user long")
+        return df.join(users, "user").select(*df.columns)
+    if form == "csv":
+        df.write.option("header", "true").csv(str(folder / "csv"))
+        return spark.read.schema(df.schema).option("header", "true").csv(str(folder / "csv"))
+    if form == "filtered parquet":
+        pq.write_table(table, folder / "a b.parquet")
+        return spark.read.parquet(str(folder)).where("x > 0")
+    return spark.createDataFrame([tuple(row.values()) for row in table.to_pylist()], df.schema)
+
+
+@pytest.mark.parametrize("form", ["computed", "cached", "joined", "csv", "filtered parquet", "list"])
+def test_what_the_tasks_have_seen(spark: Any, tmp_path: Path, form: str) -> None:
+    """The driver is told before the action returns, and the rows that came along to be looked at are in no match."""
+    table = shop(2_000)
+    df = form_of(spark, table, form, tmp_path)
     query = cep.Query(MISSPELT)
     found: list[Any] = []
     assert told(lambda: found.append(query.match(df))) == []
@@ -132,7 +161,52 @@ def test_what_the_tasks_have_seen(spark: Any, tmp_path: Path, form: str) -> None
     assert told(found[0].collect) == []
     right = cep.Query(RIGHT)
     assert told(lambda: found.append(right.match(df).count())) == []
-    assert found[1] == right.match(table).count() == 50
+    assert found[1] == right.match(table).count() == 500
+
+
+@pytest.mark.parametrize("form", ["joined", "filtered parquet"])
+def test_all_that_the_tasks_have_seen(spark: Any, tmp_path: Path, form: str) -> None:
+    df = form_of(spark, shop(2_000, value=None), form, tmp_path)
+    for text, warning in OF_TASKS:
+        assert told(cep.Query(text).match(df).count) == [warning]
+
+
+def test_one_of_many_files_is_looked_at(spark: Any, tmp_path: Path) -> None:
+    for name in "ab":
+        pq.write_table(shop(), tmp_path / f"{name} c.parquet")
+    df = spark.read.parquet(str(tmp_path)).where("x > 0").drop("value")
+    last = Path(unquote(urlsplit(df.inputFiles()[-1]).path)).name
+    (other,) = (path for path in tmp_path.iterdir() if path.name != last)
+    other.write_bytes(b"PAR1 is all of it PAR1")
+    found = one_file(df)
+    assert found is not None
+    assert found.count() == 200
+    assert one_file(df.groupBy("type").count()) is None
+    assert one_file(df.withColumnRenamed("x", "_metadata")) is None
+
+
+def test_tasks_see_seconds_that_are_read_as_milliseconds(spark: Any) -> None:
+    table = shop()
+    df = spark.createDataFrame(table.set_column(0, "ts", pa.array([1_772_323_200 + k for k in range(len(table))])))
+    assert [w[:6] for w in told(cep.Query(RIGHT).match(df.repartition(2)).count)] == ["CEP009"]
+
+
+def test_events_of_other_tasks_are_in_between(spark: Any) -> None:
+    """Each task has events that are a second apart; all of them together are closer."""
+    df = spark.createDataFrame(shop()).selectExpr("ts", "type", "user", "0 AS part")
+    parts = [df.selectExpr(f"ts + INTERVAL {k * 100} MILLISECONDS AS ts", "type", f"{k} AS user") for k in range(10)]
+    events = parts[0]
+    for part in parts[1:]:
+        events = events.union(part)
+    query = cep.Query("PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 30 ms")
+    assert told(query.match(events.repartition(2), partitions=7).count) == []
+
+
+def test_a_type_with_a_condition_may_be_there(spark: Any) -> None:
+    """Spark drops events of the type that do not fulfil it, so that no task may have seen one."""
+    df = spark.createDataFrame(shop(2_000)).repartition(2)
+    query = cep.Query("PATTERN SEQ(cart a, !(buy b)) WHERE [user] AND b.x > 5 WITHIN 1 minute")
+    assert told(query.match(df).count) == []
 
 
 def test_all_rows_are_looked_at_where_all_are_sent(spark: Any) -> None:
@@ -146,12 +220,15 @@ def test_a_filter_that_makes_warnings_errors_does_not_stop_spark(spark: Any) -> 
     assert cep.Query(MISSPELT).match(df).count() == 0
 
 
-@pytest.mark.parametrize(("text", "warns"), [(MISSPELT, True), (RIGHT, False)])
-def test_a_stream(spark: Any, tmp_path: Path, text: str, warns: bool) -> None:
-    table = shop()
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [(MISSPELT, [SEEN]), (RIGHT, []), *((text, [warning]) for text, warning in OF_TASKS[1:])],
+)
+def test_a_stream(spark: Any, tmp_path: Path, text: str, warnings: list[str]) -> None:
+    table = shop(4_000, value=None)
     (tmp_path / "events").mkdir()
     for k in range(2):
-        pq.write_table(table.slice(100 * k, 100), tmp_path / "events" / f"{k}.parquet")
+        pq.write_table(table.slice(2_000 * k, 2_000), tmp_path / "events" / f"{k}.parquet")
     schema = spark.createDataFrame(table).schema
     given: list[Any] = []
 
@@ -166,8 +243,8 @@ def test_a_stream(spark: Any, tmp_path: Path, text: str, warns: bool) -> None:
         running = writer.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start()
         assert running.awaitTermination(300)
 
-    assert told(run) == [SEEN] * warns
-    assert bool(given) is not warns
+    assert told(run) == warnings
+    assert len(given) == (0 if warnings else 1_000)
 
 
 def test_a_stream_of_a_window_without_a_unit(spark: Any, tmp_path: Path) -> None:

@@ -31,10 +31,12 @@ class Observed:
     """What some events of a stream show.
 
     whole: they are all events, and not only the first ones.
-    counted: their number means something; tasks may see an event twice.
+    counted: their number means something; the tasks of Spark may see an event twice, and do not see all.
     types: None if there is no type column.
     empty: the attributes of `[attr]` that have no value.
     low, high: the first and the last time in ticks; None if unknown.
+    ended: no more events will come, even if not all of these are known.
+    hidden: types of the query whose events may be there although none was seen.
     gap: the smallest distance of two different times in ticks; None if it is not large enough to matter.
     """
 
@@ -46,6 +48,8 @@ class Observed:
     high: int | None = None
     gap: int | None = None
     counted: bool = True
+    ended: bool = False
+    hidden: frozenset[str] = frozenset()
 
 
 def same_paths(program: CompiledProgram) -> set[Path]:
@@ -125,18 +129,24 @@ def _types(program: CompiledProgram, column: pa.ChunkedArray) -> frozenset[str]:
     return frozenset(value for value in column.unique().to_pylist() if value is not None)
 
 
+def shortest_duration(program: CompiledProgram, schema: Schema) -> int | None:
+    """The shortest duration that a query names, in ticks."""
+    return min((window_ticks(window, schema) for _, window, _ in durations(program)), default=None)
+
+
 def tiny_gap(program: CompiledProgram, schema: Schema, times: Any) -> int | None:
     """The smallest distance of two times, if a duration is tiny against it. A few times tell most often that not."""
-    shortest = min((window_ticks(window, schema) for _, window, _ in durations(program)), default=None)
+    shortest = shortest_duration(program, schema)
     if shortest is None:
         return None
-    few = _smallest(times[:_FEW])
+    few = smallest_distance(times[:_FEW])
     if few is not None and few <= TINY * shortest:
         return None
-    return few if len(times) <= _FEW else _smallest(times)
+    return few if len(times) <= _FEW else smallest_distance(times)
 
 
-def _smallest(times: Any) -> int | None:
+def smallest_distance(times: Any) -> int | None:
+    """The smallest distance of two different times; None if there are no two."""
     distances = np.diff(times)
     if (distances < 0).any():
         distances = np.diff(np.sort(times))

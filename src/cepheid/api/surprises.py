@@ -74,6 +74,7 @@ class Surprises:
         """
         named = named_types(self.program)
         others = sorted((seen.types or frozenset()) - named.keys())
+        enough = _LEAST_TYPES if seen.whole or seen.ended else ENOUGH
         for name, negated in named.items() if others else ():
             if seen.types is None or name in seen.types:
                 continue
@@ -85,14 +86,15 @@ class Surprises:
             # Shelf1 is not a misspelling of Shelf2.
             if close is not None and _DIGITS.sub("", close) != _DIGITS.sub("", name):
                 yield CepheidWarning("CEP005", message, f"did you mean '{close}'?")
-            elif negated and seen.rows >= (_LEAST_TYPES if seen.whole else ENOUGH):
+            elif negated and name not in seen.hidden and seen.rows >= enough:
                 shown = ", ".join(others[:8]) + (", …" if len(others) > 8 else "")
                 yield CepheidWarning("CEP005", message, f"types that the query does not name: {shown}")
 
     def _empty(self, seen: Observed) -> Iterator[CepheidWarning]:
         for name in sorted({key_name(path) for path in same_paths(self.program)} & seen.empty):
             which = "every event" if seen.whole else f"each of the first {seen.rows:,} events"
-            message = f"{which} has NULL in '{name}', so that [{name}] never holds"
+            told = f"{which} has NULL in" if seen.counted else "the tasks have seen no value in"
+            message = f"{told} '{name}', so that [{name}] never holds"
             yield CepheidWarning("CEP008", message, "name a column that has values")
 
     def _units(self, schema: Schema, seen: Observed) -> Iterator[CepheidWarning]:
@@ -119,7 +121,8 @@ class Surprises:
             length = window_ticks(window, schema)
             if not alone and not _has_no_unit(window, schema) and seen.gap > TINY * length:
                 short, gap = spell(length * schema.tick), spell(seen.gap * schema.tick)
-                which = "events" if seen.whole else f"of the first {seen.rows:,} events"
+                some = f"of the first {seen.rows:,} events" if seen.counted else "events that the tasks have seen"
+                which = "events" if seen.whole else some
                 message = f"{clause} is {short}, and no two {which} of different times are closer than {gap}"
                 yield CepheidWarning("CEP006", message, f"check the unit of {clause}")
 

@@ -178,7 +178,8 @@ class Runner:
     def bind(self, run: Run | None, move: Move, event: Event, *, again: bool = False) -> Run | None:
         """A run that has passed the marks, with an event bound at the target, if all conditions are TRUE (S5).
 
-        again: it was bound before, so that it is in the window; the events that are counted for that may be gone.
+        again: it was bound before, so that the conditions were TRUE, maybe with other constants, and it is in the
+            window; the events that are counted for that may be gone.
         """
         assert move.target is not None
         spot = self.target(move)
@@ -194,13 +195,16 @@ class Runner:
             return None
         bound = (*run.bindings.all.get(spot.variable, ()), event)
         bindings = Bindings({**run.bindings.all, spot.variable: bound}, {**run.bindings.now, spot.variable: event})
-        if not self.tests.at_place(move.target, len(bound), bindings):
+        if not again and not self.tests.at_place(move.target, len(bound), bindings):
             return None
         new = Run(move.target, (*run.selected, event), bindings, run.times, run.gaps, key, (*run.path, move))
         return new if again or self.inside(new, event) else None
 
-    def pass_marks(self, run: Run, marks: Sequence[Mark]) -> Run | None:
-        """Go through what lies before a move's target; None where a repetition can't go on or be left."""
+    def pass_marks(self, run: Run, marks: Sequence[Mark], *, again: bool = False) -> Run | None:
+        """Go through what lies before a move's target; None where a repetition can't go on or be left.
+
+        again: the run went through before.
+        """
         for mark in marks:
             if mark.step is Step.ABSENT:
                 run = replace(run, gaps=(*run.gaps, Gap(mark.number, len(run.selected))))
@@ -216,7 +220,7 @@ class Runner:
                 run = self.next_round(run, mark.number)
             else:
                 run = self.reach(run, loop)
-                if not self.tests.at_exit(mark.number, run.bindings):
+                if not again and not self.tests.at_exit(mark.number, run.bindings):
                     return None
         return run
 

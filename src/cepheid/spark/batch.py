@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from cepheid.errors import CepheidWarning, UsageError, warn
 from cepheid.spark.checks import check_workers
+from cepheid.spark.event_watch import tapped_events
 from cepheid.spark.introspect import estimated_bytes, is_plain_read, parallelism
 from cepheid.spark.job import Job
 from cepheid.spark.names import column_at, column_named, rename_for_python
@@ -14,7 +15,6 @@ from cepheid.spark.parquet import DirectScan, find_direct_scan, match_files
 from cepheid.spark.peek import warn_of_first_events
 from cepheid.spark.schemas import spark_schema
 from cepheid.spark.slices import repartition_by, slice_by_time, slice_hot_keys, ticks_of
-from cepheid.spark.type_watch import tapped_events
 from cepheid.spark.worker import HORIZON, SLICE, match_in_order, match_in_slices
 
 WORTH_A_SAMPLE = 1 << 30

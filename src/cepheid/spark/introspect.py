@@ -52,9 +52,11 @@ def is_plain_read(df: DataFrame) -> bool:
     return bool(names) and names <= _PLAIN_NODES
 
 
-def filters_end_in_spark(df: DataFrame) -> bool:
-    """Tell whether a filter on the DataFrame cannot make its source read less, nor anything above the source."""
+def sources_read_all(df: DataFrame) -> bool:
+    """Tell whether no source of the DataFrame can read less because of a filter above it."""
     for node in plan_nodes(df):
+        if node.children().size():
+            continue
         name = node.nodeName().split(" ")[0]
         if name not in _PLAIN_NODES or name in ("DataSourceV2Relation", "RelationV2"):
             return False

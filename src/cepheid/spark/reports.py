@@ -14,8 +14,42 @@ from weakref import WeakKeyDictionary
 from pyspark import TaskContext
 from pyspark.accumulators import Accumulator, AccumulatorParam
 
+MOST_TIMES = 4096
+"""Times that are kept of all tasks."""
+
 MOST_LISTENERS = 256
 """Listeners that are kept: nobody knows when a DataFrame is used for the last time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What tasks have seen.
+
+    valued: the columns of `[attr]` in which some event has a value.
+    low, high: the first and the last time in ticks, if there is one.
+    times: the first different times, in order; None if some are so close that no window is tiny against that.
+    """
+
+    rows: int = 0
+    types: frozenset[str] = frozenset()
+    valued: frozenset[str] = frozenset()
+    low: int | None = None
+    high: int | None = None
+    times: tuple[int, ...] | None = ()
+
+    def __add__(self, other: Seen) -> Seen:
+        times = None
+        if self.times is not None and other.times is not None:
+            times = tuple(sorted({*self.times, *other.times})[:MOST_TIMES])
+        lows, highs = ([t for t in pair if t is not None] for pair in ((self.low, other.low), (self.high, other.high)))
+        return Seen(
+            self.rows + other.rows,
+            self.types | other.types,
+            self.valued | other.valued,
+            min(lows, default=None),
+            max(highs, default=None),
+            times,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +58,7 @@ class Report:
 
     token: str
     stage: int
-    rows: int
-    types: frozenset[str]
+    seen: Seen
 
 
 Listener = Callable[[Report], None]
@@ -62,11 +95,11 @@ class Channel:
     token: str
     accumulator: Accumulator[tuple[Report, ...]]
 
-    def send(self, rows: int, types: frozenset[str]) -> None:
+    def send(self, seen: Seen) -> None:
         """Report from a task."""
         task = TaskContext.get()
         stage = -1 if task is None else task.stageId()
-        self.accumulator.add((Report(self.token, stage, rows, types),))
+        self.accumulator.add((Report(self.token, stage, seen),))
 
 
 def open_channel(context: Any, listener: Listener) -> Channel:

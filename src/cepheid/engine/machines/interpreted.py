@@ -360,7 +360,7 @@ class Interpreted:
         events = iter(saved[1])
         for number in saved[0]:
             move = moves[number]
-            passed = self.runner.pass_marks(run, move.marks)
+            passed = self.runner.pass_marks(run, move.marks, again=True)
             if move.target is None:
                 assert passed is not None
                 return replace(passed, path=(*passed.path, move))

@@ -9,7 +9,7 @@ from typing import Any
 
 from cepheid.api import Matches, Session
 from cepheid.engine.stream.rows import Arrival
-from cepheid.errors import InputError, UsageError
+from cepheid.errors import InputError
 from cepheid.spark.packing import PackedEvents
 from cepheid.spark.state.control import COLUMNS
 from cepheid.spark.state.fingerprint import StreamFingerprint
@@ -168,13 +168,7 @@ class Bucket:
 
     def _restored(self, saved: dict[str, Any], reader: StateReader) -> Session:
         query = self.worker_query
-        fingerprint = query.query.compiled.fingerprint
-        if saved["session"]["fingerprint"] != fingerprint:  # of another query of the same shape
-            if any(found["kind"] == "interpreted" for found in saved.get("queries", ())):
-                message = "the state in the checkpoint does not fit the new query: the old one was interpreted"
-                remedy = "start the stream with a new checkpoint location, or restore the query"
-                raise UsageError("CEP905", message, remedy)
-            saved["session"]["fingerprint"] = fingerprint
+        saved["session"]["fingerprint"] = query.query.compiled.fingerprint  # maybe of another query of the same shape
         session = cached_query(query.query).session(engine=query.engine, plan=query.plan)
         session.load(saved, reader)
         return session

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from cepheid.spark.checks import check_stream
 from cepheid.spark.codes import with_codes
+from cepheid.spark.event_watch import tapped_events
 from cepheid.spark.job import Job
 from cepheid.spark.names import rename_for_python
 from cepheid.spark.progress import COUNTERS, OBSERVATION
@@ -19,7 +20,6 @@ from cepheid.spark.stream.buckets import bucket_count, bucket_of
 from cepheid.spark.stream.checkpoint import claims
 from cepheid.spark.stream.event_time import event_time_of, follows_state, output_schema, refuse_second_watermark
 from cepheid.spark.stream.processor import OUTPUT, cepheid_match
-from cepheid.spark.type_watch import tapped_events
 
 
 def match(job: Job) -> DataFrame:
