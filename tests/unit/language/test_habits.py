@@ -85,11 +85,7 @@ def run(text: str) -> cep.Matches:
             "pass it as a parameter: WITHIN T, with params={'T': timedelta(minutes=5)}",
         ),
         ("… GROUP BY user", "GROUP", "use PARTITION BY, or [attr] in WHERE"),
-        (
-            "… PARTITION BY a.user",
-            ".",
-            "write a column, without a variable: [tag_id], PARTITION BY tag_id; compare fields: a.p.id = b.p.id",
-        ),
+        ("… PARTITION BY a.user", "a.user", "'a' is a variable: write the column alone"),
         ("… ORDER BY ts", "ORDER", "matches are ordered by their end; sort the result instead"),
         ("… LIMIT 10", "LIMIT", "limit the result instead: q.match(events, limit=10), or --limit on the command line"),
         ("SELECT * FROM s …", "SELECT", "begin with PATTERN; list the output columns in RETURN"),
