@@ -265,3 +265,39 @@ def test_that_tasks_that_read_parquet_leave_computed_values_to_the_engine(spark:
         assert sorted((row["a"], row["b"]) for row in query.match(df, direct=direct).collect()) == wanted
     lines = str(query.explain(df, direct=True)).splitlines()
     assert "  conditions on computed values are left to the engine, since the files are not read by Spark" in lines
+
+
+def test_that_a_stream_filters_by_computed_values_and_leaves_fields_behind(spark: Any, tmp_path: Any) -> None:
+    inner = pa.struct([("amount", pa.string()), ("note", pa.string())])
+    schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("type", pa.string()), ("id", pa.int64()), ("pay", inner)])
+    amounts = ["12", " 7.9", "abc", None, "300", "", "8"]
+    rows: list[dict[str, Any]] = [
+        {
+            "ts": datetime(2026, 3, 1, 12, 0, k, tzinfo=UTC),
+            "type": "AB"[k % 2],
+            "id": k % 3,
+            "pay": {"amount": amounts[k % 7]},
+        }
+        for k in range(50)
+    ]
+    rows[20]["pay"] = None
+    rows.append({"ts": datetime(2026, 3, 2, tzinfo=UTC), "type": "C", "id": 0, "pay": None})  # moves the watermark
+    table = pa.Table.from_pylist(rows, schema)
+    pq.write_table(table, str(tmp_path / "0.parquet"))
+    query = cep.Query("""
+        PATTERN SEQ(A a, B b)
+        WHERE [id] AND CAST(a.pay.amount AS INT) >= 7 AND b.pay.amount RLIKE '^[0-9]' AND second(a.ts) < 40
+        WITHIN 10 seconds
+        RETURN a.pay.amount AS one, b.pay.amount AS other
+    """)
+    names = ["match_start", "match_end", "one", "other"]
+    wanted = sorted(map(str, query.match(table, engine="reference").to_arrow().select(names).to_pylist()))
+    assert len(wanted) == 9
+    definition = "ts timestamp, type string, id long, pay struct<amount: string, note: string>"
+    events = spark.readStream.schema(definition).parquet(str(tmp_path)).withWatermark("ts", "1 second")
+    assert "field pay.note is not sent" in str(query.explain(events))
+    matches = query.match(events).writeStream.format("memory").queryName("pays")
+    running = matches.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True).start()
+    running.awaitTermination()
+    found = spark.table("pays").toArrow().select(names).to_pylist()
+    assert sorted(map(str, found)) == wanted
