@@ -42,6 +42,8 @@ def _read(events: object, type_column: str | None) -> pa.Table:
         return of_pandas(events)
     if hasattr(events, "collect_schema") and hasattr(events, "collect"):  # a polars LazyFrame
         events = events.collect()
+    if _package(events) == "polars":
+        _check_objects(events)
     try:
         if isinstance(events, pa.RecordBatchReader):
             return events.read_all()
@@ -75,6 +77,14 @@ def _of_dataset(events: Any) -> pa.Table:
     except (pa.ArrowException, OSError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InputError("CEP406", f"the dataset can't be read: {reason}", "check its files and its schema") from None
+
+
+def _check_objects(frame: Any) -> None:
+    """What polars hands on of a column of Python objects is where they are in memory."""
+    for name, dtype in getattr(frame, "schema", {}).items():
+        if str(dtype) == "Object":
+            remedy = f"convert it to a type of polars, or leave it out: df.drop({name!r})"
+            raise InputError("CEP403", f"column '{name}' has Python objects, which can't be read", remedy)
 
 
 def _name_culprit(frame: Any) -> None:

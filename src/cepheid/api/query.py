@@ -14,7 +14,7 @@ from cepheid.api.events import to_table
 from cepheid.api.meter import read_progress
 from cepheid.api.observed import observe
 from cepheid.api.options import read_functions, read_params, read_roles, stable
-from cepheid.api.readable import readable_schema
+from cepheid.api.readable import readable_schema, telling_of_text
 from cepheid.api.session import Session
 from cepheid.api.spark_bridge import Frame, is_spark, spark_options, spark_room
 from cepheid.api.surprises import Surprises
@@ -177,6 +177,18 @@ class Query:
         base = to_table(events, self._compiled.roles.type)
         if not base.num_columns:
             base = self._empty_table()
+        with telling_of_text(base):
+            return self._match(base, engine, choice, limit, open, progress)
+
+    def _match(
+        self,
+        base: pa.Table,
+        engine: str,
+        choice: PlanSpec,
+        limit: int | None,
+        open: bool,
+        progress: Callable[[Progress], object] | bool | None,
+    ) -> Matches:
         schema = make_schema(base.schema, self._compiled.roles)
         times = ticks(schema, base)
         self._warn_of(schema, base, times)

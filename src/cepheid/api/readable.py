@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -65,6 +66,29 @@ def naming(column: str) -> Iterator[None]:
         raise unreadable(column, error) from None
 
 
+def check_text(table: pa.Table) -> None:
+    """Strings must be UTF-8, which Arrow does not look at when it is handed a buffer."""
+    for field in table.schema:
+        words = field.type.value_type if isinstance(field.type, pa.DictionaryType) else field.type
+        if pa.types.is_string(words) or pa.types.is_large_string(words):
+            try:
+                table.column(field.name).validate(full=True)
+            except pa.ArrowInvalid:
+                message = f"column '{field.name}' has a string that is not valid UTF-8"
+                remedy = f"decode it before with the encoding that it has, or make '{field.name}' a column of binary"
+                raise InputError("CEP403", message, remedy) from None
+
+
+@contextmanager
+def telling_of_text(table: pa.Table) -> Iterator[None]:
+    """Whoever finds that a string can't be read does not know its column: a look at all of them costs more."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        check_text(table)
+        raise
+
+
 def unreadable(column: str, error: BaseException, where: str = "") -> InputError:
     """What is raised where a column can't be read."""
     told = (str(error).splitlines() or [type(error).__name__])[0]
@@ -89,6 +113,28 @@ def _check(name: str, column: pa.ChunkedArray) -> None:
             raise InputError("CEP405", message, "cast the column to decimal or string")
 
 
+def uuid_texts(column: pa.Array) -> pa.Array:
+    """Sixteen bytes each as the text of a UUID.
+
+    >>> uuid_texts(pa.array([bytes(range(16)), None], pa.binary(16))).to_pylist()
+    ['00010203-0405-0607-0809-0a0b0c0d0e0f', None]
+    """
+    filled = column.fill_null(bytes(16)) if column.null_count else column
+    octets = np.frombuffer(filled.buffers()[1], np.uint8, 16 * len(filled), 16 * filled.offset).reshape(-1, 16)
+    digits = _DIGITS[np.stack([octets >> 4, octets & 15], axis=-1)].reshape(-1, 32)
+    text = np.full((len(filled), 36), ord("-"), np.uint8)
+    text[:, _PLACES] = digits
+    ends = np.arange(0, 36 * len(filled) + 36, 36, dtype=np.int64)
+    made = pa.Array.from_buffers(pa.large_string(), len(filled), [None, pa.py_buffer(ends), pa.py_buffer(text)])
+    import pyarrow.compute as pc  # slow to import, and seldom needed
+
+    return pc.if_else(column.is_null(), None, made).cast(pa.string())
+
+
+_DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
+_PLACES = [place for place in range(36) if place not in (8, 13, 18, 23)]
+
+
 def _has_time_of_day(column: pa.ChunkedArray) -> bool:
     """Arrow's dates in milliseconds are whole days, but some programs write times into them."""
     return any((to_numpy(chunk.drop_null().view(pa.int64())) % DAY).any() for chunk in column.chunks)
@@ -106,7 +152,10 @@ def plain(arrow: pa.DataType, name: str) -> pa.DataType:
     if isinstance(arrow, pa.BaseExtensionType):
         if arrow == pa.bool8():
             return pa.bool_()
-        return inner(arrow.storage_type) if arrow.extension_name.startswith("pandas.") else arrow
+        if arrow == pa.uuid():
+            return pa.string()
+        meant = arrow.extension_name == "arrow.json" or arrow.extension_name.startswith("pandas.")
+        return inner(arrow.storage_type) if meant else arrow
     if arrow in _VIEWS:
         return _VIEWS[arrow]
     if pa.types.is_union(arrow):
@@ -163,7 +212,7 @@ def _array_as(array: pa.Array, wanted: pa.DataType) -> pa.Array:
         places = np.searchsorted(ends, np.arange(array.offset, array.offset + len(array)), side="right")
         return _array_as(array.values, wanted).take(from_numpy(places))
     if isinstance(array, pa.ExtensionArray):
-        return _array_as(array.storage, wanted)
+        return uuid_texts(array.storage) if array.type == pa.uuid() else _array_as(array.storage, wanted)
     if isinstance(array, pa.DictionaryArray) and not isinstance(wanted, pa.DictionaryType):
         return _array_as(array.dictionary, wanted).take(array.indices)
     if isinstance(array, pa.DictionaryArray):
@@ -171,16 +220,27 @@ def _array_as(array: pa.Array, wanted: pa.DataType) -> pa.Array:
         words = words if words.type == wanted.value_type else _array_as(words, wanted.value_type)
         return pa.DictionaryArray.from_arrays(array.indices.cast(wanted.index_type), words, ordered=wanted.ordered)
     try:
-        if _has_list_views(array.type):  # whose offsets Arrow casts wrongly
-            return pa.array(array.to_pylist(), wanted)
+        if _is_cast_wrongly(array.type):
+            return pa.array(_written(array.to_pylist()), wanted)
         return array.cast(wanted)
     except pa.ArrowNotImplementedError:  # of nested types, Arrow casts only some
         return pa.array(array.to_pylist(), wanted)
 
 
-def _has_list_views(arrow: pa.DataType) -> bool:
+def _is_cast_wrongly(arrow: pa.DataType) -> bool:
+    """Arrow mistakes the offsets of list views, and the bytes of a UUID for its text."""
     inner = [arrow.field(k).type for k in range(arrow.num_fields)]
-    return pa.types.is_list_view(arrow) or pa.types.is_large_list_view(arrow) or any(map(_has_list_views, inner))
+    here = pa.types.is_list_view(arrow) or pa.types.is_large_list_view(arrow) or arrow == pa.uuid()
+    return here or any(map(_is_cast_wrongly, inner))
+
+
+def _written(value: Any) -> Any:
+    """A value with each UUID in it as text."""
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, dict):
+        return {name: _written(inner) for name, inner in value.items()}
+    return type(value)(map(_written, value)) if isinstance(value, list | tuple) else value
 
 
 def of_pandas(frame: Any) -> pa.Table:

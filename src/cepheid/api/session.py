@@ -12,7 +12,7 @@ import pyarrow as pa
 from cepheid.api.events import to_table
 from cepheid.api.fits import check_fits
 from cepheid.api.options import read_delay
-from cepheid.api.readable import is_checked
+from cepheid.api.readable import check_text, is_checked
 from cepheid.api.row_reader import RowReader
 from cepheid.api.surprises import Surprises
 from cepheid.api.watch import Watch
@@ -121,6 +121,8 @@ class Session:
         """Add events. With `lateness` the watermark follows them; otherwise only `advance` moves it."""
         self._check_open()
         given = self._read(events)
+        if isinstance(given, pa.Table):  # the session would be lost if it were found later
+            check_text(given)
         arrival = arrival_of(self._opened.schema, given)
         if self._watch is not None and not self._watch.see(self._opened.schema, arrival):
             self._watch = None

@@ -16,6 +16,7 @@ from cepheid.pattern.types import (
     Type,
     decimal,
     finest_unit,
+    is_unknown,
     scale_of,
     timestamp,
     zone_of,
@@ -24,7 +25,9 @@ from cepheid.pattern.types import (
 
 def shown(type_: Type) -> str:
     """A type in an error."""
-    return "NULL" if type_.kind is Kind.NULL else f"{type_.kind.value} ({type_})"
+    if type_.kind is Kind.NULL:
+        return "NULL"
+    return str(type_) if is_unknown(type_) else f"{type_.kind.value} ({type_})"
 
 
 _EXAMPLES = {

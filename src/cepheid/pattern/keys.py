@@ -9,7 +9,7 @@ from cepheid.errors import BindError, Span
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.paths import Part, Path, part_name, read_path, resolve_path, spell
-from cepheid.pattern.types import Kind, Type
+from cepheid.pattern.types import Kind, Type, is_unknown
 from cepheid.pattern.typing import Typer
 from cepheid.pattern.walk import walk
 
@@ -38,6 +38,8 @@ def bind_keys(analysed: Analysed, typer: Typer) -> Keys:
         path, type_ = _key(typer, column.path, column.span)
         if type_.kind is Kind.OPAQUE:
             remedy = "partition by a column of simple values, such as strings or integers"
+            if is_unknown(type_):
+                remedy = "cast the column to string or integer before"
             message = f"'{spell(column.path)}' is {type_}, which can't be compared for equality"
             raise BindError("CEP305", message, remedy, column.span)
         partition_by.append(name_of(path, type_))

@@ -11,6 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from math import ceil, inf
 from typing import Any
+from uuid import UUID
 
 from cepheid.errors import BindError, PatternError, Span, nearest
 from cepheid.pattern import types
@@ -44,7 +45,12 @@ def literal(value: object, span: Span | None = None, name: str = "value") -> Lit
 
 
 def _plain(value: object) -> object:
-    """Members of enumerations and numpy's scalars as Python's own values, or as pandas' where they are finer."""
+    """Members of enumerations and numpy's scalars as Python's own values, or as pandas' where they are finer.
+
+    A UUID is text, as in a column.
+    """
+    if isinstance(value, UUID):
+        return str(value)
     if isinstance(value, Enum):
         value = value.value
     if type(value).__module__ == "numpy" and hasattr(value, "item"):

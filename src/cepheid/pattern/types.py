@@ -82,6 +82,15 @@ def plain(type_: Type) -> pa.DataType:
     return type_.arrow.value_type if isinstance(type_.arrow, pa.DictionaryType) else type_.arrow
 
 
+def is_unknown(type_: Type) -> bool:
+    """Whether it is opaque without being nested: a time of day, an extension type.
+
+    >>> is_unknown(from_arrow(pa.time64("us"))), is_unknown(from_arrow(pa.list_(pa.int64())))
+    (True, False)
+    """
+    return type_.kind is Kind.OPAQUE and not pa.types.is_nested(plain(type_))
+
+
 def from_arrow(arrow: pa.DataType) -> Type:
     """The type of a column.
 

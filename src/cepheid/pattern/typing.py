@@ -42,6 +42,7 @@ from cepheid.pattern.types import (
     Type,
     duration,
     finest_unit,
+    is_unknown,
     plain,
     timestamp,
     zone_of,
@@ -418,7 +419,8 @@ class Typer:
                 if len(accepts) < 6
                 else "a simple value, not a nested one"
             )
-            raise BindError("CEP305", message, f"it needs {wanted}", node.span)
+            remedy = "cast the column to string or integer before" if is_unknown(type_) else f"it needs {wanted}"
+            raise BindError("CEP305", message, remedy, node.span)
 
     def comparable(
         self, node: ex.Expression, left: ex.Expression, right: ex.Expression

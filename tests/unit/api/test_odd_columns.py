@@ -1,6 +1,7 @@
 """Columns of types that are seldom seen: read as they are meant, or refused with their name, on every path."""
 
 import datetime as dt
+import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -52,6 +53,11 @@ def run_ends(values: pa.Array) -> pa.Array:
     return pa.RunEndEncodedArray.from_arrays(pa.array([20, 40], pa.int32()), values)
 
 
+def uuids(values: list[bytes | None]) -> pa.Array:
+    return pa.ExtensionArray.from_storage(pa.uuid(), pa.array(values, pa.binary(16)))
+
+
+ID = uuid.UUID("0f8fad5b-d9cb-469f-a165-70867728950e")
 HALVES = ["x"] * 20 + ["y"] * 20
 DAY = dt.date(2026, 3, 1)
 MIDDAY = dt.datetime(2026, 3, 1, 12)
@@ -71,6 +77,13 @@ KEYS: dict[str, tuple[Any, Any]] = {
     "date64": (table(pa.array([DAY] * 40, pa.date64())), DAY),
     "date64 with a time of day": (table(MILLIS.view(pa.date64())), MIDDAY),
     "bool8": (table(pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1] * 40, pa.int8()))), True),
+    "json": (table(pa.ExtensionArray.from_storage(pa.json_(), pa.array(['{"a": 1}'] * 40))), '{"a": 1}'),
+    "uuid": (table(uuids([ID.bytes] * 40)), str(ID)),
+    "uuid with NULL": (table(uuids([ID.bytes] * 39 + [None])), str(ID)),
+    "some of uuids": (table(uuids([b"0" * 16, *[ID.bytes] * 40]).slice(1)), str(ID)),
+    "run ends of uuids": (table(run_ends(uuids([ID.bytes, b"0" * 16]))), str(ID)),
+    "Python's uuid": ([{"ts": k, "type": TYPES[k], "k": ID} for k in TIMES], str(ID)),
+    "pandas' uuid": (frame([ID] * 40), str(ID)),
     "sparse pandas": (frame(pd.arrays.SparseArray([0] * 40)), 0),
     "sparse pandas with NaN": (frame(pd.arrays.SparseArray([1.5] * 39 + [np.nan])), 1.5),
     "pandas' periods": (frame(pd.PeriodIndex(["2026-03"] * 40, freq="M")), dt.datetime(2026, 3, 1)),
@@ -88,7 +101,7 @@ def test_what_can_be_a_key(name: str, path: Path) -> None:
     events, value = KEYS[name]
     found = path(cep.Query(QUERY), events)
     assert found[0]["a"] == {"ts": 0, "type": "A", "k": value}
-    assert len(found) == (19 if "NaN" in name else 20)
+    assert len(found) == (19 if name.endswith(("NaN", "NULL")) else 20)
 
 
 NESTED: dict[str, tuple[Any, Any]] = {
@@ -98,6 +111,14 @@ NESTED: dict[str, tuple[Any, Any]] = {
     ),
     "pandas' intervals": (frame(pd.interval_range(0, 40)), {"left": 0, "right": 1}),
     "pandas' bins": (frame(pd.cut([1.0, 3.0] * 20, [0, 2, 4])), {"left": 0, "right": 2}),
+    "uuids in a struct": (
+        table(pa.StructArray.from_arrays([uuids([ID.bytes] * 39 + [None])], ["id"])),
+        {"id": str(ID)},
+    ),
+    "uuids in lists": (
+        table(pa.ListArray.from_arrays(pa.array(range(41), pa.int32()), uuids([ID.bytes] * 40))),
+        [str(ID)],
+    ),
     "a list view": (table(pa.array([[1, 2]] * 40, pa.list_view(pa.int64()))), [1, 2]),
     "views in a struct": (table(pa.array([{"a": "x"}] * 40, pa.struct([("a", pa.string_view())]))), {"a": "x"}),
     "views in lists of a size": (table(pa.array([["x"]] * 40, pa.list_(pa.string_view(), 1))), ["x"]),
@@ -144,6 +165,16 @@ UNREADABLE: dict[str, tuple[Any, str, str]] = {
     "infinity": ([{"ts": 1, "type": "A", "k": Decimal("inf")}], "CEP403", "column 'k' can't hold Decimal"),
     "complex numbers": (frame([1j] * 40), "CEP403", "column 'k' can't be read"),
     "several types": (frame([1, "x"] * 20), "CEP403", "column 'k' can't be read: Could not convert 'x'"),
+    "Python objects in polars": (
+        pl.DataFrame({"ts": TIMES, "type": TYPES, "k": pl.Series([{1}] * 40, dtype=pl.Object)}),
+        "CEP403",
+        "column 'k' has Python objects",
+    ),
+    "Python objects in a lazy frame": (
+        pl.LazyFrame({"ts": TIMES, "type": TYPES, "k": pl.Series([{1}] * 40, dtype=pl.Object)}),
+        "CEP403",
+        "column 'k' has Python objects",
+    ),
     "128 bits": (
         pl.DataFrame({"ts": TIMES, "type": TYPES, "k": pl.Series([LARGE] * 40, dtype=pl.Int128)}),
         "CEP403",
@@ -160,6 +191,61 @@ def test_what_is_refused(name: str, path: Path) -> None:
         path(cep.Query("PATTERN A a"), events)
     assert error.value.code == code
     assert error.value.remedy
+
+
+def not_text() -> pa.Table:
+    """Arrow takes the buffers as they are."""
+    ends = pa.array(range(0, 82, 2), pa.int32()).buffers()[1]
+    return table(pa.Array.from_buffers(pa.string(), 40, [None, ends, pa.py_buffer(b"\xff\xff" * 40)]))
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("condition", ["[k]", "a.k LIKE 'x%'", "a.k = b.k", "lower(a.k) = 'x'"])
+@pytest.mark.parametrize("repeat", [1, 200])  # few events are read one by one
+def test_strings_that_are_not_text(condition: str, repeat: int, path: Path) -> None:
+    events = pa.concat_tables([not_text()] * repeat)
+    with pytest.raises(cep.InputError, match="CEP403: column 'k' has a string that is not valid UTF-8"):
+        path(cep.Query(f"PATTERN SEQ(A a, B b) WHERE {condition} WITHIN 3"), events)
+
+
+def test_a_session_goes_on_after_strings_that_are_not_text() -> None:
+    session = cep.Query("PATTERN A a WHERE a.k = 'x'").session()
+    session.push(table(["x"] * 40))
+    with pytest.raises(cep.InputError, match="CEP403"):
+        session.push(not_text())
+    assert len(session.close()) == 20
+
+
+def test_a_uuid_is_compared_with_text_and_with_a_parameter() -> None:
+    events = table(uuids([ID.bytes, b"0" * 16] * 20))
+    assert len(cep.Query(f"PATTERN * a WHERE a.k = '{ID}'").match(events)) == 20
+    assert len(cep.Query("PATTERN * a WHERE a.k = id", params={"id": ID}).match(events)) == 20
+
+
+@pytest.mark.parametrize("column", [pa.array([dt.time(1)] * 40), pa.array([dt.time(1)] * 40, pa.time32("s"))])
+@pytest.mark.parametrize("clause", ["WHERE [k]", "PARTITION BY k"])
+def test_a_type_that_can_not_be_a_key_is_named(column: pa.Array, clause: str) -> None:
+    with pytest.raises(cep.BindError, match="CEP305") as error:
+        cep.Query(f"PATTERN SEQ(A a, B b) {clause}").match(table(column))
+    assert str(column.type) in error.value.message
+    assert "nested" not in str(error.value)
+    assert error.value.remedy == "cast the column to string or integer before"
+
+
+@pytest.mark.parametrize(
+    "column", [pa.array([10**14] * 40, pa.timestamp("s")), pa.array([2**62] * 40, pa.timestamp("us"))]
+)
+def test_times_that_python_does_not_have(column: pa.Array) -> None:
+    matches = cep.Query("PATTERN A a RETURN a.k AS k").match(table(column))
+    with pytest.raises(cep.UsageError, match="CEP612: a match has a time that is out of the range") as error:
+        matches.to_pylist()
+    assert error.value.remedy == "use to_arrow()"
+    assert matches.to_arrow().column("k").type == column.type
+
+
+def test_text_that_python_does_not_have() -> None:
+    with pytest.raises(cep.UsageError, match="CEP612: a match has a string that is not valid UTF-8"):
+        cep.Query("PATTERN A a").match(not_text()).to_pylist()
 
 
 def test_a_session_looks_at_every_table() -> None:

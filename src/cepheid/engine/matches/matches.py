@@ -188,10 +188,13 @@ class Matches:
         """A dict per match: `match_start`, `match_end`, and the variables or the RETURN columns."""
         try:
             return [dict(row) for row in self.to_arrow().to_pylist()]
-        except (
-            ValueError,
-            OverflowError,
-        ) as error:  # Python's datetime ends at microseconds and at the year 9999, pandas' does not
+        except OverflowError as error:  # Python's datetime ends at the year 9999
+            message = f"a match has a time that is out of the range of Python's datetime: {error}"
+            raise UsageError("CEP612", message, "use to_arrow()") from None
+        except UnicodeDecodeError as error:  # in a column that the query does not read
+            message = f"a match has a string that is not valid UTF-8: {error}"
+            raise UsageError("CEP612", message, "use to_arrow(), or decode the strings of the events before") from None
+        except ValueError as error:  # Python's datetime ends at microseconds, pandas' does not
             raise UsageError("CEP602", str(error), "pip install 'cepheid[pandas]', or use to_arrow()") from None
 
     def to_pandas(self) -> pandas.DataFrame:
