@@ -59,11 +59,17 @@ def _read(events: object, type_column: str | None) -> pa.Table:
     return _from_rows(list(events))
 
 
+def _is_path(text: str) -> bool:
+    from cepheid.api.files.read_files import looks_like_path
+
+    return looks_like_path(text)
+
+
 def _of_path(path: str | PathLike[str], type_column: str | None) -> pa.Table:
-    from cepheid.api.files.read_files import looks_like_path, read_files  # the readers take a while to import
+    from cepheid.api.files.read_files import read_files  # the readers take a while to import
 
     text = fspath(path)
-    if isinstance(path, str) and not looks_like_path(text):
+    if isinstance(path, str) and not _is_path(text):
         shown = repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…")
         message = f"{shown} is neither events nor the path of a file of events"
         raise InputError("CEP401", message, f"pass the path of a Parquet, CSV or JSON lines file, or {_FORMS}")
@@ -102,6 +108,9 @@ def _package(events: object) -> str:
 def _from_rows(rows: list[object]) -> pa.Table:
     names: dict[str, None] = {}
     for number, row in enumerate(rows):
+        if isinstance(row, PathLike) or (isinstance(row, str) and _is_path(row)):
+            remedy = "pass a folder, a pattern such as 'events/*.csv', or pyarrow.dataset.dataset([…]) of several files"
+            raise InputError("CEP401", f"row {number} is the path {fspath(row)!r}, not a dict", remedy)
         if not isinstance(row, Mapping):
             shown = repr(row)[:60]
             raise InputError("CEP401", f"row {number} is {type(row).__name__} {shown}, not a dict", _ACCEPTED)

@@ -110,14 +110,29 @@ def _is_empty(events: pa.Table, path: Path) -> bool:
 
 
 def named_types(program: CompiledProgram) -> dict[str, bool]:
-    """The types of events that queries name, not those of composite events, and whether only negations do."""
+    """The types of events that queries name, not those of composite events, and whether only negations do.
+
+    FROM may name more than the pattern does.
+    """
     named: dict[str, bool] = {}
     for analysed, source in program.flow:
         for component in analysed.components.values() if None in source else ():
             for name in component.types:
                 if name not in source:
                     named[name] = named.get(name, True) and component.negated
-    return named
+    return named | dict.fromkeys(types_of_from(program), False)
+
+
+def types_of_from(program: CompiledProgram) -> frozenset[str]:
+    """The types of events that FROM names and no pattern does: a slip there hides events without a word."""
+    found = {
+        name
+        for analysed, source in program.flow
+        for stream in analysed.query.streams
+        if None in source and stream.name not in source
+        for name in stream.types
+    }
+    return frozenset(found - {n for a, _ in program.flow for c in a.components.values() for n in c.types})
 
 
 def _types(program: CompiledProgram, column: pa.ChunkedArray) -> frozenset[str]:

@@ -353,6 +353,9 @@ def _check_options(options: Mapping[str, object], known: Sequence[str]) -> None:
     """Refuse arguments that do not exist, and those that only Spark has. known: the others."""
     for name in options:
         only_spark = [option for option in spark_options() if option not in known]
+        if name in ("lateness", "late"):
+            remedy = f"write q.session({name}=…), or leave it out: match() has all events and sorts them itself"
+            raise UsageError("CEP603", f"'{name}' is an option of a session", remedy)
         if name in only_spark:
             message = f"'{name}' is not an option for events in memory"
             raise UsageError("CEP603", message, "use it with Spark DataFrames only")

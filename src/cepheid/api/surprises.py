@@ -6,7 +6,16 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from cepheid.api.observed import TINY, Observed, durations, key_name, named_types, same_paths, window_ticks
+from cepheid.api.observed import (
+    TINY,
+    Observed,
+    durations,
+    key_name,
+    named_types,
+    same_paths,
+    types_of_from,
+    window_ticks,
+)
 from cepheid.engine.program import CompiledProgram
 from cepheid.errors import CepheidWarning, Place, nearest, warn
 from cepheid.pattern.durations import NANOSECONDS, spell
@@ -70,9 +79,10 @@ class Surprises:
     def _types(self, seen: Observed) -> Iterator[CepheidWarning]:
         """A type that no event has: it never matches, and its negation always holds.
 
-        Of a positive one only if it looks misspelt. Of a negated one also if there are types that no query names.
+        Of a positive one only if it looks misspelt. Of a negated one, or one that only FROM names, also if there are
+        types that no query names.
         """
-        named = named_types(self.program)
+        named, listed = named_types(self.program), types_of_from(self.program)
         others = sorted((seen.types or frozenset()) - named.keys())
         enough = _LEAST_TYPES if seen.whole or seen.ended else ENOUGH
         for name, negated in named.items() if others else ():
@@ -86,7 +96,7 @@ class Surprises:
             # Shelf1 is not a misspelling of Shelf2.
             if close is not None and _DIGITS.sub("", close) != _DIGITS.sub("", name):
                 yield CepheidWarning("CEP005", message, f"did you mean '{close}'?")
-            elif negated and name not in seen.hidden and seen.rows >= enough:
+            elif (negated or name in listed) and name not in seen.hidden and seen.rows >= enough:
                 shown = ", ".join(others[:8]) + (", …" if len(others) > 8 else "")
                 yield CepheidWarning("CEP005", message, f"types that the query does not name: {shown}")
 

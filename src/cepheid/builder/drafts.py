@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from cepheid.builder.columns import Column, condition, joined, operand
 from cepheid.builder.keys import read_key
@@ -47,6 +47,14 @@ class Draft:
             "a pattern has no truth value in Python",
             "use | or cep.either(…) instead of or, cep.any_order(…) instead of and, ~ instead of not",
         )
+
+    if not TYPE_CHECKING:  # which finds such attributes itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            message = f"a pattern has no attribute '{name}'"
+            if name in ("match", "session", "explain", "schema", "restore"):
+                message += f": make a query of it, cep.Query(pattern).{name}(…)"
+            raise AttributeError(message, name=name, obj=self)
 
     def where(self, *conditions: Column) -> Draft:
         """Add conditions; all must hold.
@@ -140,11 +148,11 @@ class Draft:
         return self._with(into=name)
 
     def from_(
-        self, stream: str | Sequence[str] | Mapping[str, Sequence[str]], *types: str, where: Column | None = None
+        self, stream: str | Sequence[str] | Mapping[str, Sequence[str] | None], *types: str, where: Column | None = None
     ) -> Draft:
         """The stream to read: the events, or the composite events that another query of the program writes with `into`.
 
-        Several streams are a list of names, or a dict of names with the types that are seen of each (none: all).
+        Several streams are a list of names, or a dict of names with the types that are seen of each; None: all types.
 
         types, where: which of its events the query sees; all others are not there for it.
 
@@ -152,7 +160,7 @@ class Draft:
         >>> print(cep.event("Shelf", "a").from_("readings", "Shelf", "Exit", where=cep.col("price") > 10))
         FROM readings(Shelf, Exit) WHERE price > 10
         PATTERN Shelf a
-        >>> print(cep.event("Seen", "a").from_({"readings": ["Exit"], "Seen": []}))
+        >>> print(cep.event("Seen", "a").from_({"readings": ["Exit"], "Seen": None}))
         FROM readings(Exit), Seen
         PATTERN Seen a
         """
@@ -211,7 +219,12 @@ def _checked(*drafts: Draft) -> tree.Program:
 
 
 def _cooldown(cooldown: object) -> tree.Window | None:
-    return None if cooldown is None else read_length(cooldown, "longest(cooldown={})", "5 minutes")
+    if cooldown is None:
+        return None
+    length = read_length(cooldown, "longest(cooldown={})", "5 minutes")
+    if length.unit == "events":
+        raise misuse("a cooldown is a time, not a number of events", "write longest(cooldown='5 minutes')")
+    return length
 
 
 def read_length(window: object, call: str = "within({})", example: str = "12 hours") -> tree.Window:

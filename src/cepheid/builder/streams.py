@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from cepheid.builder.misuse import check_name, misuse
 from cepheid.pattern.tree import Stream
@@ -11,22 +11,23 @@ _REMEDY = "write from_('readings', 'Shelf', 'Exit'), or from_({'readings': ['She
 
 
 def read_streams(
-    given: str | Sequence[str] | Mapping[str, Sequence[str]], types: tuple[str, ...]
+    given: str | Sequence[str] | Mapping[str, Sequence[str] | None], types: tuple[str, ...]
 ) -> tuple[Stream, ...]:
-    """One stream with its types, a list of streams, or a dict of streams and their types."""
+    """One stream with its types, a list of streams, or a dict of streams and their types; None stands for all types."""
     if isinstance(given, list | tuple | Mapping):
         if types or not given:
             message = "types of several streams belong to their names" if types else "from_ needs a stream"
             raise misuse(message, _REMEDY)
-        listed = given if isinstance(given, Mapping) else dict.fromkeys(given, ())
+        listed: Mapping[str, Sequence[str] | None] = given if isinstance(given, Mapping) else dict.fromkeys(given, ())
         if len(listed) < len(given):
             raise misuse("from_ names a stream twice", _REMEDY)
         return tuple(_stream(name, own) for name, own in listed.items())
     return (_stream(given, types),)
 
 
-def _stream(name: object, types: Sequence[str]) -> Stream:
-    if isinstance(types, str):
+def _stream(name: object, types: Sequence[str] | None) -> Stream:
+    types = () if types is None else types
+    if isinstance(types, str) or not isinstance(types, Iterable):
         raise misuse(f"{types!r} is not a list of types", _REMEDY)
     found = tuple(check_name(one, "a type", _REMEDY) for one in types)
     return Stream(check_name(name, "a stream", "write from_('Alert')"), found)

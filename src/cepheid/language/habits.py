@@ -12,6 +12,9 @@ _ONE_UNIT = "write one number and one unit, WITHIN 90 minutes, or WITHIN INTERVA
 _INTO = "write RETURN … INTO Name at the end of a query; one after it reads FROM Name"
 _DISTINCT_FROM = "write a.x = b.x OR (a.x IS NULL AND b.x IS NULL)"
 _LOOK_BACK = "look back: a[i] is the current event, a[i-1] the one before it, a[a.LEN] the last one"
+_FROM_THE_END = "of the end only the last event has a name, a[a.LEN]; others are a[1], a[2], …, and a[i-1] before a[i]"
+_MEMBER = "compare each event: ANY(a[].x = b.x)"
+_OUTPUT = "write OUTPUT before it: OUTPUT LONGEST, OUTPUT NON_OVERLAP or OUTPUT ALL"
 _DIGITS = "write a number with digits only: 1000"
 
 
@@ -35,7 +38,9 @@ ANYWHERE = (
     _habit("", r"emit\b", "write OUTPUT ALL, OUTPUT NON_OVERLAP or OUTPUT LONGEST"),
     _habit("", r"cooldown\b", "COOLDOWN follows the kind of output: OUTPUT LONGEST COOLDOWN 5 minutes"),
     _habit(r"\boutput", r"non\s+overlap", "write OUTPUT NON_OVERLAP"),
+    _habit("", r"(longest|non[_-]overlap)\b", _OUTPUT),
     _habit(r"\bwithin\s+[\d.]+", r"[*/:+]", _ONE_UNIT),
+    _habit(r"\bwithin\s+group", r"\(", "write percentile(a[].x, 0.5)"),
     _habit(r"\bwithin\s+\w+", r"\(", "pass it as a parameter: WITHIN T, with params={'T': timedelta(minutes=5)}"),
 )
 
@@ -74,6 +79,10 @@ IN_CONDITIONS = (
     _habit("", r"ends\s*with\b", "write it as a function: endswith(a.s, 'x')"),
     _habit("", r"xor\b", "compare the conditions: (a.x = 1) != (b.x = 1)"),
     _habit(r"\[\s*-?\d*|\[\s*i", r"[-:+]", _LOOK_BACK),
+    _habit(r"\[\s*\w+\.len", r"[-+]", _FROM_THE_END),
+    _habit(r"\bin\s+\w+", r"\[\s*\]|\(\s*\w+\s*\[\s*\]", _MEMBER),
+    _habit(r"\b(try|safe)_cast\s*\([^()]*", r"as\b", "write CAST: it gives NULL for what can't be converted"),
+    _habit(r"\bwhere", r"\{", "write a strategy before the braces, WHERE skip_till_next_match {…}, or leave them out"),
     _habit(r"\w-", r">", "write a dot: a.x"),
     _habit(r"\b[^\W\d]\w*", r":(?!=)", "write a dot: a.x"),
     _habit(r"([=<>(,]|\b(where|and|or|between|like|then|else))", r"[:?$@{]", _PARAMETER),

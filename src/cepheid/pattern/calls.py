@@ -47,6 +47,7 @@ _ELSEWHERE = {
         ("datediff", "date_diff", "timestampdiff", "timediff", "age"),
         "b.ts - a.ts, a duration, and compare it with one: b.ts - a.ts < 10 minutes",
     ),
+    **dict.fromkeys(("extract",), "date_part('hour', a.ts), or EXTRACT(HOUR FROM a.ts)"),
     **dict.fromkeys(("date_add", "dateadd", "timestampadd", "date_sub"), "a.ts + 10 minutes"),
     **dict.fromkeys(
         ("now", "current_timestamp", "getdate"),

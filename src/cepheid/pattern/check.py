@@ -121,12 +121,20 @@ def _check_aggregates(node: ex.Expression, *, inside: bool) -> None:
         case ex.Aggregate(function=name, argument=argument, filter=condition):
             found = uses(node)
             over = {(u.variable, _range(u.index)) for u in found}
-            read = next((use.node for use in found if isinstance(use.node, ex.Attribute)), None)
+            given = found if node.share is None else (*found, *uses(node.share))
+            read = next((use.node for use in given if isinstance(use.node, ex.Attribute)), None)
             a, x = (read.variable, read.name) if read is not None else ("a", "price")
-            example = f"{name}({a}[].{x}), or {name}({a}[..i-1].{x}), of a Kleene variable such as Type+ {a}[]"
+            share = "" if node.share is None else ", 0.9"
+            shapes = f"{name}({a}[].{x}{share}), or {name}({a}[..i-1].{x}{share})"
+            example = f"{shapes}, of a Kleene variable such as Type+ {a}[]"
             if inside:
                 remedy = "compute the inner one in RETURN … INTO, and the outer one in a query that reads it"
                 raise PatternError("CEP206", "aggregates can't be nested", remedy, node.span)
+            own = {(u.variable, _range(u.index)) for u in uses(argument)}
+            if condition is not None and len(own) == 1 and None not in {r for _, r in own} and own != over:
+                remedy = f"leave out what else it reads; ANY({a}[].{x} < b.{x}) and ALL(…) may read other variables"
+                message = f"the FILTER of {name} must read the same events as {name} itself"
+                raise PatternError("CEP206", message, remedy, condition.span or node.span)
             if not uses(argument) or len(over) != 1 or None in {r for _, r in over}:
                 raise PatternError(
                     "CEP206", f"{name} needs the events of one Kleene variable", f"write {example}", node.span

@@ -1,4 +1,4 @@
-"""Conditions that cannot hold together: constant bounds of one value that leave nothing between them."""
+"""Conditions that cannot hold together: bounds of one value, or comparisons of two, that leave nothing between them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from cepheid.pattern.tree import Query
 from cepheid.pattern.types import NUMERIC
 from cepheid.pattern.walk import conjuncts, walk
 
+_REMEDY = "correct one of them, or join them with OR"
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
@@ -27,18 +28,40 @@ class Bound:
 
 def find_contradictions(query: Query) -> Iterator[CepheidWarning]:
     """A warning for each value that conditions joined by AND leave no room for."""
-    having = () if query.having is None else (query.having,)
-    groups: list[Iterable[ex.Expression]] = [query.where, [c for h in having for c in conjuncts(h)]]
+    others = [condition for condition in (query.sees, query.having) if condition is not None]
+    groups: list[Iterable[ex.Expression]] = [query.where, *map(conjuncts, others)]
     # An AND inside another condition, such as one side of an OR, has bounds of its own.
-    inner = [node for condition in (*query.where, *having) for node in walk(condition) if node is not condition]
+    inner = [node for condition in (*query.where, *others) for node in walk(condition) if node is not condition]
     groups += [conjuncts(node) for node in inner if isinstance(node, ex.And)]
     told = set()
     for group in groups:
-        bounds = [bound for condition in group for bound in _bounds(condition)]
+        conditions = list(group)
+        yield from _opposed(conditions)
+        bounds = [bound for condition in conditions for bound in _bounds(condition)]
         for one, other in combinations(bounds, 2):
             if one.value == other.value and one.value not in told and _exclude(one, other):
                 told.add(one.value)
                 yield _warning(one, other)
+
+
+_SIGNS = {"<": {-1}, "<=": {-1, 0}, "=": {0}, "!=": {-1, 1}, ">=": {0, 1}, ">": {1}}
+
+
+def _opposed(conditions: Iterable[ex.Expression]) -> Iterator[CepheidWarning]:
+    """Comparisons of the same two values, neither of them constant, that exclude each other."""
+    left: dict[tuple[ex.Expression, ex.Expression], tuple[ex.Compare, set[int]]] = {}
+    for found in conditions:
+        if not isinstance(found, ex.Compare) or ex.Literal in (type(found.left), type(found.right)):
+            continue
+        if any(isinstance(node, ex.Call) for node in walk(found)):
+            continue  # a function of the user may give another value each time
+        mirrored = (found.right, found.left) in left
+        key = (found.right, found.left) if mirrored else (found.left, found.right)
+        signs = {-sign if mirrored else sign for sign in _SIGNS[found.operator]}
+        first, room = left.get(key, (found, signs))
+        if room and not room & signs:
+            yield CepheidWarning("CEP004", f"{_text(first)} and {_text(found)} are never TRUE together", _REMEDY)
+        left[key] = first, room & signs
 
 
 def _bounds(condition: ex.Expression) -> Iterator[Bound]:
@@ -92,13 +115,17 @@ def _warning(one: Bound, other: Bound) -> CepheidWarning:
     if one.condition is other.condition:
         return CepheidWarning("CEP004", f"{_shown(one)} is never TRUE", "give the smaller value first")
     message = f"{_shown(one)} and {_shown(other)} are never TRUE together"
-    return CepheidWarning("CEP004", message, "correct one of them, or join them with OR")
+    return CepheidWarning("CEP004", message, _REMEDY)
 
 
 def _shown(bound: Bound) -> str:
     if bound.condition.span is not None:
-        return " ".join(bound.condition.span.excerpt.split())
+        return _text(bound.condition)
     value = bound.value
     if isinstance(value, ex.Attribute):
         return f"{value.variable}{value.index.value}.{value.name} {bound.operator} {bound.constant.value!r}"
     return f"a condition with {bound.operator} {bound.constant.value!r}"
+
+
+def _text(condition: ex.Expression) -> str:
+    return "a comparison" if condition.span is None else " ".join(condition.span.excerpt.split())

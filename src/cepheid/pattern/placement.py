@@ -8,7 +8,7 @@ from enum import Enum
 
 from cepheid.errors import PatternError
 from cepheid.pattern.components import Component
-from cepheid.pattern.expressions import Expression, Index, Nth
+from cepheid.pattern.expressions import Attribute, Expression, Index, Nth
 from cepheid.pattern.layout import Layout, Place
 from cepheid.pattern.uses import Use, is_iterated, uses
 
@@ -88,11 +88,12 @@ def check_complete(
 
 
 def _no_single_event(use: Use, reader: str) -> PatternError:
-    a = use.variable
+    a, x = use.variable, use.node.name if isinstance(use.node, Attribute) else "x"
+    over = f"ANY({a}[].{x} = …) or ALL({a}[].{x} = …), " if reader != "RETURN" else ""
     return PatternError(
         "CEP205",
         f"{a}{use.index.value} can't be used in {reader}, which does not go through the events of {a} one by one",
-        f"use {a}[1], {a}[{a}.LEN], or an aggregate such as max({a}[].x) or collect({a}[].x)",
+        f"use {over}{a}[1], {a}[{a}.LEN], or an aggregate such as max({a}[].{x}) or collect({a}[].{x})",
         use.node.span,
     )
 

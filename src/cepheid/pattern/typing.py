@@ -49,6 +49,7 @@ from cepheid.pattern.types import (
 )
 
 Typed = tuple[ex.Expression, Type]
+_TRUTHS = (Kind.BOOL, Kind.NULL, Kind.ANY)
 UserFunctions = Mapping[str, Callable[..., object]]
 _ORDERED = frozenset(Kind) - {Kind.OPAQUE}
 
@@ -64,7 +65,7 @@ class Typer:
     def condition(self, node: ex.Expression) -> ex.Expression:
         """A checked predicate."""
         checked, type_ = self.check(node)
-        if type_.kind not in (Kind.BOOL, Kind.NULL, Kind.ANY):
+        if type_.kind not in _TRUTHS:
             remedy = "write a comparison: a condition is TRUE, FALSE or NULL"
             raise BindError("CEP308", f"this expression is {shown(type_)}, not a condition", remedy, node.span)
         return checked
@@ -197,6 +198,13 @@ class Typer:
 
     @check.register
     def _(self, node: ex.Quantified) -> Typed:
+        if isinstance(node.condition, ex.Attribute):
+            _, type_ = self.check(node.condition)
+            a, x = node.condition.variable, node.condition.name
+            remedy = f"write the comparison inside: {node.quantifier}({a}{node.condition.index.value}.{x} = b.{x})"
+            if type_.kind not in _TRUTHS:
+                message = f"{node.quantifier} needs a condition, and this is {shown(type_)}"
+                raise BindError("CEP308", message, remedy, node.condition.span)
         return replace(node, condition=self.condition(node.condition)), BOOL
 
     @check.register

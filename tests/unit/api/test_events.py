@@ -2,6 +2,7 @@
 
 import datetime as dt
 from decimal import Decimal
+from pathlib import Path
 
 import pandas as pd
 import polars as pl
@@ -113,6 +114,15 @@ def test_malformed(events: object, code: str) -> None:
         cep.Query("EVENT A a").match(events)
     assert error.value.code == code
     assert error.value.remedy
+
+
+@pytest.mark.parametrize("paths", [["monday.csv", "tuesday.csv"], [Path("monday.csv")]])
+def test_a_list_of_paths(paths: list[object]) -> None:
+    with pytest.raises(cep.InputError, match=r"CEP401: row 0 is the path 'monday\.csv', not a dict") as error:
+        cep.Query("EVENT A a").match(paths)
+    assert error.value.remedy == (
+        "pass a folder, a pattern such as 'events/*.csv', or pyarrow.dataset.dataset([…]) of several files"
+    )
 
 
 def test_datetimes_of_several_offsets_are_one_zone_in_any_order() -> None:

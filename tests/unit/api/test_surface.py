@@ -29,6 +29,11 @@ def test_submodules_are_imported_as_before() -> None:
     [
         ({"directt": True}, "unknown argument 'directt'", "did you mean 'direct'? It is for Spark DataFrames only"),
         ({"direct": True}, "'direct' is not an option for events in memory", "use it with Spark DataFrames only"),
+        (
+            {"lateness": "10 minutes"},
+            "'lateness' is an option of a session",
+            "write q.session(lateness=…), or leave it out: match() has all events and sorts them itself",
+        ),
         ({"limits": 3}, "unknown argument 'limits'", "did you mean 'limit'?"),
     ],
 )

@@ -75,6 +75,18 @@ EVENTS = [
         "CEP005: no event has the type 'Purchase'; did you mean 'purchase'?",
     ),
     (
+        "FROM s(cart, wiev) PATTERN cart a",
+        shop(),
+        {},
+        "CEP005: no event has the type 'wiev'; types that the query does not name: purchase, view",
+    ),
+    (
+        "FROM s(cart, View) PATTERN cart a",
+        shop(),
+        {},
+        "CEP005: no event has the type 'View'; did you mean 'view'?",
+    ),
+    (
         "PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 30",
         shop(),
         {},
@@ -188,6 +200,13 @@ ORDINARY = [
     ("PATTERN SEQ(cart a, alarm b) WHERE [user] WITHIN 1 minute", shop(), {}),
     ("PATTERN SEQ(cart a, purchase b) WHERE [user] WITHIN 1 second", shop(), {}),
     ("PATTERN cart a WITHIN 1 ms", shop(), {}),
+    ("FROM s(cart, view) PATTERN cart a", shop(), {}),
+    ("FROM s(cart, alarm) PATTERN SEQ(cart a, alarm b)", shop(), {}),
+    (
+        "PATTERN cart a RETURN a.user AS user INTO Cart; FROM Cart(Cart), s(view) PATTERN SEQ(Cart a, view b)",
+        shop(),
+        {},
+    ),
     ("PATTERN SEQ(cart a, !(purchase b) FOR 1 second) WHERE [user]", shop(), {}),
     ("PATTERN cart a RETURN a.user AS user INTO Cart; FROM Cart, s PATTERN SEQ(Cart a, view b)", shop(), {}),
     ("PATTERN SEQ(cart a, purchase b) WITHIN 3 events", shop(), {}),
@@ -216,6 +235,9 @@ def test_ordinary_queries(
         ("a.x BETWEEN 20 AND 10", "a.x BETWEEN 20 AND 10 is never TRUE"),
         ("a.x >= 1.5 AND a.x = 1", "a.x >= 1.5 and a.x = 1 are never TRUE together"),
         ("a.s = 'u' AND a.s = 'v'", "a.s = 'u' and a.s = 'v' are never TRUE together"),
+        ("a.x > b.x AND a.x < b.x", "a.x > b.x and a.x < b.x are never TRUE together"),
+        ("a.x > b.x AND b.x >= a.x", "a.x > b.x and b.x >= a.x are never TRUE together"),
+        ("a.x = b.x + 1 AND a.x != b.x + 1", "a.x = b.x + 1 and a.x != b.x + 1 are never TRUE together"),
         ("a.x > b.x OR (a.x > 20 AND a.x < 10)", "a.x > 20 and a.x < 10 are never TRUE together"),
     ],
 )
@@ -236,10 +258,20 @@ def test_conditions_that_contradict(condition: str, warning: str) -> None:
         "a.x = 1 AND a.x != 2",
         "(a.x > 20 OR a.y > 1) AND a.x < 10",
         "abs(a.x) > 20 AND abs(a.x) < 10",
+        "a.x >= b.x AND a.x <= b.x",
+        "a.x > b.x OR a.x < b.x",
+        "a.x > b.x AND a.x != b.x",
+        "abs(a.x) > b.x AND abs(a.x) < b.x",
     ],
 )
 def test_conditions_that_do_not_contradict(condition: str) -> None:
     assert told(lambda: cep.Query(f"PATTERN SEQ(A a, B b) WHERE {condition} WITHIN 1 hour")) == []
+
+
+def test_contradictions_in_from() -> None:
+    assert told(lambda: cep.Query("FROM s WHERE value > 20 AND value < 10 PATTERN cart a")) == [
+        "CEP004: value > 20 and value < 10 are never TRUE together; correct one of them, or join them with OR"
+    ]
 
 
 def test_contradictions_of_the_builder_and_of_parameters() -> None:

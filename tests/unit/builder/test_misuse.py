@@ -119,6 +119,16 @@ def test_patterns(wrong: Callable[[], object], message: str, remedy: str) -> Non
             "into('Seen') needs returns",
             "call returns first: returns(price=a.price).into('Alert')",
         ),
+        (
+            lambda: A.longest(cooldown="3 events"),
+            "a cooldown is a time, not a number of events",
+            "write longest(cooldown='5 minutes')",
+        ),
+        (
+            lambda: A.from_({"s": 3}),
+            "3 is not a list of types",
+            "write from_('readings', 'Shelf', 'Exit'), or from_({'readings': ['Shelf'], 'Alert': []})",
+        ),
         (lambda: A.from_(""), "'' can't be the name of a stream", "write from_('Alert')"),
         (lambda: cep.program(), "program() needs an argument", "pass at least one: program(cep.event('Shelf', 'a'))"),
         (
@@ -196,6 +206,13 @@ def test_an_attribute_that_python_asks_for_is_not_made_up() -> None:
     assert not hasattr(a, "_repr_html_")
     with pytest.raises(AttributeError, match=r"write \['_id'\] for an attribute"):
         a._id  # noqa: B018
+
+
+def test_a_pattern_is_not_a_query() -> None:
+    with pytest.raises(AttributeError, match=r"make a query of it, cep\.Query\(pattern\)\.match\(…\)"):
+        A.match([])
+    with pytest.raises(AttributeError, match="a pattern has no attribute 'whre'"):
+        A.whre()
 
 
 def test_a_query_that_is_too_deep_is_refused() -> None:

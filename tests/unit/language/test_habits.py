@@ -14,6 +14,10 @@ EVENTS = [
 ]
 
 
+KLEENE = "PATTERN SEQ(cart+ a[], view b)"
+BEFORE_LONGEST = "write OUTPUT before it: OUTPUT LONGEST, OUTPUT NON_OVERLAP or OUTPUT ALL"
+
+
 def run(text: str) -> cep.Matches:
     """… stands for the pattern of most queries."""
     return cep.Query(text.replace("…", "PATTERN SEQ(cart a, view b)")).match(EVENTS)
@@ -114,7 +118,7 @@ def run(text: str) -> cep.Matches:
         (
             "PATTERN SEQ(cart a, view+ b[] )  WITHIN 3 seconds RETURN b[].price AS p",
             "b[].price",
-            "use b[1], b[b.LEN], or an aggregate such as max(b[].x) or collect(b[].x)",
+            "use b[1], b[b.LEN], or an aggregate such as max(b[].price) or collect(b[].price)",
         ),
         (
             "PATTERN SEQ(cart a, view+ b[] )  WITHIN 3 seconds RETURN b[-1].price AS p",
@@ -338,6 +342,70 @@ def run(text: str) -> cep.Matches:
         ("… // a comment", "/", "write a comment as -- … or /* … */"),
         ("…; WHERE a.x > 1", "WHERE", "a ; ends the query: remove it"),
         ("PATTERN cart a; PATERN cart a", "PATERN", "did you mean PATTERN?"),
+        (
+            f"{KLEENE} WHERE a[].price = b.price WITHIN 3 seconds",
+            "a[].price",
+            "use ANY(a[].price = …) or ALL(a[].price = …), a[1], a[a.LEN], "
+            "or an aggregate such as max(a[].price) or collect(a[].price)",
+        ),
+        (
+            f"{KLEENE} WITHIN 3 seconds RETURN percentile(0.9, a[].x) AS p",
+            "percentile(0.9, a[].x)",
+            "write percentile(a[].x, 0.9), or percentile(a[..i-1].x, 0.9), of a Kleene variable such as Type+ a[]",
+        ),
+        (
+            f"{KLEENE} WITHIN 3 seconds RETURN percentile_cont(0.5) WITHIN GROUP (ORDER BY a[].x) AS p",
+            "(",
+            "write percentile(a[].x, 0.5)",
+        ),
+        (f"{KLEENE} WHERE b.x = ANY(a[].x) WITHIN 3 s", "a[].x", "write the comparison inside: ANY(a[].x = b.x)"),
+        (f"{KLEENE} WHERE b.x IN collect(a[].x) WITHIN 3 s", "(", "compare each event: ANY(a[].x = b.x)"),
+        (f"{KLEENE} WHERE b.x IN a[].x WITHIN 3 s", "[]", "compare each event: ANY(a[].x = b.x)"),
+        (
+            f"{KLEENE} WHERE count(a[]) FILTER (WHERE a[].x < b.x) > 1 WITHIN 3 s",
+            "a[].x < b.x",
+            "leave out what else it reads; ANY(a[].x < b.x) and ALL(…) may read other variables",
+        ),
+        (
+            f"{KLEENE} WHERE a[a.LEN-1].x > 1 WITHIN 3 s",
+            "-",
+            "of the end only the last event has a name, a[a.LEN]; others are a[1], a[2], …, and a[i-1] before a[i]",
+        ),
+        (
+            f"{KLEENE} WHERE a[i+1].x > a[i].x WITHIN 3 s",
+            "+",
+            "look back: a[i] is the current event, a[i-1] the one before it, a[a.LEN] the last one",
+        ),
+        ("… WITHIN 3 LONGEST", "LONGEST", BEFORE_LONGEST),
+        ("… WITHIN 3 seconds LONGEST", "LONGEST", BEFORE_LONGEST),
+        ("… WITHIN 3 NON_OVERLAP", "NON_OVERLAP", BEFORE_LONGEST),
+        (
+            "… WITHIN 3 COOLDOWN 5",
+            "COOLDOWN",
+            "COOLDOWN follows the kind of output: OUTPUT LONGEST COOLDOWN 5 minutes",
+        ),
+        ("… WITHIN 3 GROUP BY user", "GROUP", "use PARTITION BY, or [attr] in WHERE"),
+        (
+            "… WITHIN 3 AFTER MATCH SKIP PAST LAST ROW",
+            "AFTER",
+            "write OUTPUT LONGEST, which is SKIP PAST LAST ROW, or OUTPUT ALL",
+        ),
+        (
+            "… WITHIN 3 AND a.x > 1",
+            "AND",
+            "conditions belong to WHERE, before WITHIN: WHERE a.x = 1 AND b.x = 2 WITHIN …",
+        ),
+        ("… WHERE TRY_CAST(a.s AS INT) = 1", "AS", "write CAST: it gives NULL for what can't be converted"),
+        (
+            "… WHERE extract('hour', a.ts) = 1",
+            "extract('hour', a.ts)",
+            "write date_part('hour', a.ts), or EXTRACT(HOUR FROM a.ts)",
+        ),
+        (
+            "… WHERE { a.x = 1 }",
+            "{",
+            "write a strategy before the braces, WHERE skip_till_next_match {…}, or leave them out",
+        ),
         ("… WHERE a.s NOTNULL", "NOTNULL", "write IS NOT NULL"),
         ("… WHERE a.s ENDSWITH 'u'", "ENDSWITH", "write it as a function: endswith(a.s, 'x')"),
     ],
