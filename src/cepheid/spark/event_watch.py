@@ -15,7 +15,15 @@ import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cepheid.api.observed import Observed, key_name, named_types, same_paths, shortest_duration, smallest_distance
+from cepheid.api.observed import (
+    Observed,
+    key_name,
+    named_types,
+    same_paths,
+    shortest_duration,
+    smallest_distance,
+    types_of_from,
+)
 from cepheid.api.surprises import ENOUGH
 from cepheid.errors import CepheidWarning, Place, calling_place
 from cepheid.pattern.uses import uses
@@ -93,10 +101,10 @@ class _Listener:
 
 
 def _hidden(job: Job) -> frozenset[str]:
-    """The types of the query that have conditions: Spark may have dropped all of their events."""
+    """The types that have conditions, or that only FROM names: Spark may have dropped all of their events."""
     readers = [analysed for analysed, source in job.query.compiled.flow if None in source]
     components = [(each, analysed) for analysed in readers for each in analysed.components.values()]
-    return frozenset(
+    return types_of_from(job.query.compiled).union(
         name
         for component, analysed in components
         if any(use.variable == component.variable for test in analysed.conditions for use in uses(test))
