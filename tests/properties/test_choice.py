@@ -44,6 +44,15 @@ def test_that_the_store_gives_what_the_reference_chooses(scenario: Scenario) -> 
     assert rows(query.make().match(events, engine="plain")) == rows(query.make().match(events, engine="reference"))
 
 
+@given(scenario=APART, most=st.sampled_from([0, 64, 256, 2**15]))
+def test_that_runs_that_are_given_up_change_nothing(scenario: Scenario, most: int) -> None:
+    """HAVING is tested by runs until there are too many of them, then on matches."""
+    query, events = scenario
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan_machine, "MOST_TRIED_PLAIN", most)
+        assert rows(query.make().match(events, engine="plain")) == rows(query.make().match(events, engine="reference"))
+
+
 @pytest.mark.parametrize("feed", [batch_of_1, restart_every_batch])
 @given(scenario=APART, chance=st.randoms(use_true_random=False))
 def test_that_a_session_gives_what_the_reference_chooses(feed: Feed, scenario: Scenario, chance: Random) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 Report = Callable[[int], None]
-"""Called with how many more events a query has gone over."""
+"""Called with how many more events a query has gone over; with fewer than none where it begins again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def _runs(query: Bound, compiled: CompiledQuery) -> tuple[tuple[str, ...], str]:
         called = _calls(query, "called for each run and event")
         return (f"interpreted, one event after the other: {compiled.why_interpreted}", *called), ""
     kernel = compiled.scan(frozenset())
-    lines = _scanned(query, compiled.program, kernel, having=compiled.tests_having)
+    lines = _scanned(query, compiled.program, kernel, having=compiled.tests_having, tried=compiled.tried is not None)
     return (*lines, *_derived(compiled)), kernel.code.text
 
 
@@ -89,7 +89,7 @@ def _joined(join: Join) -> Iterator[str]:
         yield f"stack {stack.variable}: {what}; {when}; holds {held}"
 
 
-def _scanned(query: Bound, program: Program, kernel: ScanKernel, *, having: bool) -> Iterator[str]:
+def _scanned(query: Bound, program: Program, kernel: ScanKernel, *, having: bool, tried: bool) -> Iterator[str]:
     states, registers = len(program.rooms), len(program.automaton.registers)
     yield f"on a generated kernel: {states} state{'s' * (states != 1)}, {registers} register{'s' * (registers != 1)}"
     for room in program.rooms:
@@ -98,7 +98,8 @@ def _scanned(query: Bound, program: Program, kernel: ScanKernel, *, having: bool
         label = program.automaton.configs[room.state.config].label
         yield f"state {room.number}, after {label}: holds {held}; {kept}"
     if query.having is not None:
-        yield "HAVING: " + ("tested when a run is complete" if having else "tested on matches, one by one")
+        told = "tested when a run is complete" if having else "tested on matches, one by one"
+        yield f"HAVING: {told}{'; by match, when a run is complete, unless these are too many' if tried else ''}"
     for mask in kernel.masks:
         yield f"computed once for each batch: {print_expression(mask.condition)}"
     yield from _calls(query, "called once for each event of its type, before the kernel runs")

@@ -1,12 +1,14 @@
 """Whether HAVING is tested by runs, so that only matches that pass it are made.
 
 Runs must then hold what HAVING reads, and those that differ in it can't be one. Where every run goes one way, or what
-it reads has few values, that is far less than all matches; elsewhere each match is made, and then tested.
+it reads has few values, that is far less than all matches. What a closure under skip_till_any_match is summed up to may
+have few values or one for every subset: that is found out by trying. Elsewhere each match is made, and then tested.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from enum import Enum
 
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.tree import Strategy
@@ -18,24 +20,35 @@ MOST_READS = 2
 """Aggregates and events of which HAVING may read attributes."""
 
 
-def is_folded(
+class Folding(Enum):
+    """Whether runs hold what HAVING reads."""
+
+    NEVER = "never"
+    TRIED = "tried"
+    """As long as there are not too many of them."""
+    ALWAYS = "always"
+
+
+def folding(
     having: ex.Expression, strategies: Mapping[str, Strategy], arrays: Collection[str], *, windowed: bool
-) -> bool:
+) -> Folding:
     """Whether runs should hold what HAVING reads. arrays: the variables of closures."""
     used = set(strategies.values())
     if used <= {Strategy.STRICT, Strategy.PARTITION}:
-        return True
+        return Folding.ALWAYS
     if not windowed:
-        return False  # runs that never end
+        return Folding.NEVER  # runs that never end
     if Strategy.ANY not in used:
-        return True
+        return Folding.ALWAYS
     if not any(strategies[name] is Strategy.ANY for name in arrays):
-        return False
+        return Folding.NEVER
     # A match for every subset of the events.
     reads = set(_reads(having))
     # All attributes of one event have at most as many values as there are events.
     apart = {(node.variable, node.index) if isinstance(node, ex.Attribute) else node for node in reads}
-    return len(apart) <= MOST_READS and all(map(_has_few_values, reads))
+    if len(apart) <= MOST_READS and all(map(_has_few_values, reads)):
+        return Folding.ALWAYS
+    return Folding.NEVER if any(isinstance(node, ex.MatchId) for node in reads) else Folding.TRIED
 
 
 def _has_few_values(node: ex.Expression) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from cepheid.errors import CepheidWarning
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.contradictions import find_contradictions
-from cepheid.pattern.having import is_folded
+from cepheid.pattern.having import Folding, folding
 from cepheid.pattern.subsets import closure_of_subsets, variables_in
 from cepheid.pattern.tree import Pattern, Query, Repeat, Strategy
 from cepheid.pattern.walk import walk
@@ -72,9 +72,9 @@ def _tests_every_subset(query: Query, strategies: Mapping[str, Strategy]) -> Ite
     if not names or query.within is None or query.having is None:
         return
     arrays = [name for name in _arrays(query.pattern) if name in strategies]
-    if not is_folded(query.having, strategies, arrays, windowed=True):
+    if folding(query.having, strategies, arrays, windowed=True) is not Folding.ALWAYS:
         many = "under skip_till_any_match there is one for every subset of the events"
-        message = f"{', '.join(names)}: HAVING is tested on each match, and {many}"
+        message = f"{', '.join(names)}: HAVING may have to be tested on each match, and {many}"
         yield CepheidWarning("CEP011", message, "use skip_till_next_match, or test it in WHERE")
 
 

@@ -54,6 +54,7 @@ class KernelMachine(ABC):
         self.window = self.query.window
         self.nullable: frozenset[str] = frozenset()
         self.clock = 0  # the time of the last event
+        self.gone = 0  # events of the batch that it has gone over
         self.work = 0  # events so far, and the runs that they met: with the tests, what plain Python has done
         self.chosen = Choice(self.query) if self.query.output is not Output.ALL else None
         self._wanted: Sequence[EventArray] = ()
@@ -150,6 +151,7 @@ class KernelMachine(ABC):
             self.change_kernels()
         errors: Errors = {}
         begin, stride = 0, self.stride
+        self.gone = 0
         while begin < len(batch):
             if not self.native:
                 # What is left of the batch is certain to come.
@@ -165,7 +167,7 @@ class KernelMachine(ABC):
                 batch.report(end - begin)
                 stride *= 1 + (monotonic() - begun < OFTEN)  # each call costs something
             self.work += (end - begin) * (1 + (0 if self.native else self.runs_met))
-            begin = end
+            self.gone = begin = end
 
     def event_arguments(
         self, wanted: Sequence[EventArray], types: Sequence[str], batch: Batch, errors: Errors

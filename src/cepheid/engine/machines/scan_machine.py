@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.event_arrays import Errors
 from cepheid.engine.machines.kernel_machine import KernelMachine
-from cepheid.engine.machines.policy import Policy
+from cepheid.engine.machines.policy import Policy, When
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.choice import Events, Key, Open
 from cepheid.engine.matches.graph import Graph
@@ -22,7 +23,7 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan.kernel import ScanKernel
-from cepheid.kernel.scan.state import ScanState
+from cepheid.kernel.scan.state import MOST_NODES, ScanState
 from cepheid.pattern.lanes import Lanes
 from cepheid.plan.spec import AUTOMATON
 
@@ -32,6 +33,16 @@ FEW, FEW_EACH = 1_000, 8
 Where there are more, the choice is made in the store, which takes longer for each match that is given."""
 EAGER = 200_000
 """Matches that a session enumerates when it finds them; more stay in a graph until they are asked for."""
+MOST_TRIED, MOST_TRIED_PLAIN = 2**20, 2**15
+"""Room for runs, in plain Python also nodes, up to which runs test HAVING where they may be too many.
+
+An event needs room for several times the runs of its lane, of which there are some 100,000 at most."""
+MOST_TRIED_CHOICE = 8_192
+"""Matches in the store, likewise, where some are chosen: if many pass, testing soon finds one."""
+
+
+class TooManyRuns(Exception):  # noqa: N818
+    """Runs that were tried are too many."""
 
 
 class ScanMachine(KernelMachine):
@@ -42,14 +53,24 @@ class ScanMachine(KernelMachine):
     plan = str(AUTOMATON)
 
     def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, events: int = 0) -> None:
-        super().__init__(compiled, codes, compiled.query.lanes, policy)
-        self.tests_having = compiled.tests_having
-        self.kernel: ScanKernel = compiled.scan(frozenset())
+        used = compiled.tried if codes.once and compiled.tried is not None else compiled
+        super().__init__(used, codes, compiled.query.lanes, policy)
+        self.original = compiled
+        self.begin(used, events)
+
+    def begin(self, compiled: CompiledQuery, events: int, *, native: bool = False) -> None:
+        """Before the first event, or all over again."""
+        self.compiled = compiled
+        self.codes.derive(compiled.derived)
         self.given: list[MatchTable] = []  # matches that were enumerated to make room
-        self.native = self.pays(events)
+        self.tests_having = compiled.tests_having
+        self.nullable = frozenset()
+        self.kernel: ScanKernel = compiled.scan(frozenset())
+        self.native = native or self.pays(events)
         self.state = self._spare_state() or self.new_state(events)
         self.state.fit(len(self.lane_numbers))
         self.decoder = make_decoder(self.query, compiled.automaton, self.kernel.shift, compiled=self.native)
+        self.decoder = replace(self.decoder, whole=self.finishes)
 
     def _spare_state(self) -> ScanState | None:
         """The arrays of an earlier run, as empty as new ones; that run may have ended with a kernel for other NULLs."""
@@ -110,6 +131,19 @@ class ScanMachine(KernelMachine):
 
     # Events.
 
+    def feed(self, batch: Batch) -> None:
+        """The next events. Where runs that were tried are too many, all events are gone over again."""
+        while self.compiled.tries:
+            try:
+                super().feed(batch)
+                return self.check_tried()
+            except (TooManyRuns, Unfit) as why:
+                if batch.report is not None:
+                    batch.report(-self.gone)
+                again = isinstance(why, TooManyRuns) and not self.native and self.policy.when is not When.NEVER
+                self.begin(self.compiled if again else self.original, len(batch), native=again or self.native)
+        return super().feed(batch)
+
     def run(self, batch: Batch, begin: int, end: int, errors: Errors) -> None:
         """Go over some events; where the kernel stops for want of room, it goes on after that is made."""
         kernel, state = self.kernel, self.state
@@ -135,12 +169,24 @@ class ScanMachine(KernelMachine):
 
     def make_room(self, *, stuck: bool) -> None:
         """The scan has stopped before an event that could make an array overflow."""
+        if self.compiled.tries:
+            self.check_tried()
         if self.codes.once and self.state.reserve(stuck=stuck, keeps=True):
             return  # where all events come at once, matches stay in the graph until they are asked for
         self.flush()
         self.state.end_old_runs(self.clock)
         self.state.collect(self.clock)
+        if self.compiled.tries and 2 * self.state.nodes > MOST_NODES:
+            raise TooManyRuns
         self.state.reserve(stuck=stuck, keeps=False)
+
+    def check_tried(self) -> None:
+        """Give up runs that test HAVING if they are too many."""
+        most = MOST_TRIED if self.native else MOST_TRIED_PLAIN
+        room = max(self.state.pool_room.values(), default=0)
+        many = self.chooses_in_store and self.state.matches > MOST_TRIED_CHOICE
+        if room >= most or many or (not self.native and self.state.nodes >= most):
+            raise TooManyRuns
 
     # Matches.
 

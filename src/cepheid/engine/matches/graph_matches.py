@@ -43,6 +43,7 @@ class Decoder:
     count: int  # of positive components
     compiled: bool
     subsets: tuple[str, ...] = ()  # variables that every subset of the events is bound to
+    whole: bool = False  # all matches are tested, or some chosen of all: to ask for a few does not help
 
     def decode(self, words: Ints, offsets: Ints, base: int) -> MatchTable:
         """Matches in the order of S9, each once; rows count from `base`."""
@@ -136,7 +137,9 @@ def make_decoder(query: Bound, automaton: Automaton, shift: int, *, compiled: bo
 
 def too_many(decoder: Decoder) -> str:
     """What to do where there are too many matches."""
-    common = "ask for some with limit=…, count them with count(), or add conditions or a shorter WITHIN"
+    common = "add conditions or a shorter WITHIN"
+    if not decoder.whole:
+        common = f"ask for some with limit=…, count them with count(), or {common}"
     if not decoder.subsets:
         return common
     names = ", ".join(decoder.subsets)

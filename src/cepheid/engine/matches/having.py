@@ -59,10 +59,11 @@ class Having:
         decoder = self.decoder
         mask = (1 << decoder.shift) - 1
         reached = decoder.reaches[decoder.reached[words[-1] & mask]]
-        every: dict[str, tuple[Event, ...]] = dict.fromkeys(sorted(reached), ())
+        found: dict[str, list[Event]] = {name: [] for name in sorted(reached)}
         for word in words:
             name = self.names[decoder.variables[word & mask]]
-            every[name] = (*every.get(name, ()), self.event(word >> decoder.shift))
+            found.setdefault(name, []).append(self.event(word >> decoder.shift))
+        every = {name: tuple(chosen) for name, chosen in found.items()}
         return self.condition(Bindings(every, {name: chosen[-1] for name, chosen in every.items() if chosen}))
 
     def event(self, number: int) -> Event:

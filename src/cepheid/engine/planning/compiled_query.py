@@ -21,7 +21,7 @@ from cepheid.kernel.scan.program import Program, make_program
 from cepheid.kernel.scan.setting import Setting
 from cepheid.kernel.scan.state import ScanState
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.having import is_folded
+from cepheid.pattern.having import Folding, folding
 from cepheid.pattern.tree import Output, Strategy
 from cepheid.pattern.types import Kind
 from cepheid.plan.join import Join, NotJoined, make_join
@@ -32,11 +32,15 @@ MOST_SPARE = 256 * 2**20
 
 
 class CompiledQuery:
-    """A bound query, its automaton, its joins, and the kernels that were generated for it."""
+    """A bound query, its automaton, its joins, and the kernels that were generated for it.
 
-    def __init__(self, query: Bound, *, merge: bool = True) -> None:
+    tries: its runs test HAVING even where there may be too many of them for that.
+    """
+
+    def __init__(self, query: Bound, *, merge: bool = True, tries: bool = False) -> None:
         self.query = query
         self.merge = merge
+        self.tries = tries
         self.spare_scans: list[ScanState] = []  # states that an earlier run has done with (SASE+ 5.3)
         self.spare_stacks: list[StackState] = []  # likewise, of a join
         self.spare_parts: list[Any] = []  # and those that its matches were in
@@ -52,9 +56,22 @@ class CompiledQuery:
 
     @cached_property
     def _folds_having(self) -> bool:
+        return self.tries or self._folding is Folding.ALWAYS
+
+    @cached_property
+    def _folding(self) -> Folding:
         query, arrays = self.query, [c.variable for c in self.query.positive if c.array]
-        windowed = query.within is not None
-        return query.having is not None and is_folded(query.having, query.strategies, arrays, windowed=windowed)
+        if query.having is None:
+            return Folding.NEVER
+        return folding(query.having, query.strategies, arrays, windowed=query.within is not None)
+
+    @cached_property
+    def tried(self) -> CompiledQuery | None:
+        """The same query with runs that test HAVING, where they may be too many: to be given up if they are."""
+        if self.tries or not self.merge or self._folding is not Folding.TRIED:
+            return None
+        found = CompiledQuery(self.query, tries=True)
+        return found if found.tests_having else None
 
     @property
     def flat(self) -> Bound:

@@ -121,18 +121,21 @@ class ScanState:
     def reserve(self, *, stuck: bool, keeps: bool) -> bool:
         """The scan has stopped before an event that could make an array overflow: make more room; whether there is.
 
-        stuck: it has not gone over a single event, so that every array that could be short grows.
+        stuck: it has not gone over a single event. It needs as much of every array: those with the least are short.
         keeps: nodes stay as long as there are not too many; otherwise those that were not needed are gone by now.
         """
         if keeps and max(self.room.values()) >= MOST_NODES:
             return False
-        if stuck or 2 * self.nodes > self.room[Extent.NODES]:
-            self.room[Extent.NODES] *= 2
-        if stuck or 2 * self.matches > self.room[Extent.MATCHES]:
-            self.room[Extent.MATCHES] *= 2
-        for pool in self.kernel.pools:
-            if stuck or 2 * int(self.cells[pool.cells.used]) > self.pool_room[pool.name]:
-                self.pool_room[pool.name] *= 2
+        used = {pool.name: int(self.cells[pool.cells.used]) for pool in self.kernel.pools}
+        held = {Extent.NODES: self.nodes, Extent.MATCHES: self.matches}
+        least = min(self.room[e] - held[e] for e in held)
+        least = min([least, *(self.pool_room[name] - used[name] for name in used)])
+        for extent, count in held.items():
+            if 2 * count > self.room[extent] or (stuck and self.room[extent] - count == least):
+                self.room[extent] *= 2
+        for name, count in used.items():
+            if 2 * count > self.pool_room[name] or (stuck and self.pool_room[name] - count == least):
+                self.pool_room[name] *= 2
         self.fit(self.lanes)
         return True
 
