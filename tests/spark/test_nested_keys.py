@@ -73,6 +73,18 @@ def test_an_explanation_names_the_key(df):
     assert "split by key: p.user, p.who.id; each task sorts" in text
 
 
+def test_fields_that_differ_only_in_case_are_no_keys_to_spark(spark):
+    rows = spark.createDataFrame([(1, "A", ("x", "y"))], "ts long, type string, p struct<user: string, User: string>")
+    message = "CEP404: Spark cannot tell the fields of 'p' 'user' and 'User' apart: they differ only in case"
+    with pytest.raises(cep.InputError, match=message):
+        cep.Query("PATTERN SEQ(A a, B b) WHERE [p.user] WITHIN 9").match(rows)
+
+
+def test_rows_without_the_key_stay_in_the_jvm(df):
+    text = str(cep.Query(QUERIES["a value"]).explain(df))
+    assert "pushed down: [p.user = 'u1']" in text
+
+
 @pytest.mark.parametrize("name", ["[attr]", "a float", "program"])
 def test_a_stream_gives_the_rows_of_memory(spark, tmp_path, name):
     query, given = cep.Query(QUERIES[name]), []

@@ -62,6 +62,17 @@ def test_that_types_and_conditions_of_one_event_are_pushed() -> None:
     assert reasons(found) == ["c.n + 1 > a.n: it compares c and a"]
 
 
+def test_that_keys_that_are_fields_are_pushed() -> None:
+    fields = [("user", pa.string()), ("n", pa.int64()), ("Two", pa.int64()), ("two", pa.int64()), ("none", pa.null())]
+    schema = EVENTS.append(pa.field("p", pa.struct(fields)))
+    found = pushed("PATTERN SEQ(A a, B b) WHERE [p.user, p.n = 3, p.two, p.none] WITHIN 10", schema)
+    assert found.pushed == ("type IN ('A', 'B')", "p.user IS NOT NULL, because of [p.user]", "[p.n = 3]")
+    assert reasons(found) == [
+        "[p.two]: Spark may not tell the fields named two apart: they differ only in case",
+        "[p.none]: the column has no type",
+    ]
+
+
 def test_that_only_columns_after_all_that_is_read_stay_behind() -> None:
     found = pushed("PATTERN SEQ(A a, B b) WHERE a.price > 5 WITHIN 10 RETURN a.id, b.name")
     assert found.columns == ("ts", "type", "id", "price", "name")

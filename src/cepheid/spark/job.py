@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cepheid.api import Query
 from cepheid.errors import InputError
+from cepheid.pattern.paths import Path
 from cepheid.spark.names import column_named
 from cepheid.spark.options import Options
 from cepheid.spark.outputs import match_schema, output_number
@@ -77,6 +80,7 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
         long=options.long,
     )
     partitioning = choose_partitioning(bound, [source for _, source in query.compiled.flow])
+    _check_key(df, all_columns, partitioning.key)
     return Job(df, query, options, pushdown, partitioning, worker_query)
 
 
@@ -89,11 +93,29 @@ def session_zone(df: DataFrame) -> str:
 
 def _check_names(df: DataFrame) -> None:
     """Refuse columns that differ only in case, unless Spark's resolution of names is case sensitive."""
-    if str(df.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true":
+    if not _is_case_sensitive(df):
+        _check_apart("columns", df.columns)
+
+
+def _check_key(df: DataFrame, events: pa.Schema, key: Sequence[Path]) -> None:
+    """Refuse the same of the fields on the way to a key."""
+    if _is_case_sensitive(df):
         return
+    for name, *fields in key:
+        arrow = events.field(name).type
+        for field in fields:
+            _check_apart(f"fields of '{name}'", [other.name for other in arrow if other.name.lower() == field.lower()])
+            arrow = arrow.field(field).type
+
+
+def _is_case_sensitive(df: DataFrame) -> bool:
+    return str(df.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
+
+
+def _check_apart(what: str, names: Sequence[str]) -> None:
     seen: dict[str, str] = {}
-    for name in df.columns:
+    for name in names:
         other = seen.setdefault(name.lower(), name)
         if other != name:
-            message = f"Spark cannot tell the columns '{other}' and '{name}' apart: they differ only in case"
+            message = f"Spark cannot tell the {what} '{other}' and '{name}' apart: they differ only in case"
             raise InputError("CEP404", message, "rename one of them, or set spark.sql.caseSensitive")

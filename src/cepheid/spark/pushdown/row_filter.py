@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cepheid.language.printer import print_expression
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.paths import spell
+from cepheid.pattern.paths import read_path
 from cepheid.pattern.placement import When
 from cepheid.pattern.tree import Strategy
 from cepheid.pattern.types import Kind
 from cepheid.pattern.uses import uses
 from cepheid.spark.pushdown.predicate import (
     TRUE,
-    IsNull,
     NotPushable,
     OneOf,
     Predicate,
@@ -68,26 +68,29 @@ class RowFilter:
         """Translate `[attr]`: an event whose attribute is NULL, or not the value that is required, fits no run (S3)."""
         predicates: list[Predicate] = []
         for test in self.query.same:
-            name, text = test.attribute, print_expression(test)
+            name, *fields = path = self.schema.path(test.attribute)
+            text = print_expression(replace(test, attribute=name, fields=tuple(fields)))
             if self.schema.roles.types is not None:
                 self.refused.append(f"{text}: {MISSING_IS_NOT_NULL}")
                 continue
-            if name in self.schema.parts:
-                self.refused.append(f"[{spell(self.schema.path(name))}]: it is a field of a struct")
-                continue
-            if self.schema.columns[name].kind is Kind.NULL:
+            attribute = read_path(path, "")
+            if self.translator.values.type_of(attribute).kind is Kind.NULL:
                 self.refused.append(f"{text}: the column has no type")
                 continue
-            predicates.append(IsNull(name, negated=True))
+            try:
+                predicates.append(self.translator.translate(ex.IsNull(attribute, negated=True)))
+            except NotPushable as reason:  # a field that Spark may not tell from another
+                self.refused.append(f"{text}: {reason}")
+                continue
+            there = f"{test.attribute} IS NOT NULL, because of {text}"
             if test.value is None:
-                self.pushed.append(f"{name} IS NOT NULL, because of {text}")
+                self.pushed.append(there)
                 continue
             try:
-                attribute = ex.Attribute("", ex.Index.ONE, name)
                 predicates[-1] = self.translator.translate(ex.Compare("=", attribute, test.value))
                 self.pushed.append(text)
             except NotPushable as reason:
-                self.pushed.append(f"{name} IS NOT NULL, because of {text}")
+                self.pushed.append(there)
                 self.refused.append(f"{text}: {reason}")
         return predicates
 
