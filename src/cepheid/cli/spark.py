@@ -161,7 +161,7 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
     note(f"{count.text}; matches written to '{job.to}'")
     if flow.flush:
         with working("flushing"):
-            left = pending(spark, job.query, flow.checkpoint, long=job.options["long"])
+            left = pending(spark, job.query, flow.checkpoint, long=job.options["long"], migrate=job.options["migrate"])
             rest = running.write_files(left, end, job.form)
         note(f"{_matches(rest, long=job.options['long'])} pending, written to '{job.to}/{running.END}'")
 

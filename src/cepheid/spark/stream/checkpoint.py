@@ -22,12 +22,20 @@ from cepheid.spark.worker import Batches, WorkerQuery
 
 
 def pending(
-    spark: SparkSession, query: Query, checkpoint: str, *, output: str | None = None, long: bool = False
+    spark: SparkSession,
+    query: Query,
+    checkpoint: str,
+    *,
+    output: str | None = None,
+    long: bool = False,
+    migrate: bool = False,
 ) -> DataFrame:
     """Return what would match if a stream ended where its checkpoint is.
 
     These are matches with events that the watermark has not passed, and absences whose window is still open.
     The checkpoint is only read: the stream can be started again, and then returns these matches itself.
+
+    migrate: whether the state may be that of a query with another RETURN or other constants.
     """
     try:
         ours = _controls(spark, checkpoint)
@@ -41,12 +49,12 @@ def pending(
     fingerprint, events = control.fingerprint, control.event_schema
     matches = match_schema(query, without_codes(events), output, long=long)
     worker_query = WorkerQuery(query, events, matches, output_number(query, output), long=long)
-    stream_fingerprint(worker_query, fingerprint.buckets).check(asdict(fingerprint))
+    stream_fingerprint(worker_query, fingerprint.buckets).check(asdict(fingerprint), by_shape=migrate)
     headers = _read(spark, checkpoint, number, "header").selectExpr("key.slot", "'' AS name", "value.header AS value")
     parts = _read(spark, checkpoint, number, "parts")
     parts = parts.selectExpr("key.slot", "concat('/', user_map_key.name)", "user_map_value.part")
     states = headers.union(parts).repartition("slot")
-    closer = bucket_closer(worker_query, fingerprint, by_shape=control.migrated)
+    closer = bucket_closer(worker_query, fingerprint, by_shape=migrate or control.migrated)
     return states.mapInArrow(closer, spark_schema(worker_query.match_schema))
 
 
