@@ -104,7 +104,10 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return ex.Call("date_part", (field, parts[1]), span=self.span(meta))
 
     def arithmetic(self, meta: Meta, parts: list[Any]) -> ex.Expression:
-        return ex.Arithmetic(str(parts[1]), parts[0], parts[2], span=self.span(meta))
+        right = parts[2]
+        if isinstance(right, ex.Literal) and right.value == 2**63 and right.type is types.INT:
+            raise _too_large(right.value, right.span)  # whose minus subtracts it
+        return ex.Arithmetic(str(parts[1]), parts[0], right, span=self.span(meta))
 
     def concat(self, meta: Meta, parts: list[Any]) -> ex.Expression:
         return ex.Call("concat", tuple(parts), span=self.span(meta))
@@ -117,7 +120,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
 
     def number_literal(self, value: Any, type_: types.Type, span: Span) -> ex.Literal:
         if type_ is types.INT and not -(2**63) <= value <= 2**63 - (not self.has_minus(span)):
-            raise ParseError("CEP105", f"{value} does not fit into 64 bits", "write it with a decimal point", span)
+            raise _too_large(value, span)
         return ex.Literal(value, type_, span=span)
 
     def has_minus(self, span: Span) -> bool:
@@ -328,3 +331,7 @@ def read_integer(token: Token, span: Span, remedy: str = "write it with a decima
     if len(token) > 30:
         raise ParseError("CEP105", f"{token[:12]}… does not fit into 64 bits", remedy, span)
     return int(token)
+
+
+def _too_large(value: object, span: Span | None) -> ParseError:
+    return ParseError("CEP105", f"{value} does not fit into 64 bits", "write it with a decimal point", span)

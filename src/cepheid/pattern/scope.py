@@ -53,9 +53,13 @@ def resolve_scope(query: Query, params: Params, variables: Collection[str]) -> e
                 node.span or query.sees.span,
             )
 
+    streams = {stream.name for stream in query.streams}
+
     def with_field(node: ex.Expression) -> ex.Expression:
         if isinstance(node, ex.Attribute):
-            return read_path((node.variable, node.name), EVENT, node.span)
+            # `FROM orders WHERE orders.price > 10`, as in SQL.
+            path = (node.name,) if node.variable in streams else (node.variable, node.name)
+            return read_path(path, EVENT, node.span)
         return node
 
     return resolve_condition(rewrite(query.sees, with_field), params, EVENT)

@@ -237,7 +237,7 @@ class Compiler:
 
         def digest(event: Event) -> bytes:
             if event not in digests:
-                digests[event] = event_digest(event.values)
+                digests[event] = event_digest(event.values, self.query.schema.columns)
             return digests[event]
 
         return lambda bindings: match_digest((name, map(digest, bindings.all.get(name, ()))) for name in names)

@@ -13,16 +13,16 @@ from cepheid.values.value import Value
 BYTES = 16
 
 
-def event_digest(values: Mapping[str, Value]) -> bytes:
+def event_digest(values: Mapping[str, Value], columns: Iterable[str]) -> bytes:
     """What stands for an event: its columns by name. Times count in nanoseconds, whatever the unit of a column."""
-    text = "".join(f"{_text(name)}{_text(values[name])}" for name in sorted(values))
+    text = "".join(f"{_text(name)}{_text(values[name])}" for name in sorted(columns))
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=BYTES).digest()
 
 
 def match_digest(variables: Iterable[tuple[str, Iterable[bytes]]]) -> str:
     """The identifier of a match, from the digests of the events of each variable, in the order of the text.
 
-    >>> match_digest([("a", [event_digest({"ts": 1, "x": 2.5})]), ("b", [])])
+    >>> match_digest([("a", [event_digest({"ts": 1, "x": 2.5}, ["ts", "x"])]), ("b", [])])
     '0d53161a819e7cc080e21ab8f2744523'
     """
     whole = blake2b(digest_size=BYTES)

@@ -47,7 +47,7 @@ def identifiers(query: Bound, table: pa.Table, found: MatchTable) -> list[str]:
     """The identifier of each match."""
     used, place = np.unique(found.rows, return_inverse=True)
     rows = read_rows(table.take(from_numpy(used)), query.schema)
-    digests = [event_digest(event.values) for event in rows]
+    digests = [event_digest(event.values, query.schema.columns) for event in rows]
     names = [component.variable for component in query.positive]
     made = []
     for k in range(len(found)):
