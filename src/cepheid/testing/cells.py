@@ -116,7 +116,7 @@ def parse_cell(cell: str, type_: pa.DataType) -> pa.Array:
             raise ValueError("a list is written [1.0 2.0]")
         return pa.array([[parse_cell(item, type_.value_type)[0].as_py() for item in found[1].split()]], type_)
     if pa.types.is_struct(type_) or pa.types.is_map(type_):
-        value = json.loads(text)
+        value = _with_times(json.loads(text), type_)
         return pa.array([list(value.items()) if pa.types.is_map(type_) and isinstance(value, dict) else value], type_)
     if pa.types.is_duration(type_):
         return pa.array([text]).cast(pa.int64()).cast(type_)
@@ -125,6 +125,16 @@ def parse_cell(cell: str, type_: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(type_) and type_.tz == "UTC" and not _ZONE.search(text):
         return pa.array([text]).cast(pa.timestamp(type_.unit)).cast(type_)
     return pa.array([text]).cast(type_)
+
+
+def _with_times(value: Any, type_: pa.DataType) -> Any:
+    """JSON has times as text."""
+    if pa.types.is_struct(type_) and isinstance(value, dict):
+        known = {field.name: field.type for field in type_}
+        return {name: _with_times(item, known[name]) if name in known else item for name, item in value.items()}
+    if isinstance(value, str) and (pa.types.is_timestamp(type_) or pa.types.is_date(type_)):
+        return parse_cell(value, type_)[0].as_py()
+    return value
 
 
 def print_cell(value: Any) -> str:
