@@ -86,9 +86,10 @@ class Speculation:
             self.head.push(arrival_of(self.head.schema, *net.inserted))
         made = len(self.given)
         target = self._target(watermark)
-        if back and watermark is not None and target is not None and (self.place or watermark) < watermark < target:
-            self._advance(watermark)
-            self._keep_if_worth()
+        if back and watermark is not None and target is not None and watermark < target:
+            if self.place is None or self.place < watermark:
+                self._advance(watermark)
+                self._keep_if_worth()
         if closes and self.ahead is not None:
             self._advance(None)
         elif target is not None and (self.place is None or target > self.place):
