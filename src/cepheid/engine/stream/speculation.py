@@ -138,7 +138,8 @@ class Speculation:
     # States that are kept.
 
     def _saved(self) -> dict[str, Any]:
-        return write_pipeline(self.head, MemorySink())
+        state: dict[str, Any] = written(write_pipeline(self.head, MemorySink()))  # whose lists the machines go on with
+        return state
 
     def _restored(self, state: dict[str, Any]) -> Pipeline:
         pipeline = self.open()
