@@ -99,16 +99,21 @@ class ChangeSession(Session):
 
     def retract(self, rows: object) -> Any:
         """Take events back. Each row takes back one event that is equal in every column."""
-        self._check_open()
+        self._check_retractable()
         given = self._read(rows)
         return self._push(given, np.full(given.num_rows, -1, np.int8))
 
     def revise(self, old: object, new: object) -> Any:
         """Take events back and put others in their place, in one call."""
-        self._check_open()
+        self._check_retractable()
         after, before = as_table(self._read(new)), as_table(self._read(old))
         signs = np.repeat(np.array([-1, 1], np.int8), [before.num_rows, after.num_rows])
         return self._push(pa.concat_tables([before, after]), signs)
+
+    def _check_retractable(self) -> None:
+        self._check_open()
+        if self._sequence is not None:
+            raise retracts_numbers()
 
     def _push(self, given: Events, signs: Any) -> Any:
         if isinstance(given, pa.Table):
@@ -212,7 +217,8 @@ class ChangeSession(Session):
         found = super().stats
         if self._speculation is None:
             return found
-        return replace(found, state_bytes=self._speculation.nbytes, steps=self._speculation.steps)
+        own = self._speculation
+        return replace(found, state_bytes=own.nbytes, steps=own.steps, debts=own.debts)
 
     @property
     def late_events(self) -> pa.Table:
@@ -256,8 +262,7 @@ class ChangeSession(Session):
     def _retype(self, columns: pa.Schema) -> None:
         flat = FlatSink()
         header = self.save(flat)
-        self._open(columns)
-        self._take_up(columns, header, retype(header, flat, self._opened))
+        self._take_up(columns, header, retype(header, flat, self._open(columns)))
 
     @property
     def _begun(self) -> bool:
@@ -309,6 +314,12 @@ def _not_counting(sequence: str, found: Sequence[Difference]) -> InputError:
     message = f"an event came between others whose '{sequence}' is consecutive, in the match that ends at "
     remedy = "number the events of each partition by 1, in the order of their times, or leave out sequence="
     return InputError("CEP413", f"{message}{row['match_end']}", remedy)
+
+
+def retracts_numbers() -> UsageError:
+    """An event that has a number can't be taken back."""
+    remedy = "leave out sequence=: a number that can be retracted says nothing about what is missing"
+    return UsageError("CEP603", "sequence can't be combined with op or with retractions", remedy)
 
 
 def _unmet(owed: pa.Table, time: str) -> InputError:

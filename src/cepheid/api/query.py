@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import pyarrow as pa
 
 from cepheid.api.bar import measured
-from cepheid.api.change_session import ChangeSession
+from cepheid.api.change_session import ChangeSession, retracts_numbers
 from cepheid.api.events import to_table
 from cepheid.api.meter import read_progress
 from cepheid.api.observed import observe
@@ -207,6 +207,8 @@ class Query:
         choice = _check_engine(engine, plan)
         _check_limit(limit)
         read_progress(progress)
+        if sequence is not None and op is not None:
+            raise retracts_numbers()
         base = to_table(events, self._compiled.roles.type)
         if not base.num_columns:
             base = self._empty_table()
@@ -297,8 +299,7 @@ class Query:
         """
         if sequence is not None:
             if op is not None:
-                remedy = "leave one of them out: a number that can be retracted says nothing about what is missing"
-                raise UsageError("CEP603", "sequence and op can't be combined", remedy)
+                raise retracts_numbers()
             return self.sequenced(sequence)._change_session(engine, plan, lateness, late, speculate, sequence=sequence)
         if speculate is not None or op is not None:
             return self._change_session(engine, plan, lateness, late, speculate, op=op)

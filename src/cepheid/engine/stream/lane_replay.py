@@ -87,6 +87,7 @@ class LaneReplay:
         self.last: Any = np.zeros(0, np.int64)  # of each lane: the time of its last event
         self.standing = NONE  # the matches that were given and may change
         self.enough = FEW
+        self.watermark: int | None = None
 
     # A call.
 
@@ -366,10 +367,11 @@ class LaneReplay:
         """A time before which no change to come has its end."""
         return watermark
 
-    def _forget(self, watermark: int | None) -> None:
-        """Let go of what no change to come can need, where that may be much."""
+    def _forget(self, watermark: int | None, *, eager: bool = False) -> None:
+        """Let go of what no change to come can need, where that may be much. eager: even if it is little."""
         known = self.events
-        if watermark is None or known.count < self.enough:
+        self.watermark = watermark
+        if watermark is None or (known.count < self.enough and not eager):
             return
         time, lane = known.time.all, known.lane.all
         somewhere = lane != NOWHERE
@@ -428,6 +430,11 @@ class LaneReplay:
     # The state.
 
     @property
+    def debts(self) -> int:
+        """How many retractions wait for their event."""
+        return sum(debt.count for debt in self.log.debts.values())
+
+    @property
     def nbytes(self) -> int:
         """How much the log and the runs take."""
         tape = int(self.machine.tape.nbytes)
@@ -435,6 +442,7 @@ class LaneReplay:
 
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
         """The events that may matter: all else follows from these."""
+        self._forget(self.watermark, eager=True)
         seen = self.events.time.all[self.events.seen.all]
         reached = int(seen.max()) + 1 if len(seen) else None
         older = [[sink.array("older.0", np.zeros(0, np.uint64)), sink.array("older.0.ends", np.zeros(0, np.int64))]]
