@@ -19,6 +19,7 @@ from cepheid.engine.encoding.batch import Batch, StreamCodes, check_times
 from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.content_keys import mixed
 from cepheid.engine.encoding.few_events import Events
+from cepheid.engine.encoding.grown import Grown
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.policy import read_policy
 from cepheid.engine.machines.replay_machine import SKIPPED, ReplayMachine
@@ -29,7 +30,7 @@ from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate, in
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.arrivals import Timed, arrange
-from cepheid.engine.stream.event_arrays import NOWHERE, EventArrays, Grown
+from cepheid.engine.stream.event_arrays import NOWHERE, EventArrays
 from cepheid.engine.stream.event_log import EventLog, Net, rows_by_number
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
@@ -395,7 +396,8 @@ class LaneReplay:
         self.waiting = number[self.waiting[keep[self.waiting]]]
         self.standing = replace(self.standing, rows=number[self.standing.rows])
         self._forget_lanes()
-        self.machine.shorten(number, watermark)
+        self.machine.forget(watermark)
+        self.machine.shorten(number)
         self._forget_strings()
         self.enough = 2 * known.count + FEW
 
@@ -437,8 +439,7 @@ class LaneReplay:
     @property
     def nbytes(self) -> int:
         """How much the log and the runs take."""
-        tape = int(self.machine.tape.nbytes)
-        return self.log.nbytes + self.events.nbytes + self.machine.state_bytes() + tape
+        return self.log.nbytes + self.events.nbytes + self.machine.state_bytes() + self.machine.tape.nbytes
 
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
         """The events that may matter: all else follows from these."""
