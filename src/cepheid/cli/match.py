@@ -67,6 +67,7 @@ from cepheid.language import parse
     metavar="COLUMN",
     help="The column that says whether a row inserts (+, +I, +U) or retracts (-, -D, -U) an event.",
 )
+@click.option("--sequence", metavar="COLUMN", help="A column that counts by 1: no match goes over a gap in it.")
 @click.option(
     "--speculate",
     metavar="TIME",
@@ -93,6 +94,7 @@ def match(
     plan: str,
     open_: bool,
     op: str | None,
+    sequence: str | None,
     speculate: str | None,
     lateness: str | None,
     late: str | None,
@@ -143,10 +145,11 @@ def match(
         def tell(done: int, of: int | None) -> None:
             drawn.tell(what, done, of)
 
+        options: dict[str, Any] = {"engine": engine, "plan": plan, "op": op, "sequence": sequence}
         if how is None:
-            found = _matches(prepared, table, tell, long, limit, engine=engine, plan=plan, open=open_, op=op)
+            found = _matches(prepared, table, tell, long, limit, open=open_, **options)
         else:
-            found = _changes(replay(prepared, table, how, tell, engine=engine, plan=plan, op=op), limit)
+            found = _changes(replay(prepared, table, how, tell, **options), limit)
     if output is not None:
         with working(f"writing '{output}'"):
             write_file(found.rows, Path(output))
@@ -188,8 +191,8 @@ def _changes(rows: pa.Table, limit: int | None) -> _Found:
     if limit is not None and limit < rows.num_rows:
         return _Found(rows.slice(0, limit), f"the first {limit:,} of {total}", cut=True)
     removed = pc.sum(pc.equal(rows[OP], REMOVED)).as_py() or 0
-    left = _number(rows.num_rows - 2 * removed, "match", "matches")
-    return _Found(rows, f"{total}, {removed:,} of them taken back: {left}" if removed else total, cut=False)
+    told = f"{total} ({rows.num_rows - removed:,} added, {removed:,} taken back)" if rows.num_rows else total
+    return _Found(rows, told, cut=False)
 
 
 def _number(count: int, one: str, more: str) -> str:

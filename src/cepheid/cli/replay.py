@@ -10,6 +10,7 @@ import click
 import pyarrow as pa
 
 from cepheid.api import Query
+from cepheid.api.change_session import read_speculation
 from cepheid.cli.errors import note
 
 Tell = Callable[[int, int | None], None]
@@ -39,10 +40,12 @@ def read_replay(
         raise click.UsageError("--long and --speculate can't be combined")
     if not open_:
         raise click.UsageError("--no-open and --speculate can't be combined: a replay ends with the file")
+    span = read_span(speculate)
+    read_speculation(span, "milliseconds")  # an error comes before the events are read
     if lateness is None and speculate != "all":
         message = "without it there is no watermark to go ahead of, and all matches come at the end"
         raise click.UsageError(f"--speculate {speculate} needs --lateness: {message}")
-    return Replay(read_span(speculate), None if lateness is None else read_span(lateness), late or "drop", batch or 1)
+    return Replay(span, None if lateness is None else read_span(lateness), late or "drop", batch or 1)
 
 
 def read_span(text: str) -> int | str:
@@ -54,13 +57,9 @@ def read_span(text: str) -> int | str:
     return int(text) if text.isdecimal() else text
 
 
-def replay(
-    query: Query, events: pa.Table, how: Replay, tell: Tell, *, op: str | None, engine: str, plan: str
-) -> pa.Table:
+def replay(query: Query, events: pa.Table, how: Replay, tell: Tell, **options: Any) -> pa.Table:
     """Push the rows in the order of the file, and return all changes in the order in which they came."""
-    session: Any = query.session(
-        engine=engine, plan=plan, lateness=how.lateness, late=how.late, speculate=how.speculate, op=op
-    )
+    session = query.session(lateness=how.lateness, late=how.late, speculate=how.speculate, **options)
     changes = []
     for start in range(0, max(1, events.num_rows), how.batch):
         found = session.push(events.slice(start, how.batch))

@@ -11,7 +11,7 @@ from zlib import crc32
 
 import pyarrow as pa
 
-from cepheid.api import Matches, Query, Session
+from cepheid.api import Matches, Query
 from cepheid.errors import UsageError
 from cepheid.testing.cases import Case
 from cepheid.testing.outcomes import Outcome
@@ -71,7 +71,7 @@ class Planned(Query):
         vars(self).update(vars(query))
         self._forced = plan
 
-    def session(self, **options: Any) -> Session:
+    def session(self, **options: Any) -> Any:
         """Like the method of the query."""
         return super().session(**{**options, "plan": self._forced})
 
