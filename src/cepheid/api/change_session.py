@@ -341,5 +341,5 @@ def _unmet(owed: pa.Table, time: str) -> InputError:
     else:
         what = f"{owed.num_rows} retractions are of events that have not come, and can't come any more, the first at"
     message = f"{what} {value}"
-    remedy = 'retract rows that are equal in every column, or open the session with late="drop" or late="collect"'
+    remedy = 'push what is retracted, which cancels both, or open the session with late="drop" or late="collect"'
     return InputError("CEP408", message, remedy)

@@ -79,7 +79,10 @@ from cepheid.language import parse
     "--late", type=click.Choice(["drop", "error"]), help="In a replay: what to do with late rows.  [default: drop]"
 )
 @click.option(
-    "--batch", type=click.IntRange(min=1), metavar="N", help="In a replay: rows that arrive together.  [default: 1]"
+    "--batch",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="In a replay: rows that arrive together; more are faster.  [default: 1]",
 )
 @query_options
 def match(
