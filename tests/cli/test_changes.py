@@ -42,7 +42,7 @@ class TestOp:
     def test_a_retraction_of_nothing_is_a_warning(self, run) -> None:
         result = run("match", THEFT, "-", "--op", "op", stdin=FEED + "-D,6,Exit,7\n")
         assert lines(result.stdout) == [SEVEN]
-        assert result.stderr.startswith("warning CEP012: a retraction is of an event that was never inserted")
+        assert result.stderr.startswith("warning CEP012: a retraction is ignored: its event was never inserted")
         assert result.stderr.count("\n") == 1
 
     @pytest.mark.parametrize(

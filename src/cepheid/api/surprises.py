@@ -79,11 +79,10 @@ class Surprises:
     def of_retractions(self, unmet: int) -> Iterator[CepheidWarning]:
         """Retractions of events that are not there: maybe a change feed that was not read from its beginning."""
         if unmet:
-            some = (
-                f"{unmet} retractions are of events that were" if unmet > 1 else "a retraction is of an event that was"
-            )
+            many = f"{unmet} retractions are ignored: their events were"
+            ignored = many if unmet > 1 else "a retraction is ignored: its event was"
             remedy = "read the changes from their beginning, and retract rows that are equal in every column"
-            yield CepheidWarning("CEP012", f"{some} never inserted, and ignored", remedy)
+            yield CepheidWarning("CEP012", f"{ignored} never inserted", remedy)
 
     def _types(self, seen: Observed) -> Iterator[CepheidWarning]:
         """A type that no event has: it never matches, and its negation always holds.
