@@ -18,9 +18,9 @@ from cepheid.api.surprises import Surprises
 from cepheid.engine.encoding.arrow import empty_table, from_numpy
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.times import time_value
-from cepheid.engine.matches.changes import ADDED, REMOVED, Changes, Difference
+from cepheid.engine.matches.changes import ADDED, OP, REMOVED, Changes, Difference
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.program import QueryCache
+from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import Net
 from cepheid.engine.stream.operations import split_operations
@@ -30,7 +30,7 @@ from cepheid.engine.stream.retyped import retype
 from cepheid.engine.stream.rows import RowsInMemory, arrival_of
 from cepheid.engine.stream.snapshot import read_state, telling_damage
 from cepheid.engine.stream.speculation import Speculation
-from cepheid.errors import InputError, UsageError
+from cepheid.errors import InputError, PatternError, UsageError
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.schema import Schema
 from cepheid.plan.spec import AUTO
@@ -76,6 +76,8 @@ class ChangeSession(Session):
         match: Callable[[pa.Table, Schema], Sequence[Matches]] | None = None,
     ) -> None:
         super().__init__(cache, factory, empty, surprises, lateness=lateness, late=late)
+        if speculate is not None:
+            _check_columns(cache.program)
         self._speculate = speculate
         self._ahead = read_speculation(speculate, self._roles.unit)
         if sequence is not None:
@@ -114,6 +116,14 @@ class ChangeSession(Session):
         self._check_open()
         if self._sequence is not None:
             raise retracts_numbers()
+
+    def advance(self, watermark: object) -> Any:
+        """Move the watermark: all events before it have arrived."""
+        return super().advance(watermark)
+
+    def close(self) -> Any:
+        """End the stream."""
+        return super().close()
 
     def _push(self, given: Events, signs: Any) -> Any:
         if isinstance(given, pa.Table):
@@ -305,7 +315,20 @@ def read_speculation(value: object, unit: str) -> int | None:
     try:
         return read_delay("speculate", value, unit)
     except UsageError as error:
-        raise UsageError(error.code, error.message, f'{error.remedy}; "all": as far as there are events') from None
+        remedy = 'pass "all", a duration such as "10 minutes", a timedelta, or a whole number in the unit of the query'
+        raise UsageError(error.code, error.message, remedy) from None
+
+
+def _check_columns(program: CompiledProgram) -> None:
+    """Refuse matches with a column of the name that the column of changes has."""
+    for analysed in program.queries:
+        places = {result.name: result.span for result in analysed.query.returns}
+        remedy = "rename it with AS"
+        if not places:
+            places = {component.variable: component.span for component in analysed.positive}
+            remedy = "rename the variable"
+        if OP in places:
+            raise PatternError("CEP212", f"every change already has a column '{OP}'", remedy, places[OP])
 
 
 def _not_counting(sequence: str, found: Sequence[Difference]) -> InputError:
@@ -324,8 +347,10 @@ def retracts_numbers() -> UsageError:
 
 def _unmet(owed: pa.Table, time: str) -> InputError:
     value = owed.column(time)[0].as_py()
-    message = (
-        f"{owed.num_rows} retractions are of events that have not come, and can't come any more, the first at {value}"
-    )
-    remedy = 'push the events that they retract first, or open the session with late="drop" or late="collect"'
+    if owed.num_rows == 1:
+        what = "a retraction is of an event that has not come, and can't come any more, at"
+    else:
+        what = f"{owed.num_rows} retractions are of events that have not come, and can't come any more, the first at"
+    message = f"{what} {value}"
+    remedy = 'push what is retracted, which cancels both, or open the session with late="drop" or late="collect"'
     return InputError("CEP408", message, remedy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -271,6 +272,32 @@ class Query:
             pipeline.push(arrival)
         return self._named(pipeline.advance(None, horizon))
 
+    @overload
+    def session(
+        self,
+        *,
+        engine: str = ...,
+        plan: str = ...,
+        lateness: object = ...,
+        late: str = ...,
+        speculate: None = ...,
+        op: str | None = ...,
+        sequence: str | None = ...,
+    ) -> Session: ...
+
+    @overload
+    def session(
+        self,
+        *,
+        engine: str = ...,
+        plan: str = ...,
+        lateness: object = ...,
+        late: str = ...,
+        speculate: int | str | timedelta,
+        op: str | None = ...,
+        sequence: str | None = ...,
+    ) -> ChangeSession: ...
+
     def session(
         self,
         *,
@@ -341,8 +368,8 @@ class Query:
         """A session that continues from a snapshot."""
         header, source = from_bytes(blob)
         facts = header["session"]
-        told = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
-        session = self.session(engine=engine, plan=plan, **told)
+        told: dict[str, Any] = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
+        session: Session = self.session(engine=engine, plan=plan, **told)
         session.load(header, source)
         return session
 
