@@ -101,11 +101,11 @@ def total(changes: Sequence[Changes]) -> Counter[str]:
 
 
 def same(one: Changes, other: Changes) -> bool:
-    """Equal rows in equal order, of every query."""
+    """Equal rows of every query. Which of equal rows is meant is not said, and so neither is their order."""
     if one.outputs.keys() != other.outputs.keys():
         return False
     pairs = [(one, other), *((one.outputs[name], other.outputs[name]) for name in one.outputs)]
-    return all(list(map(to_json, a.to_pylist())) == list(map(to_json, b.to_pylist())) for a, b in pairs)
+    return all(sorted(shown(a)) == sorted(shown(b)) for a, b in pairs)
 
 
 @dataclass
@@ -122,7 +122,7 @@ class Reader:
             assert self.final is None or changes.final >= self.final
             self.final = changes.final
         listed = [{"op": "-", **row} for row in removed] + [{"op": "+", **row} for row in added]
-        assert list(map(to_json, changes.to_pylist())) == list(map(to_json, listed))
+        assert shown(changes) == list(map(to_json, listed))
         assert len(changes) == len(listed)
         assert bool(changes) == bool(listed)
         self.keep_by_identifier(changes.to_arrow(ids=True))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid import Matches, Query
+from cepheid import Changes, Matches, Query
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies.schemas import PLAIN, TIME
 
@@ -32,7 +32,8 @@ class Difference:
     added: Counter[str]
 
 
-def shown(matches: Matches) -> list[str]:
+def shown(matches: Matches | Changes) -> list[str]:
+    """Rows as text: two that are equal are equal texts, NaN too."""
     return list(map(to_json, matches.to_pylist()))
 
 

@@ -8,13 +8,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from change_calls import ANY, ENGINES, SIGMA, Reader, Scenario, plain, table, with_op
+from change_calls import ANY, ENGINES, SIGMA, Call, Reader, Scenario, plain, table, with_op
 from change_oracle import Oracle, RefusedError, Row, differences, is_in_order, shown
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cepheid import InputError
+from cepheid import Changes, InputError, Matches
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import PLAIN, rows
 from cepheid.testing.strategies.schemas import TIME
@@ -95,22 +95,15 @@ class ChangeSessions(RuleBasedStateMachine):
         if not waits:
             for name, one in given.outputs.items():
                 self.state.readers.setdefault(name, Reader()).read(one)
-            assert given.to_pylist() == [*given.outputs.values()][-1].to_pylist() or "nan" in repr(given.to_pylist())
+            assert shown(given) == shown([*given.outputs.values()][-1])
 
     def give(self, inserted: Sequence[Row], retracted: Sequence[Row]) -> None:
-        if self.op:
-            mixed = with_op(inserted, retracted, self.chance)
-            self.do(lambda: self.session.push(mixed), lambda: self.state.oracle.change(inserted, retracted))
-            return
-        if inserted and retracted:
-            self.do(
-                lambda: self.session.revise(table(retracted), table(inserted)),
-                lambda: self.state.oracle.change(inserted, retracted),
-            )
-        elif retracted:
-            self.retract(retracted)
-        else:
-            self.do(lambda: self.session.push(table(inserted)), lambda: self.state.oracle.change(inserted))
+        mixed = with_op(inserted, retracted, self.chance)
+        call = Call(tuple(inserted), tuple(retracted))
+        self.do(
+            lambda: self.session.push(mixed) if self.op else call.on(self.session),
+            lambda: self.state.oracle.change(inserted, retracted),
+        )
 
     def retract(self, gone: Sequence[Row]) -> None:
         self.do(lambda: self.session.retract(table(gone)), lambda: self.state.oracle.change((), gone))

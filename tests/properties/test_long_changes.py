@@ -138,3 +138,21 @@ def test_that_keys_are_only_names(query: Query, chance: Random, speculate: int |
             given = call.on(one, LONG), renamed.on(other, LONG)
         rows, found = ([to_json(relabelled(row)) for row in given[0]], [to_json(row) for row in given[1]])
         assert sorted(rows) == sorted(found)
+
+
+@pytest.mark.parametrize("speculate", [0, 10, "all"])
+@pytest.mark.parametrize("query", PARAMS[:1] + PARAMS[2:4] + PARAMS[8:9] + PARAMS[11:12] + PARAMS[-2:])
+def test_that_what_no_change_can_need_is_freed(query: Query, speculate: int | str) -> None:
+    """At constant disorder, and with some events withdrawn, what is held and what a snapshot has stay as they are."""
+    chance = Random(7)
+    session = query.session(speculate=speculate, lateness=30, op="op")
+    schema = LONG.append(pa.field("op", pa.string()))
+    sizes = []
+    for start in range(0, 3000, 50):
+        times = [start + 20 + chance.randint(-20, 20) for _ in range(50)]
+        come = [{"ts": t, "type": chance.choice("AABBC"), "k": t % 3, "x": t % 5, "op": "+"} for t in sorted(times)]
+        gone = [{**row, "op": "-"} for row in come if row["ts"] > start + 35]
+        session.push(pa.Table.from_pylist([*come, *gone], schema=schema))
+        sizes.append((session.stats.state_bytes, len(session.snapshot())))
+    for one in zip(*sizes, strict=True):
+        assert max(one[20:]) <= 2 * max(one[:20])
