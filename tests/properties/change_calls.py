@@ -23,9 +23,14 @@ INSERT, RETRACT = ("+", "+I", "+U"), ("-", "-D", "-U")
 CHANCE = st.randoms(use_true_random=False)
 
 
-def plain(row: Row) -> Row:
-    """A row without a negative zero: whether it equals the other zero is not what is tested here."""
-    return {**row, "f": 0.0} if row["f"] == 0 else row
+def plain(value: Any) -> Any:
+    """A row without negative zeros: whether one equals the other zero is not what is tested here."""
+    match value:
+        case dict():
+            return {name: plain(item) for name, item in value.items()}
+        case list() | tuple():
+            return type(value)(map(plain, value))
+    return 0.0 if isinstance(value, float) and value == 0 else value
 
 
 def table(of: Sequence[Row], schema: pa.Schema = PLAIN) -> pa.Table:

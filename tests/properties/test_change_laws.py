@@ -6,7 +6,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 from change_calls import ANY, CHANCE, ENGINES, SIGMA, Scenario, plain, play, same, script, table, total, with_op
-from change_oracle import Row, shown
+from change_oracle import Row, netted, shown
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,3 +132,24 @@ def test_that_a_feed_is_its_net(scenario: Scenario, chance: Random, engine: str)
     net = table([plain(row) for row in events.to_pylist()])
     found = query.make().match(feed, op="op", engine=engine)
     assert shown(found) == shown(query.make().match(net, engine="reference"))
+
+
+@given(scenario=scenarios(), chance=CHANCE, speculate=st.sampled_from([0, "all"]), restart=st.booleans())
+def test_that_rows_of_any_types_come_and_go(
+    scenario: Scenario, chance: Random, speculate: int | str, restart: bool
+) -> None:
+    query, events = scenario
+    given = [plain(row) for row in events.to_pylist()]
+    steps = [("+", row) for row in given] + [("-", row) for row in given if chance.random() > 0.6]
+    chance.shuffle(steps)
+    session = query.make().session(speculate=speculate)
+    changes = [session.push(events.slice(0, 0))]
+    for op, row in steps:
+        some = pa.Table.from_pylist([row], schema=events.schema)
+        changes.append(session.push(some) if op == "+" else session.retract(some))
+        if restart:
+            session = query.make().restore(session.snapshot())
+    net, debts = netted(given, [row for op, row in steps if op == "-"])
+    assert not debts
+    found = query.make().match(pa.Table.from_pylist(list(net), schema=events.schema), engine="reference")
+    assert total([*changes, session.close()]) == Counter(shown(found))

@@ -147,11 +147,11 @@ def test_that_what_no_change_can_need_is_freed(query: Query, speculate: int | st
     chance = Random(7)
     session = query.session(speculate=speculate, lateness=30, op="op")
     schema = LONG.append(pa.field("op", pa.string()))
-    sizes = []
+    sizes, come = [], list[Row]()
     for start in range(0, 3000, 50):
         times = [start + 20 + chance.randint(-20, 20) for _ in range(50)]
-        come = [{"ts": t, "type": chance.choice("AABBC"), "k": t % 3, "x": t % 5, "op": "+"} for t in sorted(times)]
-        gone = [{**row, "op": "-"} for row in come if row["ts"] > start + 35]
+        gone = [{**row, "op": "-"} for row in come if row["ts"] > start - 20]
+        come = [{"ts": t, "type": chance.choice("AABBC"), "k": t % 3, "x": t % 5, "op": "+"} for t in times]
         session.push(pa.Table.from_pylist([*come, *gone], schema=schema))
         sizes.append((session.stats.state_bytes, len(session.snapshot())))
     for one in zip(*sizes, strict=True):
