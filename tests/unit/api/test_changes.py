@@ -384,7 +384,7 @@ def test_what_is_no_operation(value: object) -> None:
     with pytest.raises(cep.InputError) as error:
         s.push([op("+", 5, "B"), op(value, 6, "B"), op("-", 1, "A")])
     assert "row 1" in error.value.message
-    assert ("NULL" if value is None else repr(value)) in error.value.message
+    assert repr(value) in error.value.message
     assert told(s.push([op("+", 7, "B")])) == [("+", 1, 7)]  # nothing of the batch was taken
 
 
@@ -397,10 +397,10 @@ def test_an_operation_that_is_no_text() -> None:
 @pytest.mark.parametrize("form", [list, pa.Table.from_pylist])
 def test_a_column_of_operations_that_is_missing(form: Any) -> None:
     s = session(PAIR, op="op")
-    with pytest.raises(cep.InputError, match="'op'"):
+    with pytest.raises(cep.CepheidError, match="'op'"):
         s.push(form([event(1, "A")]))
     s.push(form([op("+", 1, "A")]))
-    with pytest.raises(cep.InputError, match="'op'"):
+    with pytest.raises(cep.CepheidError, match="'op'"):
         s.push(form([event(5, "B")]))
     assert told(s.push(form([op("+", 6, "B")]))) == [("+", 1, 6)]
 
@@ -592,7 +592,7 @@ def test_match_ignores_a_retraction_of_nothing() -> None:
 def test_match_tells_what_is_no_operation() -> None:
     with pytest.raises(cep.InputError, match=r"row 1.*'\*'|'\*'.*row 1"):
         cep.Query(PAIR).match([op("+", 1, "A"), op("*", 5, "B")], op="op")
-    with pytest.raises(cep.InputError, match="'op'"):
+    with pytest.raises(cep.CepheidError, match="'op'"):
         cep.Query(PAIR).match([event(1, "A")], op="op")
 
 
