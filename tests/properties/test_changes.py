@@ -215,4 +215,4 @@ class ChangeSessions(RuleBasedStateMachine):
 
 
 TestChangeSessions = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")(ChangeSessions.TestCase)
-TestChangeSessions.settings = settings(max_examples=settings.default.max_examples * 2, stateful_step_count=12)
+TestChangeSessions.settings = settings(stateful_step_count=12)

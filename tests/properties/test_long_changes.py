@@ -140,19 +140,22 @@ def test_that_keys_are_only_names(query: Query, chance: Random, speculate: int |
         assert sorted(rows) == sorted(found)
 
 
-@pytest.mark.parametrize("speculate", [0, 10, "all"])
-@pytest.mark.parametrize("query", PARAMS[:1] + PARAMS[2:4] + PARAMS[8:9] + PARAMS[11:12] + PARAMS[-2:])
+@pytest.mark.parametrize("speculate", [10, "all"])
+@pytest.mark.parametrize("query", [PARAMS[0], PARAMS[3], PARAMS[11]])
 def test_that_what_no_change_can_need_is_freed(query: Query, speculate: int | str) -> None:
     """At constant disorder, and with some events withdrawn, what is held and what a snapshot has stay as they are."""
     chance = Random(7)
     session = query.session(speculate=speculate, lateness=30, op="op")
     schema = LONG.append(pa.field("op", pa.string()))
-    sizes, come = [], list[Row]()
-    for start in range(0, 3000, 50):
+    held, stored, come = [], [], list[Row]()
+    for start in range(0, 10_000, 50):
         times = [start + 20 + chance.randint(-20, 20) for _ in range(50)]
         gone = [{**row, "op": "-"} for row in come if row["ts"] > start - 20]
         come = [{"ts": t, "type": chance.choice("AABBC"), "k": t % 3, "x": t % 5, "op": "+"} for t in times]
         session.push(pa.Table.from_pylist([*come, *gone], schema=schema))
-        sizes.append((session.stats.state_bytes, len(session.snapshot())))
-    for one in zip(*sizes, strict=True):
-        assert max(one[20:]) <= 2 * max(one[:20])
+        held.append(session.stats.state_bytes)
+        if start % 250 == 0:
+            stored.append(len(session.snapshot()))
+    for sizes in (held, stored):
+        half = len(sizes) // 2
+        assert max(sizes[half:]) <= 1.5 * max(sizes[:half])

@@ -473,6 +473,12 @@ def test_forms() -> None:
     assert changes.to_pandas().to_dict("records") == rows
     assert changes.to_polars().to_dicts() == rows
     assert (len(changes), bool(changes)) == (2, True)
+    assert repr(changes).splitlines() == [
+        "<2 changes>",
+        "op  match_start  match_end  x",
+        "-   1            5          7",
+        "+   3            5          9",
+    ]
 
 
 def test_no_changes() -> None:
@@ -482,6 +488,7 @@ def test_no_changes() -> None:
     names = ["op", "match_start", "match_end", "x"]
     assert changes.to_arrow().column_names == changes.to_polars().columns == list(changes.to_pandas().columns) == names
     assert changes.to_arrow().num_rows == changes.to_arrow(ids=True).num_rows == 0
+    assert repr(changes) == "<no changes: op, match_start, match_end, x>"
 
 
 def test_order() -> None:
@@ -638,20 +645,27 @@ def test_sequence_numbers_are_for_contiguous_queries(text: str) -> None:
         lambda: cep.Query(text).session(speculate="all", sequence="n"),
         lambda: cep.Query(text).match([event(1, "A", n=1)], sequence="n"),
     ):
-        with pytest.raises(cep.UsageError, match="contiguity"):
+        with pytest.raises(cep.CepheidError, match="sequence=") as error:
             call()
+        assert "contiguity" in str(error.value)
 
 
-def test_sequence_numbers_do_not_go_with_retractions() -> None:
+def test_sequence_numbers_do_not_go_with_operations() -> None:
     with pytest.raises(cep.UsageError, match="sequence"):
         cep.Query(NUMBERED).session(speculate="all", sequence="n", op="op")
     with pytest.raises(cep.UsageError, match="sequence"):
         cep.Query(NUMBERED).match([op("+", 1, "A", n=1)], sequence="n", op="op")
+
+
+def test_sequence_numbers_do_not_go_with_retractions() -> None:
+    """What is given at once is never taken back."""
     s = session(NUMBERED, sequence="n")
-    s.push([event(1, "A", n=1)])
-    for call in (lambda: s.retract([event(1, "A", n=1)]), lambda: s.revise([event(1, "A", n=1)], [])):
+    rows = [event(t, kind, n=t) for t, kind in enumerate("ABC")]
+    assert len(s.push(rows)) == 1
+    for call in (lambda: s.retract(rows[1:2]), lambda: s.revise(rows[1:2], rows[1:2])):
         with pytest.raises(cep.UsageError, match="sequence"):
             call()
+    assert told(s.close()) == []
 
 
 def test_a_column_of_sequence_numbers_that_is_missing() -> None:
