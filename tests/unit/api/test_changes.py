@@ -1,8 +1,10 @@
 """Change sessions: matches at once, taken back when an event comes late or is withdrawn (S15, S16)."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
+import pandas
+import polars
 import pyarrow as pa
 import pytest
 
@@ -83,6 +85,12 @@ def test_how_a_speculation_is_written(speculate: object) -> None:
     s.push([event(start, "A"), event(start + timedelta(minutes=9), "B")])
     assert told(s.advance(start - timedelta(minutes=1))) == []
     assert len(s.advance(start)) == 1
+
+
+def test_a_speculation_in_days() -> None:
+    s = session("PATTERN A a", speculate="2 days")
+    s.push([event(date(2024, 1, day), "A") for day in (1, 2, 3, 4)])
+    assert [row["match_end"].day for row in s.advance(date(2024, 1, 1))] == [1, 2]
 
 
 @pytest.mark.parametrize("speculate", [-1, True, "soon", "ALL", 1.5, object(), timedelta(seconds=-1)])
@@ -410,6 +418,8 @@ def test_retract_and_revise_take_rows_without_operations() -> None:
     s.push([op("+", 1, "A"), op("+", 5, "B")])
     assert told(s.retract([event(5, "B")])) == [("-", 1, 5)]
     assert told(s.revise([event(1, "A")], [event(2, "A"), event(3, "B")])) == [("+", 2, 3)]
+    with pytest.raises(cep.InputError, match=r"CEP409.*adds op"):
+        s.retract([op("-", 2, "A")])
 
 
 @pytest.mark.parametrize("name", ["", 5, "ts", "type"])
@@ -452,6 +462,38 @@ def test_a_session_without_changes_takes_none() -> None:
         assert "session(" in str(error.value)
     s.push([event(5, "B")])
     assert len(s.close()) == 1
+
+
+def test_events_in_any_form() -> None:
+    s = session(PAIR, op="op")
+    assert told(s.push([])) == []
+    assert told(s.push(polars.DataFrame({"op": ["+", "+"], "ts": [1, 2], "type": ["A", "B"]}))) == [("+", 1, 2)]
+    assert told(s.retract(pandas.DataFrame({"ts": [2], "type": ["B"]}))) == [("-", 1, 2)]
+    codes = pa.table({"ts": [5], "type": ["B"], "op": pa.array(["+U"]).dictionary_encode()})
+    assert told(s.push(codes)) == [("+", 1, 5)]
+    assert told(s.push(pa.table({"ts": [5], "type": ["B"], "op": pa.array(["-U"], pa.large_string())}))) == [
+        ("-", 1, 5)
+    ]
+    assert told(s.revise([event(1, "A")], codes.drop_columns("op"))) == []
+
+
+def test_a_value_that_fits_is_equal() -> None:
+    s = session(PAIR)
+    s.push([event(1, "A", x=1.5), event(5, "B", x=2.0)])
+    assert told(s.retract([event(5, "B", x=2)])) == [("-", 1, 5)]
+
+
+@pytest.mark.parametrize("engine", ["auto", "plain", "interpreted", "reference"])
+@pytest.mark.parametrize("text", [PAIR, "PATTERN SEQ(A a, B b) WHERE b.x > 3 OR a.x IS NULL"])
+def test_a_column_gets_its_type_late(text: str, engine: str) -> None:
+    """It has only NULL so far, in events that are kept and may be withdrawn."""
+    s = session(text, engine=engine)
+    assert told(s.push([event(1, "A", x=None), event(4, "B", x=None)])) == [("+", 1, 4)]
+    assert told(s.push([event(3, "B", x=5)])) == [("+", 1, 3)]
+    (change,) = s.retract([event(4, "B", x=None)])
+    assert (change["op"], change["b"]) == ("-", event(4, "B", x=None))
+    assert told(s.push([event(2, "A", x=7)])) == [("+", 2, 3)]
+    assert told(s.retract([event(1, "A")])) == [("-", 1, 3)]
 
 
 # What changes are
@@ -587,6 +629,14 @@ def test_match_is_that_of_the_net() -> None:
     for engine in ("auto", "plain", "interpreted", "reference"):
         matches = cep.Query(PAIR).match(rows, op="op", engine=engine)
         assert matches.to_pylist() == cep.Query(PAIR).match([event(1, "A"), event(5, "B")]).to_pylist()
+
+
+def test_match_of_a_feed_is_limited_and_counted() -> None:
+    rows = [op("+", 1, "A"), *(op("+", t, "B") for t in range(2, 6)), op("-", 2, "B")]
+    assert [m["match_end"] for m in cep.Query(PAIR).match(rows, op="op", limit=2)] == [3, 4]
+    assert cep.Query(PAIR).match(rows, op="op").count() == 3
+    subsets = [op("+", t, kind) for t, kind in enumerate("A" + 81 * "B" + "C")] + [op("-", 7, "B")]
+    assert cep.Query(EXPLODES).match(subsets, op="op").count() == 2**80 - 1
 
 
 def test_match_ignores_a_retraction_of_nothing() -> None:
