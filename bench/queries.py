@@ -100,8 +100,8 @@ def vs(k: int, window: str) -> str:
     """
 
 
-# Q2 of AFA: a drop of more than 0.25, then Vs, of which the first begins with a fall, until the price before the drop is
-# reached. Whatever lies between are Vs: every tick falls or rises. AFA counts them.
+# Q2 of AFA: a drop of more than 0.25, then Vs, of which the first begins with a fall, until the price before the drop
+# is reached. Whatever lies between are Vs, as every tick falls or rises. AFA counts them.
 Q2 = """
     PATTERN SEQ(Tick drop, Tick+ a[], Tick b)
     WHERE strict_contiguity {

@@ -471,12 +471,11 @@ EXPORT void afa_run(Operator* o, int64_t n, int64_t batch, int64_t lateness, con
     }
 }
 
-EXPORT void afa_read(const Operator* o, int64_t* start, int64_t* end, int64_t* count, int64_t* sign) {
+EXPORT void afa_read(const Operator* o, int64_t* start, int64_t* end, int64_t* sign) {
     for (int64_t k = 0; k < o->changes.size; k++) {
         const Change& change = o->changes.at[k];
         start[k] = change.start;
         end[k] = change.end;
-        count[k] = change.count;
         sign[k] = change.sign;
     }
 }

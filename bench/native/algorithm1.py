@@ -16,7 +16,7 @@ from bench.native.loops import plain
 
 Integers = npt.NDArray[np.int64]
 QUERIES = {"Q1 k=1": 11, "Q1 k=2": 12, "Q2": 2}  # as the C++ numbers them
-WAYS = {"as printed": 0, "tuned": 1}
+WAYS = {"printed": 0, "tuned": 1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,19 +42,15 @@ class Algorithm1:
         )
         return int(library("afa").afa_changes(self._state))
 
-    def changes(self) -> tuple[Integers, Integers, Integers, Integers]:
-        """Of each change of the last run the times of the first and the last event, the count of Vs and the sign."""
-        size = library("afa").afa_changes(self._state)
-        parts = tuple(np.empty(size, np.int64) for _ in range(4))
-        library("afa").afa_read(self._state, *(c_void_p(part.ctypes.data) for part in parts))
-        return parts
-
     def stands(self) -> Integers:
         """The sum of all changes of the last run: of each match the times of its first and last event, by its end."""
-        start, end, _, sign = self.changes()
+        size = library("afa").afa_changes(self._state)
+        start, end, sign = (np.empty(size, np.int64) for _ in range(3))
+        library("afa").afa_read(self._state, *(c_void_p(part.ctypes.data) for part in (start, end, sign)))
         pairs, where = np.unique(np.stack([end, start], axis=1), axis=0, return_inverse=True)
         times = np.bincount(where.ravel(), sign, len(pairs)).astype(np.int64)
-        return np.repeat(pairs, times, axis=0)[:, ::-1]
+        stands: Integers = np.repeat(pairs, times, axis=0)[:, ::-1]
+        return stands
 
     @property
     def held(self) -> int:
