@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from cepheid.api import Aggregate, Matches, Progress, Query, Session, Stats
+from cepheid.api import Aggregate, Changes, ChangeSession, Matches, Progress, Query, Session, Stats
 from cepheid.builder import (
     Column,
     Draft,
@@ -76,6 +76,8 @@ __all__ = [
     "BindError",
     "CepheidError",
     "CepheidWarning",
+    "ChangeSession",
+    "Changes",
     "Column",
     "Draft",
     "EvaluationError",

@@ -1,9 +1,11 @@
 """The user-facing API: queries, sessions, events in, matches out."""
 
+from cepheid.api.change_session import ChangeSession
 from cepheid.api.query import Query
 from cepheid.api.session import Session, Stats
+from cepheid.engine.matches.changes import Changes
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.progress import Progress
 from cepheid.pattern.aggregates import Aggregate
 
-__all__ = ["Aggregate", "Matches", "Progress", "Query", "Session", "Stats"]
+__all__ = ["Aggregate", "ChangeSession", "Changes", "Matches", "Progress", "Query", "Session", "Stats"]

@@ -34,6 +34,16 @@ def _name(what: str, value: object) -> str:
     return value
 
 
+def read_column(what: str, value: object, roles: Roles) -> str | None:
+    """A column that is none of those with a role already; None if it was not given."""
+    if value is None:
+        return None
+    name = _name(what, value)
+    if name in (roles.time, roles.type, *roles.order_by):
+        raise UsageError("CEP603", f"{what} is '{name}', which has another role", "name a column of its own")
+    return name
+
+
 def _items(what: str, value: object) -> list[object]:
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
         raise UsageError("CEP603", f"{what} is {value!r}, not a list", f"pass a list of column names as {what}")

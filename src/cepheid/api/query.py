@@ -10,22 +10,27 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import pyarrow as pa
 
 from cepheid.api.bar import measured
+from cepheid.api.change_session import ChangeSession
 from cepheid.api.events import to_table
 from cepheid.api.meter import read_progress
 from cepheid.api.observed import observe
-from cepheid.api.options import read_functions, read_params, read_roles, stable
+from cepheid.api.options import read_column, read_functions, read_params, read_roles, stable
 from cepheid.api.readable import readable_schema, telling_of_text
 from cepheid.api.session import Session
 from cepheid.api.spark_bridge import Frame, is_spark, spark_options, spark_room
 from cepheid.api.surprises import Surprises
 from cepheid.engine.composites import as_merged, composite_events, composite_schema, schema_of
+from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.match_table import from_matches
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.progress import Progress, Report
+from cepheid.engine.stream.event_log import net_of
+from cepheid.engine.stream.operations import split_operations
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Arrival, arrival_of
+from cepheid.engine.stream.snapshot import from_bytes
 from cepheid.errors import UsageError, did_you_mean, nearest
 from cepheid.language import parse, print_program
 from cepheid.pattern.aggregates import with_aggregates
@@ -134,6 +139,7 @@ class Query:
         limit: int | None = ...,
         progress: Callable[[Progress], object] | bool | None = ...,
         open: bool = ...,
+        op: str | None = ...,
     ) -> Matches: ...
 
     def match(
@@ -145,6 +151,7 @@ class Query:
         limit: int | None = None,
         open: bool = True,
         progress: Callable[[Progress], object] | bool | None = None,
+        op: str | None = None,
         **options: Any,
     ) -> Any:
         """All matches in a stream of events, in the order of their ends.
@@ -159,6 +166,9 @@ class Query:
         progress: a function that is called with a `Progress` a few times a second; what it raises ends the run. Without
         it, a run of more than two seconds shows a bar on a terminal and in a notebook; False: it does not.
 
+        op: the column that says of each row whether it inserts (`+`, `+I`, `+U`) or retracts an event (`-`, `-D`,
+        `-U`). What is matched are the events that are left.
+
         A Spark DataFrame returns a Spark DataFrame; see `cepheid.spark.match` for its options.
         """
         if is_spark(events):
@@ -168,8 +178,9 @@ class Query:
             if limit is not None:
                 remedy = "limit the result: q.match(df).limit(n)"
                 raise UsageError("CEP603", "limit= can't be used with a Spark DataFrame", remedy)
-            return spark_room().match(events, self, engine=engine, plan=plan, open=open, **options)
-        _check_options(options, ("engine", "plan", "limit", "open", "progress"))
+            given = options if op is None else {**options, "op": op}
+            return spark_room().match(events, self, engine=engine, plan=plan, open=open, **given)
+        _check_options(options, ("engine", "plan", "limit", "open", "progress", "op"))
         _check_open(open)
         choice = _check_engine(engine, plan)
         _check_limit(limit)
@@ -177,6 +188,8 @@ class Query:
         base = to_table(events, self._compiled.roles.type)
         if not base.num_columns:
             base = self._empty_table()
+        elif read_column("op", op, self._compiled.roles) is not None:
+            base = self._net(base, str(op))
         with telling_of_text(base):
             return self._match(base, engine, choice, limit, open, progress)
 
@@ -200,6 +213,14 @@ class Query:
         with measured(base.num_rows * readers, progress) as meter:
             matches = self._run(schema, [arrival_of(schema, base, times)], engine, choice, horizon, meter)
         return matches if limit is None else matches.head(limit)
+
+    def _net(self, changes: pa.Table, op: str) -> pa.Table:
+        """The events that are left of insertions and retractions."""
+        table, signs = split_operations(changes, op)
+        schema = make_schema(table.schema, self._compiled.roles)
+        found, unmet = net_of(schema, (table, ticks(schema, table)), signs)
+        self._surprises.warn(self._surprises.of_retractions(unmet))
+        return table.slice(0, 0) if found is None else as_table(found[0])
 
     def match_arrivals(
         self, events: pa.Schema, arrivals: Sequence[Arrival], *, engine: str, plan: str, horizon: int | None = None
@@ -227,7 +248,14 @@ class Query:
         return self._named(pipeline.advance(None, horizon))
 
     def session(
-        self, *, engine: str = "auto", plan: str = "auto", lateness: object = None, late: str = "error"
+        self,
+        *,
+        engine: str = "auto",
+        plan: str = "auto",
+        lateness: object = None,
+        late: str = "error",
+        speculate: object = None,
+        op: str | None = None,
     ) -> Session:
         """A session for a stream of batches.
 
@@ -236,17 +264,41 @@ class Query:
         lateness: after each push the watermark is the greatest time minus this: "10 minutes", a timedelta, or a whole
         number in the unit of the query. None: only `advance` moves it.
         late: what to do with events before the watermark: "error", "drop" (they are counted) or "collect".
+
+        speculate: how far ahead of the watermark matches are given, in the same forms, or "all" for at once. Each call
+        then returns `Changes`: what it adds, and what it takes back of that. None: only certain matches are given.
+        op: the column that says of each row whether it inserts (`+`, `+I`, `+U`) or retracts an event (`-`, `-D`,
+        `-U`).
         """
         choice = _check_engine(engine, plan)
+        changes = speculate is not None or op is not None
         if engine == "reference":
-            raise UsageError("CEP601", "engine 'reference' does not support sessions", "use engine='auto'")
-        factory = _machine_factory(engine, choice, None)
-        return Session(self._cache, factory, self._empty_table, self._surprises, lateness=lateness, late=late)
+            if not changes:
+                remedy = "use engine='auto', or speculate=0 for the same matches as changes"
+                raise UsageError("CEP601", "engine 'reference' does not support sessions that only wait", remedy)
+            factory = _machine_factory("interpreted", choice, None)
+        else:
+            factory = _machine_factory(engine, choice, None)
+        if not changes:
+            return Session(self._cache, factory, self._empty_table, self._surprises, lateness=lateness, late=late)
+        return ChangeSession(
+            self._cache,
+            factory,
+            self._empty_table,
+            self._surprises,
+            lateness=lateness,
+            late=late,
+            speculate=speculate,
+            op=read_column("op", op, self._compiled.roles),
+            match=self._all_by_reference if engine == "reference" else None,
+        )
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:
         """A session that continues from a snapshot."""
-        session = self.session(engine=engine, plan=plan)
-        session._restore(blob)
+        header, source = from_bytes(blob)
+        facts = header["session"]
+        session = self.session(engine=engine, plan=plan, speculate=facts.get("speculate"), op=facts.get("op"))
+        session.load(header, source)
         return session
 
     def _fingerprint(self, roles: Roles, functions: Mapping[str, Callable[..., object]]) -> str:
@@ -259,6 +311,10 @@ class Query:
         return matches[-1].with_outputs(dict(zip(self._compiled.names, matches, strict=True)))
 
     def _by_reference(self, base: pa.Table, schema: Schema, horizon: int | None) -> Matches:
+        return self._named(self._all_by_reference(base, schema, horizon))
+
+    def _all_by_reference(self, base: pa.Table, schema: Schema, horizon: int | None = None) -> list[Matches]:
+        """The matches of each query."""
         from cepheid.reference import interpret  # seldom needed
 
         roles = self._compiled.roles
@@ -279,7 +335,7 @@ class Query:
             if bound.into is not None:
                 tables[bound.into] = composite_events(bound, matches, roles)
                 made[bound.into] = bound
-        return self._named(found)
+        return found
 
     def warn_of(self, events: object) -> None:
         """Warn about what the query may have got wrong of these events, such as a misspelt type; nothing is matched."""
@@ -353,7 +409,7 @@ def _check_options(options: Mapping[str, object], known: Sequence[str]) -> None:
     """Refuse arguments that do not exist, and those that only Spark has. known: the others."""
     for name in options:
         only_spark = [option for option in spark_options() if option not in known]
-        if name in ("lateness", "late"):
+        if name in ("lateness", "late", "speculate"):
             remedy = f"write q.session({name}=…), or leave it out: match() has all events and sorts them itself"
             raise UsageError("CEP603", f"'{name}' is an option of a session", remedy)
         if name in only_spark:

@@ -26,12 +26,12 @@ from cepheid.engine.stream.parts import FlatSink, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.retyped import as_types, retype, typed_like
 from cepheid.engine.stream.rows import Arrival, arrival_of
-from cepheid.engine.stream.snapshot import from_bytes, read_state, to_bytes, write_state
+from cepheid.engine.stream.snapshot import read_state, to_bytes, write_state
 from cepheid.errors import InputError, UsageError, did_you_mean
 from cepheid.language import print_query
 from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.flow import EVENTS
-from cepheid.pattern.schema import Roles, make_schema
+from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.types import is_untyped
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Stats:
     plan: str = ""  # of each query, separated by semicolons
     replans: int = 0  # how often the plan was changed
     tests: int = 0  # how often conditions over several events were evaluated, the steps of a search included
+    steps: int = 0  # with speculation: how many events were gone over, again and again if others came late
 
 
 class Session:
@@ -140,8 +141,11 @@ class Session:
             rows = self._rows.read(events)
             if rows is not None:
                 return rows
-        table = to_table(events, self._roles.type)
-        if self._pipeline is not None and self._events and not hasattr(events, "columns"):
+        return self._fitted(to_table(events, self._roles.type), listed=not hasattr(events, "columns"))
+
+    def _fitted(self, table: pa.Table, *, listed: bool) -> pa.Table:
+        """A table with the columns of those before. listed: it is made of dicts, which may lack keys."""
+        if self._pipeline is not None and self._events and listed:
             table = self._completed(table)
         return self._conform(table)
 
@@ -158,15 +162,26 @@ class Session:
 
     def reach(self, to: int, *, shown: object = None) -> Matches:
         """Like `advance`, with the time in ticks of the time column."""
+        self._check_forward(to, shown)
+        return self._move(to)
+
+    def _check_forward(self, to: int, shown: object) -> None:
         if self._watermark is not None and to < self._watermark:
             told = to if shown is None else shown
             remedy = "pass a time that is not before the current watermark"
             raise UsageError("CEP606", f"the watermark {told!r} is before the current one", remedy)
-        return self._move(to)
 
     def close(self) -> Matches:
         """End the stream. Returns the remaining matches."""
         return self.end(None)
+
+    def retract(self, rows: object) -> Any:
+        """Take events back, in a session with `speculate` or `op`."""
+        raise _only_waits("retract")
+
+    def revise(self, old: object, new: object) -> Any:
+        """Take events back and put others in their place, in a session with `speculate` or `op`."""
+        raise _only_waits("revise")
 
     @property
     def stats(self) -> Stats:
@@ -199,6 +214,10 @@ class Session:
 
     def save(self, sink: Sink) -> dict[str, Any]:
         """The state: a header, and parts that go into a sink."""
+        return self._facts(sink, self._pipeline)
+
+    def _facts(self, sink: Sink, pipeline: Pipeline | None) -> dict[str, Any]:
+        """The header of a state."""
         self._check_open()
         facts = {
             "fingerprint": self._program.fingerprint,
@@ -209,23 +228,26 @@ class Session:
             "events": self._events,
             "matches": self._matches,
         }
-        return write_state(facts, self._pipeline, self.late_events if self._late.set_aside else None, sink)
-
-    def _restore(self, blob: bytes) -> None:
-        self.load(*from_bytes(blob))
+        return write_state(facts, pipeline, self.late_events if self._late.set_aside else None, sink)
 
     def load(self, header: dict[str, Any], source: Source) -> None:
         """Take up a state that `save` has written, in a new session of the same query."""
+        self._load_facts(header, source)
+        _, schema, load, _ = read_state(header, source, self._program.fingerprint)
+        if schema is not None:
+            self._pipeline = self._open(schema)
+            load(self._pipeline)
+
+    def _load_facts(self, header: dict[str, Any], source: Source) -> dict[str, Any]:
+        """What a header has besides streams and machines."""
         self._watch = None  # the first events have been
-        facts, schema, load, late = read_state(header, source, self._program.fingerprint)
+        facts, _, _, late = read_state(header, source, self._program.fingerprint)
         self._watermark = facts["watermark"]
         self._lateness = facts["delay"] if "delay" in facts else _delay_in_units(facts["lateness"], self._roles)
         self._late.policy, self._late.count = facts["policy"], facts["late"]
         self._events, self._matches = facts["events"], facts["matches"]
         self._late.set_aside = [late] if late is not None else []
-        if schema is not None:
-            self._pipeline = self._open(schema)
-            load(self._pipeline)
+        return facts
 
     # For whoever keeps many sessions, as Spark's state store does.
 
@@ -283,7 +305,7 @@ class Session:
 
     def _open(self, columns: pa.Schema) -> Pipeline:
         schema = make_schema(columns, self._roles)
-        pipeline = Pipeline(self._cache, self._factory, schema, once=False)  # which may not fit the query
+        pipeline = self._new_pipeline(schema)  # which may not fit the query
         self._columns = schema.arrow
         self._checked = any(is_checked(arrow) for arrow in self._columns.types)
         self._rows = RowReader(schema)
@@ -291,6 +313,9 @@ class Session:
             self._lateness_ticks = -(-self._lateness // schema.tick)
         self._nothing = None
         return pipeline
+
+    def _new_pipeline(self, schema: Schema) -> Pipeline:
+        return Pipeline(self._cache, self._factory, schema, once=False)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -336,15 +361,19 @@ class Session:
         if any(query.query.untyped and query.machine.kind != "interpreted" for query in self._opened.queries):
             message = "a column that the query reads had only NULL when the snapshot was taken, by an earlier release"
             raise InputError("CEP409", message, "run the stream anew")
+        self._retype(wanted)
+        return self._columns
+
+    def _retype(self, columns: pa.Schema) -> None:
+        """Go on with other types of columns."""
         flat = FlatSink()
         header = self.save(flat)
-        pipeline = self._open(wanted)
+        pipeline = self._open(columns)
         source = retype(header, flat, pipeline)
         _, _, load, late = read_state(header, source, self._program.fingerprint)
         load(pipeline)
         self._pipeline = pipeline
         self._late.set_aside = [late] if late is not None else []
-        return self._columns
 
     def _completed(self, table: pa.Table) -> pa.Table:
         """Add columns that no row of a list of dicts has, as NULL."""
@@ -390,3 +419,8 @@ class Session:
 def _delay_in_units(lateness: int | None, roles: Roles) -> int | None:
     """The lateness of a snapshot that has it in the unit of the query."""
     return None if lateness is None else lateness * NANOSECONDS[roles.unit]
+
+
+def _only_waits(call: str) -> UsageError:
+    message = f"{call} needs a session that keeps its events until they are certain"
+    return UsageError("CEP606", message, "open it with q.session(speculate=0), or with op= for a stream of changes")

@@ -76,6 +76,12 @@ class Surprises:
         if not units:  # with the wrong unit every window is wrong
             yield from self._windows(schema, seen)
 
+    def of_retractions(self, unmet: int) -> Iterator[CepheidWarning]:
+        """Retractions of events that are not there: maybe a change feed that was not read from its beginning."""
+        if unmet:
+            message = f"{unmet} retraction{'s are' if unmet > 1 else ' is'} of events that were never inserted"
+            yield CepheidWarning("CEP012", message, "read the changes from the beginning; they were ignored")
+
     def _types(self, seen: Observed) -> Iterator[CepheidWarning]:
         """A type that no event has: it never matches, and its negation always holds.
 

@@ -15,7 +15,7 @@ BYTES = 16
 
 def event_digest(values: Mapping[str, Value], columns: Iterable[str]) -> bytes:
     """What stands for an event: its columns by name. Times count in nanoseconds, whatever the unit of a column."""
-    text = "".join(f"{_text(name)}{_text(values[name])}" for name in sorted(columns))
+    text = "".join(f"{content_text(name)}{content_text(values[name])}" for name in sorted(columns))
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=BYTES).digest()
 
 
@@ -29,12 +29,12 @@ def match_digest(variables: Iterable[tuple[str, Iterable[bytes]]]) -> str:
     for name, events in variables:
         digests = list(events)
         if digests:
-            whole.update(f"{_text(name)}{len(digests)}:".encode("utf-8", "surrogatepass"))
+            whole.update(f"{content_text(name)}{len(digests)}:".encode("utf-8", "surrogatepass"))
             whole.update(b"".join(digests))
     return whole.hexdigest()
 
 
-def _text(value: Value) -> str:
+def content_text(value: Value) -> str:
     """A value as text that tells it from all others of its column."""
     match value:
         case None:
@@ -52,7 +52,7 @@ def _text(value: Value) -> str:
         case datetime() | date() | timedelta():  # inside of a nested value
             return f"i{literal(value).value};"
         case dict():
-            return f"{{{''.join(_text(name) + _text(item) for name, item in sorted(value.items()))}}}"
+            return f"{{{''.join(content_text(name) + content_text(item) for name, item in sorted(value.items()))}}}"
         case list() | tuple():
-            return f"[{''.join(map(_text, value))}]"
+            return f"[{''.join(map(content_text, value))}]"
     return f"?{value!r};"

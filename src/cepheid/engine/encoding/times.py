@@ -78,6 +78,20 @@ def to_ticks(schema: Schema, value: object) -> int:
         raise UsageError("CEP606", f"{value!r} can't be a watermark: {error}", remedy) from None
 
 
+def time_value(schema: Schema, time: int) -> Any:
+    """A time in ticks as a value of the time column."""
+    arrow = plain(schema.columns[schema.roles.time])
+    if pa.types.is_date(arrow):
+        return date.fromordinal(_EPOCH + time)
+    if not pa.types.is_timestamp(arrow):
+        return time
+    found = pa.scalar(time, arrow)
+    try:
+        return found.as_py()
+    except (ValueError, OverflowError):  # Python's times end at the year 9999, and at microseconds
+        return found
+
+
 def from_ticks(schema: Schema, time: int) -> str:
     """A time in ticks as a reader knows it."""
     arrow = plain(schema.columns[schema.roles.time])

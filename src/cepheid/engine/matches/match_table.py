@@ -172,14 +172,24 @@ def arranged(found: MatchTable) -> MatchTable:
     last = found.last
     if (last[1:] >= last[:-1]).all():
         return found
+    return found.take(in_order(found, found.rows))
+
+
+def in_order(found: MatchTable, ids: Ints) -> Ints:
+    """The order of S9 as a permutation; `ids` are those of the events of each match."""
+    last, first = ids[found.offsets[1:] - 1], ids[found.offsets[:-1]]
+    order = np.lexsort((first, last))
+    tied = (np.diff(last[order]) == 0) & (np.diff(first[order]) == 0)
+    if not tied.any():
+        return order
 
     def rank(k: int) -> tuple[int, tuple[int, ...], tuple[tuple[int, ...], ...]]:
         part = slice(found.offsets[k], found.offsets[k + 1])
-        rows, variables = found.rows[part], found.variables[part]
-        shape = tuple(tuple(rows[variables == v].tolist()) for v in range(int(variables.max()) + 1))
-        return int(last[k]), tuple(rows.tolist()), shape
+        own, variables = ids[part], found.variables[part]
+        shape = tuple(tuple(own[variables == v].tolist()) for v in range(int(variables.max()) + 1))
+        return int(last[k]), tuple(own.tolist()), shape
 
-    return found.take(np.array(sorted(range(len(found)), key=rank), np.int64))
+    return np.array(sorted(range(len(found)), key=rank), np.int64)
 
 
 def from_matches(query: Bound, matches: Sequence[Match], base: int = 0) -> MatchTable:

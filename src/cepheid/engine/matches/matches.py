@@ -70,6 +70,31 @@ class Matches:
         """These matches, with those of all queries of the program."""
         return Matches(self._query, self._events, self._source, outputs)
 
+    # For those who compare matches.
+
+    @property
+    def query(self) -> Bound:
+        """The query that they are of, bound to its events."""
+        return self._query
+
+    @property
+    def table(self) -> pa.Table:
+        """The events that they are made of."""
+        return self._table
+
+    @property
+    def found(self) -> MatchTable:
+        """Which rows of the events each has; all of them are enumerated."""
+        return self._found
+
+    def bound(self) -> int:
+        """How many there are at most, found without enumerating them."""
+        return self._source.bound()[0]
+
+    def with_found(self, found: MatchTable, events: Events | None = None) -> Matches:
+        """Other matches of the query, of these events or of others."""
+        return Matches(self._query, self._events if events is None else events, found)
+
     def __len__(self) -> int:
         return self._source.size()
 
@@ -199,12 +224,12 @@ class Matches:
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas DataFrame; needs pandas."""
-        _require("pandas")
+        require("pandas")
         return to_frame(self.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
         """A polars DataFrame; needs polars."""
-        _require("polars")
+        require("polars")
         import polars
 
         frame = polars.from_arrow(self.to_arrow())
@@ -212,7 +237,7 @@ class Matches:
         return frame
 
 
-def _require(package: str) -> None:
+def require(package: str) -> None:
     from importlib.util import find_spec
 
     if find_spec(package) is None:

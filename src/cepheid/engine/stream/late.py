@@ -31,12 +31,20 @@ class LateFilter:
         events, times = arrivals.read(arrival)
         table = as_table(events)
         late = times < watermark
-        if self.policy == "error":
-            raise _too_late(table, late, arrivals.schema.roles.time)
-        self.count += int(late.sum())
-        if self.policy == "collect":
-            self.set_aside.append(table.filter(from_numpy(late)))
+        self.check(table, late, arrivals.schema.roles.time)
+        self.put_aside(table.filter(from_numpy(late)))
         return arrival_of(arrivals.schema, table.filter(from_numpy(~late)), times[~late])
+
+    def check(self, table: pa.Table, late: Any, time: str) -> None:
+        """Refuse events if some of them are late, where that is an error."""
+        if self.policy == "error" and late.any():
+            raise _too_late(table, late, time)
+
+    def put_aside(self, late: pa.Table) -> None:
+        """Count late events, and keep them if they are collected."""
+        self.count += late.num_rows
+        if self.policy == "collect" and late.num_rows:
+            self.set_aside.append(late)
 
 
 def _too_late(table: pa.Table, late: Any, time: str) -> InputError:

@@ -24,6 +24,7 @@ class QueryStream:
         self.stream = stream
         self.machine = machine
         self._general = general
+        self.base = 0  # the id of the first row of the events of the matches that it gave last
         self._nothing = Matches(query, empty_table(stream.schema.arrow), NONE)
 
     def feed(self, batch: Batch) -> None:
@@ -42,6 +43,7 @@ class QueryStream:
 
         horizon: where all are in, until when absences are known; None: the end of the input ends them.
         """
+        self.base = self.stream.base
         found = self.machine.settle(now, self.stream, horizon)
         return self.nothing() if found is NONE else Matches(self.query, self.stream.kept_events, found)
 

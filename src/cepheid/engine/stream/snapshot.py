@@ -42,21 +42,25 @@ class OtherFormatError(UsageError):
 def write_state(facts: dict[str, Any], pipeline: Pipeline | None, late: pa.Table | None, sink: Sink) -> dict[str, Any]:
     """The header of a session's state; its parts go into the sink."""
     header: dict[str, Any] = {"session": facts, "late": None if late is None else sink.table("late", late)}
-    if pipeline is not None:
-        machines = [query.machine.dump() for query in pipeline.queries]  # which lets go of what is over
-        header["streams"] = [
-            _write_stream(f"stream.{number}", source, stream, sink) | _reader(pipeline, source, stream)
-            for number, (source, stream) in enumerate(pipeline.every_stream())
-        ]
-        header["queries"] = [
-            {
-                "kind": query.machine.kind,
-                "machine": found,
-                "arrays": [sink.array(f"query.{number}.{k}", array) for k, array in enumerate(arrays)],
-            }
-            for number, (query, (found, arrays)) in enumerate(zip(pipeline.queries, machines, strict=True))
-        ]
-    return header
+    return header if pipeline is None else header | write_pipeline(pipeline, sink)
+
+
+def write_pipeline(pipeline: Pipeline, sink: Sink) -> dict[str, Any]:
+    """The streams and the machines of a pipeline."""
+    machines = [query.machine.dump() for query in pipeline.queries]  # which lets go of what is over
+    streams = [
+        _write_stream(f"stream.{number}", source, stream, sink) | _reader(pipeline, source, stream)
+        for number, (source, stream) in enumerate(pipeline.every_stream())
+    ]
+    queries = [
+        {
+            "kind": query.machine.kind,
+            "machine": found,
+            "arrays": [sink.array(f"query.{number}.{k}", array) for k, array in enumerate(arrays)],
+        }
+        for number, (query, (found, arrays)) in enumerate(zip(pipeline.queries, machines, strict=True))
+    ]
+    return {"streams": streams, "queries": queries}
 
 
 def _write_stream(place: str, source: StreamSource, stream: InputStream, sink: Sink) -> dict[str, Any]:
@@ -95,39 +99,50 @@ Read = tuple[dict[str, Any], pa.Schema | None, Callable[[Pipeline], None], pa.Ta
 
 def read_state(header: dict[str, Any], source: Source, fingerprint: str) -> Read:
     """The facts of a session, its schema, how to fill its pipeline, and its late events."""
-    with _told():
+    with telling_damage():
         facts = header["session"]
-        if facts["fingerprint"] != fingerprint:
-            message = "the snapshot is of another query, other parameters or other roles of the columns"
-            raise UsageError("CEP607", message, "restore it with the query that it was taken from")
-
-        def schema(found: Any) -> pa.Schema:
-            return pa.ipc.read_schema(pa.py_buffer(source.part(found)))
+        check_fingerprint(facts["fingerprint"], fingerprint)
 
         def load(pipeline: Pipeline) -> None:
-            with _told():
-                for saved in header["streams"]:
-                    name = saved_source(saved)
-                    if "reader" in saved:
-                        _read_stream(saved, pipeline.queries[saved["reader"]].stream, source)
-                        continue
-                    if name != EVENTS:
-                        pipeline.replace_stream(name, schema(saved["schema"]))
-                    _read_stream(saved, pipeline.streams[name], source)
-                    if not any("reader" in other for other in header["streams"]):
-                        # Once, a query with a filter in FROM had the positions of the whole stream.
-                        alone = {**saved, "waiting": [], "strings": [], "lanes": []}
-                        for view in pipeline.views_of(name):
-                            _read_stream(alone, view.stream, source)
-                for number, saved in enumerate(header["queries"]):
-                    query = pipeline.queries[number] = pipeline.query(number, saved["kind"])
-                    if saved["machine"]:  # nothing before the first event
-                        arrays = [source.array(found) for found in saved["arrays"]]
-                        query.machine.load(saved["machine"], arrays, query.stream)
+            with telling_damage():
+                load_pipeline(header, source, pipeline)
 
-        found = schema(header["streams"][0]["schema"]) if "streams" in header else None
+        found = _schema(header["streams"][0]["schema"], source) if "streams" in header else None
         late = source.table(header["late"]) if header["late"] is not None else None
         return facts, found, load, late
+
+
+def check_fingerprint(found: str, wanted: str) -> None:
+    """Refuse the state of another query."""
+    if found != wanted:
+        message = "the snapshot is of another query, other parameters or other roles of the columns"
+        raise UsageError("CEP607", message, "restore it with the query that it was taken from")
+
+
+def _schema(found: Any, source: Source) -> pa.Schema:
+    return pa.ipc.read_schema(pa.py_buffer(source.part(found)))
+
+
+def load_pipeline(header: dict[str, Any], source: Source, pipeline: Pipeline) -> None:
+    """Fill a new pipeline with what `write_pipeline` has written."""
+    for saved in header["streams"]:
+        name = saved_source(saved)
+        if "reader" in saved:
+            _read_stream(saved, pipeline.queries[saved["reader"]].stream, source)
+            continue
+        if name != EVENTS:
+            pipeline.replace_stream(name, _schema(saved["schema"], source))
+        _read_stream(saved, pipeline.streams[name], source)
+        if not any("reader" in other for other in header["streams"]):
+            # Once, a query with a filter in FROM had the positions of the whole stream.
+            alone = {**saved, "waiting": [], "strings": [], "lanes": []}
+            for view in pipeline.views_of(name):
+                _read_stream(alone, view.stream, source)
+    for number, saved in enumerate(header["queries"]):
+        query = pipeline.queries[number] = pipeline.query(number, saved["kind"])
+        if saved["machine"]:  # nothing before the first event
+            arrays = [source.array(found) for found in saved["arrays"]]
+            query.machine.load(saved["machine"], arrays, query.stream)
 
 
 def _read_stream(saved: dict[str, Any], stream: InputStream, source: Source) -> None:
@@ -144,7 +159,7 @@ _REMEDY = "pass the bytes that snapshot() gave"
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def telling_damage() -> Iterator[None]:
     """Whatever is wrong with bytes that were damaged."""
     try:
         yield
@@ -177,7 +192,7 @@ def from_bytes(blob: object) -> tuple[dict[str, Any], FlatSource]:
     if reserved or checksum([view[_START.size :]]) != total:
         raise UsageError("CEP607", "the snapshot is damaged: its bytes are not those that were written", _REMEDY)
     body = _START.size + length
-    with _told():
+    with telling_damage():
         return json.loads(bytes(view[_START.size : body])), FlatSource(view[body:])
 
 

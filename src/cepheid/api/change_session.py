@@ -1,0 +1,272 @@
+"""A session that gives matches before they are certain, and takes events and matches back (S15, S16)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.api.events import to_table
+from cepheid.api.options import read_delay
+from cepheid.api.readable import check_text
+from cepheid.api.recomputed import Recomputed
+from cepheid.api.session import Session, Stats
+from cepheid.api.surprises import Surprises
+from cepheid.engine.encoding.arrow import empty_table, from_numpy
+from cepheid.engine.encoding.few_events import Events, as_table
+from cepheid.engine.encoding.times import time_value
+from cepheid.engine.matches.changes import ADDED, REMOVED, Changes, Difference
+from cepheid.engine.matches.matches import Matches
+from cepheid.engine.program import QueryCache
+from cepheid.engine.stream.arrivals import Timed
+from cepheid.engine.stream.event_log import Net
+from cepheid.engine.stream.operations import split_operations
+from cepheid.engine.stream.parts import FlatSink, Sink, Source
+from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.retyped import retype
+from cepheid.engine.stream.rows import RowsInMemory, arrival_of
+from cepheid.engine.stream.snapshot import read_state, telling_damage
+from cepheid.engine.stream.speculation import Speculation
+from cepheid.errors import InputError, UsageError
+from cepheid.pattern.schema import Schema
+
+if TYPE_CHECKING:
+    from cepheid.engine.machines.factory import MachineFactory
+
+ALL = "all"
+_NEVER = 2**63 - 1
+
+
+class ChangeSession(Session):
+    """A query on a stream of batches whose matches are given before they are certain.
+
+    Each call returns `Changes`: matches that are new, and matches that are taken back because an event came late, was
+    retracted or revised. Without `speculate` it returns the certain matches.
+
+    >>> from cepheid import Query
+    >>> s = Query("PATTERN SEQ(A a, !(N n), B b) WITHIN 1 second").session(lateness=10, speculate="all")
+    >>> s.push([{"ts": 1, "type": "A"}, {"ts": 5, "type": "B"}])
+    <1 change>
+    op  match_start  match_end  a                 b
+    +   1            5          {ts: 1, type: A}  {ts: 5, type: B}
+    >>> s.push([{"ts": 3, "type": "N"}])
+    <1 change>
+    op  match_start  match_end  a                 b
+    -   1            5          {ts: 1, type: A}  {ts: 5, type: B}
+    """
+
+    def __init__(
+        self,
+        cache: QueryCache,
+        factory: MachineFactory,
+        empty: Callable[[], pa.Table],
+        surprises: Surprises,
+        *,
+        lateness: object = None,
+        late: str = "error",
+        speculate: object = None,
+        op: str | None = None,
+        match: Callable[[pa.Table, Schema], Sequence[Matches]] | None = None,
+    ) -> None:
+        super().__init__(cache, factory, empty, surprises, lateness=lateness, late=late)
+        self._speculate = speculate
+        self._ahead = read_speculation(speculate, self._roles.unit)
+        self._op = op
+        self._match = match  # all matches of each query, where all is found again after each call
+        self._speculation: Speculation | Recomputed | None = None
+
+    # Calls.
+
+    def push(self, events: object) -> Any:
+        """Add events and, where `op` names a column, retract some. With `lateness` the watermark follows them."""
+        self._check_open()
+        if self._op is None:
+            return self._push(self._read(events), None)
+        table, signs = split_operations(to_table(events, self._roles.type), self._op)
+        return self._push(self._fitted(table, listed=not hasattr(events, "columns")), signs)
+
+    def retract(self, rows: object) -> Any:
+        """Take events back. Each row takes back one event that is equal in every column."""
+        self._check_open()
+        given = self._read(rows)
+        return self._push(given, np.full(given.num_rows, -1, np.int8))
+
+    def revise(self, old: object, new: object) -> Any:
+        """Take events back and put others in their place, in one call."""
+        self._check_open()
+        after, before = as_table(self._read(new)), as_table(self._read(old))
+        signs = np.repeat(np.array([-1, 1], np.int8), [before.num_rows, after.num_rows])
+        return self._push(pa.concat_tables([before, after]), signs)
+
+    def _push(self, given: Events, signs: Any) -> Any:
+        if isinstance(given, pa.Table):
+            check_text(given)
+        arrival = arrival_of(self._opened.schema, given)
+        assert isinstance(arrival.rows, RowsInMemory)
+        if self._watch is not None and not self._watch.see(self._opened.schema, arrival):
+            self._watch = None
+        return self.update((given, arrival.rows.times), signs, self._watermark)
+
+    def reach(self, to: int, *, shown: object = None) -> Any:
+        """Like `advance`, with the time in ticks of the time column."""
+        self._check_forward(to, shown)
+        return self.update(self._no_events(), None, to)
+
+    def end(self, horizon: int | None) -> Any:
+        """Like `close`."""
+        self._check_open()
+        if self._pipeline is None:
+            self._conform(self._empty())
+        net = self._weigh(self._no_events(), None, _NEVER)
+        if self._watch is not None:
+            self._watch.end(self._opened.schema)
+        found = self._apply(net, self._watermark, closes=True)
+        self._closed = True
+        return found
+
+    def update(self, events: Timed, signs: Any, watermark: int | None) -> Any:
+        """Move the watermark, then insert (1) and retract (-1) events with their times in ticks; all in one change."""
+        events, signs, late = self._on_time(events, signs, watermark)
+        times = events[1]
+        if self._lateness is not None and len(times):
+            latest = int(times.max()) - self._lateness_ticks
+            watermark = latest if watermark is None else max(latest, watermark)
+        net = self._weigh(events, signs, watermark)
+        self._late.put_aside(late)
+        self._events += len(times) if signs is None else int((signs > 0).sum())
+        return self._apply(net, watermark)
+
+    def _no_events(self) -> Timed:
+        return empty_table(self._columns), np.zeros(0, np.int64)
+
+    def _on_time(self, events: Timed, signs: Any, watermark: int | None) -> tuple[Timed, Any, pa.Table]:
+        """The rows that are not late, and those that are."""
+        given, times = events
+        late = times < watermark if watermark is not None else np.zeros(len(times), bool)
+        if not late.any():
+            return events, signs, self._with_op(empty_table(self._columns), None)
+        table = as_table(given)
+        self._late.check(table, late, self._roles.time)
+        kept = table.filter(from_numpy(~late)), times[~late]
+        aside = self._with_op(table.filter(from_numpy(late)), None if signs is None else signs[late])
+        return kept, None if signs is None else signs[~late], aside
+
+    def _weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
+        """What events and a watermark do to the log; retractions whose event can't come any more are late."""
+        net = self._speculating.weigh(events, signs, watermark)
+        if net.overdue:
+            owed = net.owed
+            if self._late.policy == "error":
+                raise _unmet(owed, self._roles.time)
+            self._late.put_aside(self._with_op(owed, np.full(owed.num_rows, -1)))
+        return net
+
+    def _with_op(self, table: pa.Table, signs: Any) -> pa.Table:
+        """Late rows as they came: those of a session with `op` have that column."""
+        if self._op is None:
+            return table
+        words = [ADDED] * table.num_rows if signs is None else [ADDED if sign > 0 else REMOVED for sign in signs]
+        return table.append_column(self._op, pa.array(words, pa.string()))
+
+    def _apply(self, net: Net, watermark: int | None, *, closes: bool = False) -> Any:
+        self._failed = True  # until it has succeeded
+        found = self._speculating.change(net, watermark, closes=closes)
+        self._failed = False
+        self._pipeline = self._speculating.head
+        self._watermark = watermark
+        self._matches += found[-1].added.count() - found[-1].removed.count()
+        return self._changes(found) if self._speculate is not None else self._added(found)
+
+    def _changes(self, found: Sequence[Difference]) -> Changes:
+        final = self._speculating.final(self._watermark)
+        shown = None if final is None else time_value(self._opened.schema, final)
+        every = [Changes(one, shown) for one in found]
+        return Changes(found[-1], shown, dict(zip(self._names, every, strict=True)))
+
+    def _added(self, found: Sequence[Difference]) -> Matches:
+        every = [Changes(one, None).added for one in found]
+        return every[-1].with_outputs(dict(zip(self._names, every, strict=True)))
+
+    # The state.
+
+    @property
+    def stats(self) -> Stats:
+        """Counters of the session and the size of its state."""
+        found = super().stats
+        if self._speculation is None:
+            return found
+        return replace(found, state_bytes=self._speculation.nbytes, steps=self._speculation.steps)
+
+    @property
+    def late_events(self) -> pa.Table:
+        """With late="collect": the rows that came after the watermark had passed them; with `op=` they have that."""
+        if not self._late.set_aside and self._pipeline is not None:
+            return self._with_op(empty_table(self._pipeline.schema.arrow), None)
+        return super().late_events
+
+    def save(self, sink: Sink) -> dict[str, Any]:
+        """The state: a header, and parts that go into a sink."""
+        header = self._facts(sink, None)
+        speculate = None if self._speculate is None else ALL if self._ahead is None else self._ahead
+        header["session"] |= {"speculate": speculate, "ahead": self._ahead, "op": self._op}
+        if self._speculation is None:
+            return header
+        state, saved = self._speculation.save(sink)
+        return header | state | {"speculation": saved}
+
+    def load(self, header: dict[str, Any], source: Source) -> None:
+        """Take up a state that `save` has written, in a new session of the same query."""
+        facts = self._load_facts(header, source)
+        self._speculate, self._ahead, self._op = facts["speculate"], facts["ahead"], facts["op"]
+        _, schema, _, _ = read_state(header, source, self._program.fingerprint)
+        if schema is not None:
+            self._take_up(schema, header, source)
+
+    def _take_up(self, columns: pa.Schema, header: dict[str, Any], source: Source) -> None:
+        self._open(columns)
+        with telling_damage():
+            self._speculating.load(header, header["speculation"], source)
+        self._pipeline = self._speculating.head
+
+    def _retype(self, columns: pa.Schema) -> None:
+        flat = FlatSink()
+        header = self.save(flat)
+        self._open(columns)
+        self._take_up(columns, header, retype(header, flat, self._opened))
+
+    def _new_pipeline(self, schema: Schema) -> Pipeline:
+        def make() -> Pipeline:
+            return Pipeline(self._cache, self._factory, schema, once=False)
+
+        ahead = None if self._ahead is None else -(-self._ahead // schema.tick)
+        self._speculation = Speculation(make, ahead) if self._match is None else Recomputed(make, ahead, self._match)
+        return self._speculation.head
+
+    @property
+    def _speculating(self) -> Speculation | Recomputed:
+        assert self._speculation is not None
+        return self._speculation
+
+
+def read_speculation(value: object, unit: str) -> int | None:
+    """How far a session goes ahead of the watermark, in nanoseconds; None: as far as there are events."""
+    if value is None:
+        return 0
+    if isinstance(value, str) and value == ALL:
+        return None
+    try:
+        return read_delay("speculate", value, unit)
+    except UsageError as error:
+        raise UsageError(error.code, error.message, f'{error.remedy}; "all": as far as there are events') from None
+
+
+def _unmet(owed: pa.Table, time: str) -> InputError:
+    value = owed.column(time)[0].as_py()
+    message = (
+        f"{owed.num_rows} retractions are of events that have not come, and can't come any more, the first at {value}"
+    )
+    remedy = 'push the events that they retract first, or open the session with late="drop" or late="collect"'
+    return InputError("CEP408", message, remedy)

@@ -1,0 +1,136 @@
+"""S15 and S16 by their definition: after each call all that was given is found again, and compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import empty_table
+from cepheid.engine.encoding.few_events import as_table
+from cepheid.engine.matches.changes import Difference
+from cepheid.engine.matches.difference import Given, Selection
+from cepheid.engine.matches.matches import Matches
+from cepheid.engine.stream.arrivals import Timed
+from cepheid.engine.stream.event_log import Debt, Net
+from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.rows import arrival_of
+from cepheid.errors import UsageError
+from cepheid.pattern.schema import Schema
+from cepheid.values.match_id import content_text
+from cepheid.values.rows import read_rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An event. text: its content."""
+
+    text: str
+    time: int
+    table: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class _Recounted(Net):
+    """The events that there are, and the retractions that wait for theirs."""
+
+    rows: Sequence[_Row] = ()
+    owed: Sequence[_Row] = ()
+
+
+class Recomputed:
+    """What `Speculation` does, by definition and slowly.
+
+    match: the matches of each query on a table of events, by the reference.
+    """
+
+    def __init__(
+        self, make: Callable[[], Pipeline], ahead: int | None, match: Callable[[pa.Table, Schema], Sequence[Matches]]
+    ) -> None:
+        self.make = make
+        self.match = match
+        self.ahead = ahead
+        self.head = make()
+        self.schema = self.head.schema
+        self.rows: Sequence[_Row] = ()
+        self.owed: Sequence[_Row] = ()
+        self.given = [Given(query.nothing(), 0) for query in self.head.queries]
+        self.steps = self.nbytes = 0
+
+    def weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
+        """The events after insertions (1) and retractions (-1)."""
+        rows, owed = list(self.rows), list(self.owed)
+        found = zip(self._read(events), signs.tolist() if signs is not None else [1] * len(events[1]), strict=True)
+        for row, sign in found:
+            mine, others = (rows, owed) if sign > 0 else (owed, rows)
+            equal = [k for k, other in enumerate(others) if other.text == row.text]
+            if equal:
+                del others[equal[-1]]
+            else:
+                mine.append(row)
+        late = [row for row in owed if watermark is not None and row.time < watermark]
+        owed = [row for row in owed if row not in late]
+        return _Recounted(rows=rows, owed=owed, overdue=[Debt(row.table, row.time, 1) for row in late])
+
+    def _read(self, events: Timed) -> Iterable[_Row]:
+        table = as_table(events[0])
+        for k, (event, time) in enumerate(zip(read_rows(table, self.schema), events[1].tolist(), strict=True)):
+            values = [0.0 if value == 0 and isinstance(value, float) else value for value in event.values.values()]
+            yield _Row(content_text(values), time, table.slice(k, 1))
+
+    def change(self, net: Net, watermark: int | None, *, closes: bool = False) -> list[Difference]:
+        """O_n, and what it differs in from O_(n-1)."""
+        assert isinstance(net, _Recounted)
+        self.rows, self.owed = net.rows, net.owed
+        before, self.given = self.given, [Given(found, 0) for found in self._output(watermark, closes)]
+        nothing = [query.nothing() for query in self.head.queries]
+        return [_difference(*three) for three in zip(before, self.given, nothing, strict=True)]
+
+    def _output(self, watermark: int | None, closes: bool) -> Sequence[Matches]:
+        """All that a session which waits has given after the events before F and `advance(F)`."""
+        if self.ahead is None or closes:
+            return self.match(self._table(self.rows), self.schema)
+        if watermark is None:
+            return [query.nothing() for query in self.head.queries]
+        reached = watermark + self.ahead
+        waiting = self.make()
+        waiting.push(arrival_of(self.schema, self._table([row for row in self.rows if row.time < reached])))
+        return waiting.advance(reached)
+
+    def _table(self, rows: Sequence[_Row]) -> pa.Table:
+        return pa.concat_tables([row.table for row in rows]) if rows else empty_table(self.schema.arrow)
+
+    def final(self, watermark: int | None) -> int | None:
+        """It is not known: the definition does not say when something can't change any more."""
+        return None
+
+    def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
+        """There is no state but all events."""
+        raise UsageError("CEP601", "engine 'reference' does not support snapshots", "use engine='auto'")
+
+    def load(self, state: dict[str, Any], saved: dict[str, Any], source: Source) -> None:
+        """A state of another engine has not all events."""
+        raise UsageError("CEP601", "engine 'reference' does not support snapshots", "use engine='auto'")
+
+
+def _difference(old: Given, new: Given, nothing: Matches) -> Difference:
+    removed, added = _without(old, new), _without(new, old)
+    return Difference(removed, added, (), nothing)
+
+
+def _without(given: Given, other: Given) -> Selection:
+    """The matches whose rows the others have less often."""
+    known = Counter(map(content_text, other.matches.to_pylist()))
+    chosen, ranks = [], []
+    seen: Counter[str] = Counter()
+    for k, text in enumerate(map(content_text, given.matches.to_pylist())):
+        if seen[text] >= known[text]:
+            chosen.append(k)
+            ranks.append(seen[text])
+        seen[text] += 1
+    return Selection([(given, np.array(chosen, np.int64))] if chosen else [], np.array(ranks, np.int64))

@@ -1,0 +1,145 @@
+"""Changes: the matches that a call has added, and those that it has taken back (S15)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.content_keys import grouped, mixed
+from cepheid.engine.matches.difference import Given, Remembered, Selection, counted_in, gathered
+from cepheid.engine.matches.matches import Matches, require
+from cepheid.engine.matches.pandas_frame import to_frame
+from cepheid.engine.matches.shown import HTML_ROWS, ROWS, as_html, as_text
+from cepheid.pattern.schema import MATCH_ID
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+OP = "op"
+ADDED, REMOVED = "+", "-"
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """What a call changes of the matches of one query. kept: those that may have equal ones among the others."""
+
+    removed: Selection
+    added: Selection
+    kept: Sequence[Given | Remembered]
+    nothing: Matches
+
+
+class Changes:
+    """What a call has changed: `added` and `removed` matches.
+
+    final: a time before which no change to come has its `match_end`; None while there is no watermark.
+    outputs: those of every query of a program by the name of its INTO; these are the last query's.
+    """
+
+    def __init__(self, difference: Difference, final: object, outputs: Mapping[str, Changes] | None = None) -> None:
+        self._difference = difference
+        self.final = final
+        self.outputs: Mapping[str, Changes] = outputs or {}
+
+    @cached_property
+    def _added(self) -> tuple[Matches, Any]:
+        return gathered(self._difference.added, self._difference.nothing)
+
+    @cached_property
+    def _removed(self) -> tuple[Matches, Any]:
+        return gathered(self._difference.removed, self._difference.nothing)
+
+    @property
+    def added(self) -> Matches:
+        """The matches that are new, in the order of their ends."""
+        return self._added[0]
+
+    @property
+    def removed(self) -> Matches:
+        """The matches that were given before and are taken back, in the order of their ends."""
+        return self._removed[0]
+
+    def __len__(self) -> int:
+        return len(self._difference.added) + len(self._difference.removed)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        yield from ({OP: REMOVED, **row} for row in self.removed)
+        yield from ({OP: ADDED, **row} for row in self.added)
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """A dict per change: `op`, `match_start`, `match_end`, and the variables or the RETURN columns."""
+        return list(self)
+
+    def to_arrow(self, *, ids: bool = False) -> pa.Table:
+        """One row a change, `op` first: those that are taken back, then those that are new.
+
+        ids: also `match_id`, the same for a match when it is added and when it is taken back.
+        """
+        parts = []
+        for op, (matches, order), selected in (
+            (REMOVED, self._removed, self._difference.removed),
+            (ADDED, self._added, self._difference.added),
+        ):
+            table = matches.to_arrow()
+            if ids:
+                known = pa.array(self._ids(selected, order), pa.string())
+                table = table.add_column(0, pa.field(MATCH_ID, pa.string()), known)
+            parts.append(table.add_column(0, pa.field(OP, pa.string()), pa.array([op] * table.num_rows, pa.string())))
+        if not parts[0].num_rows:
+            return parts[1]
+        return parts[0] if not parts[1].num_rows else pa.concat_tables(parts, promote_options="permissive")
+
+    def _ids(self, selected: Selection, order: Any) -> list[str]:
+        """What identifies each match: its row, and how many equal rows stood before it."""
+        keys = selected.keys
+        ranks = counted_in(keys, self._difference.kept)
+        ranks += _places(keys) if selected.ranks is None else selected.ranks
+        words = mixed(keys, ranks.astype(np.uint64))[:, order]
+        return [f"{one:016x}{other:016x}" for one, other in zip(*words.tolist(), strict=True)]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas DataFrame; needs pandas."""
+        require("pandas")
+        return to_frame(self.to_arrow())
+
+    def to_polars(self) -> polars.DataFrame:
+        """A polars DataFrame; needs polars."""
+        require("polars")
+        import polars
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"<{self._counted}: {', '.join([OP, *self.added.query.match_schema().names])}>"
+        return as_text(f"<{self._counted}>", self.to_arrow().slice(0, ROWS), more=len(self) > ROWS)
+
+    def _repr_html_(self) -> str:
+        if not len(self):
+            return f"<p>{escape(repr(self))}</p>"
+        return as_html(self._counted, self.to_arrow().slice(0, HTML_ROWS), more=len(self) > HTML_ROWS)
+
+    @property
+    def _counted(self) -> str:
+        """How many there are, in words."""
+        return f"{len(self)} change{'s' * (len(self) != 1)}" if len(self) else "no changes"
+
+
+def _places(keys: Any) -> Any:
+    """How many equal keys are before each."""
+    order, group = grouped(keys)
+    if not len(order):
+        return np.zeros(0, np.int64)
+    counts = np.bincount(group)
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order)) - np.concatenate([[0], np.cumsum(counts)[:-1]])[group]
+    return places

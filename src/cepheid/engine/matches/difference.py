@@ -1,0 +1,185 @@
+"""What matches were given, and what two sets of them differ in, as multisets of rows (S15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.content_keys import grouped, mixed, row_keys, rows_of
+from cepheid.engine.encoding.times import ticks
+from cepheid.engine.matches.match_table import MatchTable, concatenate, in_order
+from cepheid.engine.matches.matches import Matches
+from cepheid.errors import EvaluationError
+
+MOST = 1_000_000
+"""Matches of one call that are compared with those of others."""
+
+
+class Given:
+    """Matches that were given together. base: the id of the first row of their events."""
+
+    def __init__(self, matches: Matches, base: int) -> None:
+        self.matches = matches
+        self.base = base
+
+    def check(self) -> None:
+        """Refuse matches that are too many to be compared one by one."""
+        number = self.matches.bound()
+        if number > MOST:
+            message = f"{number:,} matches are too many to be taken back one by one when an event is late"
+            remedy = "add conditions or a shorter WITHIN, use skip_till_next_match, or wait: leave out speculate="
+            raise EvaluationError("CEP505", message, remedy)
+
+    @property
+    def found(self) -> MatchTable:
+        """The matches, enumerated."""
+        return self.matches.found
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    @cached_property
+    def keys(self) -> Any:
+        """What stands for the rows of the matches: without RETURN, their events do."""
+        if self.matches.query.returns or not len(self):
+            return row_keys(self.matches.to_arrow())
+        found = self.found
+        used, place = np.unique(found.rows, return_inverse=True)
+        events = row_keys(rows_of(self.matches.table, used))[:, place]
+        starts, lengths = found.offsets[:-1], np.diff(found.offsets)
+        step = np.arange(len(found.rows)) - np.repeat(starts, lengths)
+        words = mixed(mixed(events, found.variables.astype(np.uint64)), step.astype(np.uint64))
+        with np.errstate(over="ignore"):
+            return mixed(np.add.reduceat(words, starts, axis=1), lengths.astype(np.uint64))
+
+    def ends(self) -> Any:
+        """When each match ends, in ticks."""
+        return ticks(self.matches.query.schema, rows_of(self.matches.table, self.found.last))
+
+
+@dataclass(frozen=True, eq=False)
+class Remembered:
+    """What is left of matches that were given: the keys of their rows, and when they end."""
+
+    keys: Any
+    ends: Any
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def since(self, end: int, given: Given | None = None) -> Remembered:
+        """Those that end at a time or later, and such of some other matches."""
+        keys, ends = self.keys, self.ends
+        if given is not None and len(given):
+            keys, ends = np.concatenate([keys, given.keys], axis=1), np.concatenate([ends, given.ends()])
+        recent = ends >= end
+        return Remembered(keys[:, recent], ends[recent])
+
+
+FORGOTTEN = Remembered(np.zeros((2, 0), np.uint64), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Some of the matches of each of several (None: all of them).
+
+    ranks: how many equal ones there were before, for each in turn; None: that was not asked yet.
+    """
+
+    parts: Sequence[tuple[Given, Any]]
+    ranks: Any
+
+    def __len__(self) -> int:
+        return sum(len(given) if index is None else len(index) for given, index in self.parts)
+
+    def count(self) -> int:
+        """How many there are, without enumerating them where all of some are selected."""
+        return sum(given.matches.count() if index is None else len(index) for given, index in self.parts)
+
+    @property
+    def keys(self) -> Any:
+        """The keys of the matches that are selected."""
+        return np.concatenate(
+            [g.keys if k is None else g.keys[:, k] for g, k in self.parts] or [np.zeros((2, 0), np.uint64)], 1
+        )
+
+
+NOTHING = Selection((), np.zeros(0, np.int64))
+
+
+def whole(given: Sequence[Given]) -> Selection:
+    """All matches; which of them are equal is not asked yet."""
+    return Selection([(one, None) for one in given if one.matches.bound()], None)
+
+
+def difference(old: Sequence[Given], new: Sequence[Given]) -> tuple[Selection, Selection]:
+    """The matches that are no more, and those that are new."""
+    old, new = [one for one in old if len(one)], [one for one in new if len(one)]
+    if not old and not new:
+        return NOTHING, NOTHING
+    keys = np.concatenate([one.keys for one in (*old, *new)], axis=1)
+    before = sum(map(len, old))
+    order, group = grouped(keys)
+    is_new = order >= before
+    counts = [np.bincount(group[side], minlength=group[-1] + 1) for side in (~is_new, is_new)]
+    firsts = np.concatenate([[0], np.cumsum(counts[0] + counts[1])[:-1]])
+    place = np.arange(len(order)) - firsts[group]  # in a group those that are old come first
+    rank = np.where(is_new, place - counts[0][group], place)
+    differs = rank >= np.where(is_new, counts[0][group], counts[1][group])
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = rank
+    chosen = np.zeros(len(order), bool)
+    chosen[order] = differs
+    return _select(old, chosen[:before], ranks[:before]), _select(new, chosen[before:], ranks[before:])
+
+
+def _select(given: Sequence[Given], chosen: Any, ranks: Any) -> Selection:
+    parts = []
+    at = 0
+    for one in given:
+        index = np.flatnonzero(chosen[at : at + len(one)])
+        if len(index):
+            parts.append((one, index))
+        at += len(one)
+    return Selection(parts, ranks[chosen])
+
+
+def counted_in(keys: Any, given: Sequence[Given | Remembered]) -> Any:
+    """How often the rows of some keys are among other matches."""
+    others = [one.keys for one in given if len(one)]
+    if not others or not keys.shape[1]:
+        return np.zeros(keys.shape[1], np.int64)
+    known = np.concatenate(others, axis=1)
+    order, group = grouped(np.concatenate([keys, known], axis=1))
+    counts = np.bincount(group[order >= keys.shape[1]], minlength=group[-1] + 1)
+    found = np.empty(len(order), np.int64)
+    found[order] = counts[group]
+    return found[: keys.shape[1]]
+
+
+def gathered(selected: Selection, nothing: Matches) -> tuple[Matches, Any]:
+    """The matches that are selected, in the order of S9, and that order, as a permutation of the selection."""
+    if not selected.parts:
+        return nothing, np.zeros(0, np.int64)
+    given, index = selected.parts[0]
+    if len(selected.parts) == 1:
+        found = given.matches if index is None else given.matches.with_found(given.found.take(index))
+        return found, slice(None)
+    tables, parts, ids = [], [], []
+    rows = 0
+    for given, index in selected.parts:
+        part = given.found if index is None else given.found.take(index)
+        used, place = np.unique(part.rows, return_inverse=True)
+        tables.append(rows_of(given.matches.table, used))
+        parts.append(replace(part, rows=place + rows))
+        ids.append(used + given.base)
+        rows += len(used)
+    together = concatenate(parts)
+    order = in_order(together, np.concatenate(ids)[together.rows])
+    events = pa.concat_tables(tables, promote_options="permissive")
+    return given.matches.with_found(together.take(order), events), order

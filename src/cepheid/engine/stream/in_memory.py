@@ -1,0 +1,88 @@
+"""A state that stays in memory: its parts as they are, so that it can be taken up again, or be written elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.engine.stream.parts import Sink
+from cepheid.engine.stream.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a state. `method`: which one of a sink takes it."""
+
+    method: str
+    name: str
+    value: Any
+    base: int | None = None
+
+    def write(self, sink: Sink) -> Any:
+        """Give the part to a sink; what finds it there."""
+        arguments = (self.value,) if self.base is None else (self.value, self.base)
+        found = getattr(sink, self.method)(self.name, *arguments)
+        return found[0] if self.method == "hold" else found
+
+
+class MemorySink:
+    """Keeps parts in the header itself. Arrays are copied: the machine goes on with its own."""
+
+    def add(self, name: str, part: Any) -> Part:
+        """Some bytes."""
+        return Part("add", name, part)
+
+    def array(self, name: str, array: Any) -> Part:
+        """A flat array."""
+        return Part("array", name, array.copy())
+
+    def table(self, name: str, table: pa.Table) -> Part:
+        """A table, which never changes."""
+        return Part("table", name, table)
+
+    def rows(self, name: str, table: pa.Table, base: int) -> Part:
+        """Rows from a position on."""
+        return Part("rows", name, table, base)
+
+    def hold(self, name: str, rows: Rows) -> tuple[Part, Rows]:
+        """Rows that never change."""
+        return Part("hold", name, rows), rows
+
+
+class MemorySource:
+    """Gives back what a header has."""
+
+    def part(self, found: Part) -> Any:
+        """Some bytes."""
+        return found.value
+
+    def array(self, found: Part) -> Any:
+        """A flat array."""
+        return found.value
+
+    def table(self, found: Part) -> pa.Table:
+        """A table."""
+        return found.value
+
+    def rows(self, found: Part, base: int) -> pa.Table:
+        """Rows from a position on."""
+        return found.value
+
+    def held(self, found: Part) -> Rows:
+        """Rows that never change."""
+        rows: Rows = found.value
+        return rows
+
+
+def written(header: Any, sink: Sink) -> Any:
+    """A header whose parts are in a sink from now on."""
+    match header:
+        case Part():
+            return header.write(sink)
+        case dict():
+            return {name: written(value, sink) for name, value in header.items()}
+        case list() | tuple():
+            return [written(value, sink) for value in header]
+    return header

@@ -1,0 +1,271 @@
+"""Matches before they are certain, and what late events, retractions and revisions change of them (S15, S16).
+
+The pipeline goes ahead of the watermark. Its state is kept at some places behind it, as are the events since the first
+of these and what was given since then. An event before the place that the pipeline has reached takes it back to the
+last state before the event; from there it goes over the events again, and what it gives is compared with what it gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cepheid.engine.matches.changes import Difference
+from cepheid.engine.matches.difference import FORGOTTEN, NOTHING, Given, Remembered, difference, whole
+from cepheid.engine.matches.matches import Matches
+from cepheid.engine.stream.arrivals import Arrivals, Timed
+from cepheid.engine.stream.event_log import EventLog, Net
+from cepheid.engine.stream.in_memory import MemorySink, MemorySource, written
+from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.rows import arrival_of
+from cepheid.engine.stream.snapshot import load_pipeline, write_pipeline
+from cepheid.pattern.flow import EVENTS
+from cepheid.pattern.tree import Output
+from cepheid.pattern.types import Kind
+
+FEW_EVENTS = 1024
+"""Events that are gone over again rather than that a state is kept."""
+BYTES_PER_EVENT = 64
+"""How much of a state is copied in the time that it takes to go over one event, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The state of the pipeline when all events before a place were in (None: at the beginning)."""
+
+    place: int | None
+    state: dict[str, Any]
+    certain: int | None  # a time before which no further match can end
+    given: int  # how often matches were given until then
+
+
+@dataclass
+class Speculation:
+    """A pipeline that is ahead of the watermark.
+
+    ahead: how far, in ticks; None: as far as there are events, and as if the stream ended there.
+    """
+
+    open: Callable[[], Pipeline]
+    ahead: int | None
+    head: Pipeline = field(init=False)
+    log: EventLog = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.head = self.open()
+        self.log = EventLog(self.head.schema)
+        self.place: int | None = None  # all events before it went through the pipeline
+        self.closed = False
+        self.kept = [self._keep()]
+        self.given: list[list[Given]] = []  # since the first state that is kept; of each query
+        self.tail: list[Given] = []  # what there would be besides if the stream ended here; of each query
+        self.older = [FORGOTTEN for _ in self.head.queries]  # given before that; their ends are not final yet
+        self.forgotten = 0  # how often matches were given that are no longer in `given`
+        self.since_kept = 0  # events since the last state that is kept
+        self.steps = 0  # events that it went over, replays included
+        self.prompt = all(map(_is_prompt, self.head.queries))
+
+    # A call.
+
+    def weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
+        """What insertions (1), retractions (-1) and a watermark do to the events. Nothing is changed yet."""
+        return self.log.weigh(events, signs, watermark)
+
+    def change(self, net: Net, watermark: int | None, *, closes: bool = False) -> list[Difference]:
+        """Insert and retract events, move the watermark; what that changes of the matches of each query."""
+        self.log.apply(net)
+        before, undone = self.tail, []
+        back = net.first is not None and self.place is not None and net.first < self.place
+        if back and net.first is not None:
+            undone = self._go_back(net.first)
+        elif net.gone:
+            self._refill()
+        elif net.inserted is not None:
+            self.head.push(arrival_of(self.head.schema, *net.inserted))
+        made = len(self.given)
+        target = self._target(watermark)
+        if back and watermark is not None and target is not None and (self.place or watermark) < watermark < target:
+            self._advance(watermark)
+            self._keep_if_worth()
+        if closes and self.ahead is not None:
+            self._advance(None)
+        elif target is not None and (self.place is None or target > self.place):
+            self._advance(target)
+        self.tail = [] if self.prompt or self.ahead is not None else self._close_copy()
+        found = self._differences(undone, before, made)
+        if not closes:
+            if not back:
+                self._keep_if_worth()
+            self._forget(watermark)
+        return found
+
+    def _target(self, watermark: int | None) -> int | None:
+        if self.ahead is not None:
+            return None if watermark is None else watermark + self.ahead
+        latest = self.log.latest
+        ends = [end for end in (None if latest is None else latest + 1, watermark) if end is not None]
+        return max(ends, default=None)
+
+    def _advance(self, to: int | None) -> None:
+        """Go over the events before a place, and note what is given."""
+        stream = self.head.streams[EVENTS]
+        was = stream.events
+        matches = self.head.advance(to)
+        self.steps += stream.events - was
+        self.since_kept += stream.events - was
+        self.place = to
+        found = self._noted(self.head, matches)
+        if any(one.matches.bound() for one in found):
+            self.given.append(found)
+
+    def _noted(self, pipeline: Pipeline, matches: Sequence[Matches]) -> list[Given]:
+        found = [Given(one, query.base) for one, query in zip(matches, pipeline.queries, strict=True)]
+        if self.ahead != 0:
+            for one in found:
+                one.check()
+        return found
+
+    def _close_copy(self) -> list[Given]:
+        """What there would be besides if the stream ended here."""
+        copy = self._restored(self._saved())
+        return self._noted(copy, copy.advance(None))
+
+    # States that are kept.
+
+    def _saved(self) -> dict[str, Any]:
+        return write_pipeline(self.head, MemorySink())
+
+    def _restored(self, state: dict[str, Any]) -> Pipeline:
+        pipeline = self.open()
+        load_pipeline(state, MemorySource(), pipeline)
+        return pipeline
+
+    def _keep(self) -> Kept:
+        state = self._saved()
+        state["streams"][0]["waiting"] = []  # they are in the log
+        certain = None
+        if self.place is not None:
+            certain = min(query.certain(self.place) for query in self.head.queries)
+        given = self.forgotten + len(self.given) if self.place is not None else 0
+        return Kept(self.place, state, certain, given)
+
+    def _keep_if_worth(self) -> None:
+        """Keep the state, if much has happened since the last time."""
+        if self.place is None or self.place == self.kept[-1].place:
+            return
+        held = sum(query.machine.state_bytes() for query in self.head.queries)
+        enough = max(FEW_EVENTS, held // BYTES_PER_EVENT, self.log.count // 3)
+        if self.since_kept >= enough:
+            self.kept.append(self._keep())
+            self.since_kept = 0
+
+    def _go_back(self, first: int) -> list[list[Given]]:
+        """To the last state before a time. What was given after that is undone."""
+        while self.kept[-1].place is not None and self.kept[-1].place > first:
+            self.kept.pop()
+        state = self.kept[-1]
+        self.head = self._restored(state.state)
+        self.place = state.place
+        self.since_kept = 0
+        undone = self.given[state.given - self.forgotten :]
+        del self.given[state.given - self.forgotten :]
+        for events, times in self.log.since(state.place):
+            self.head.push(arrival_of(self.head.schema, events, times))
+        return undone
+
+    def _refill(self) -> None:
+        """An event that waits was retracted: those that wait are taken from the log."""
+        stream = self.head.streams[EVENTS]
+        types = stream.arrivals.types
+        stream.arrivals = Arrivals(self.head.schema)
+        stream.arrivals.types = types
+        for events, times in self.log.since(self.place):
+            self.head.push(arrival_of(self.head.schema, events, times))
+
+    def _forget(self, watermark: int | None) -> None:
+        """Let go of what no change to come can need."""
+        if watermark is None:
+            return
+        while len(self.kept) > 1 and self.kept[1].place is not None and self.kept[1].place <= watermark:
+            del self.kept[0]
+        first = self.kept[0]
+        gone = first.given - self.forgotten
+        final = self.final(watermark)
+        if not self.prompt and final is not None:
+            for found in self.given[:gone]:
+                self.older = [old.since(final, one) for old, one in zip(self.older, found, strict=True)]
+            self.older = [old.since(final) for old in self.older]
+        del self.given[:gone]
+        self.forgotten = first.given
+        self.log.forget(first.place)
+
+    def final(self, watermark: int | None) -> int | None:
+        """A time before which no change to come has its end."""
+        if watermark is None or self.prompt:
+            return watermark
+        found = [] if self.kept[0].certain is None else [min(self.kept[0].certain, watermark)]
+        reaches = [query.query.reach for query in self.head.queries]
+        if None not in reaches:  # an event changes no match that ends so long before it
+            found.append(watermark - sum(reach for reach in reaches if reach is not None))
+        return max(found, default=None)
+
+    # Differences.
+
+    def _differences(self, undone: list[list[Given]], before: list[Given], made: int) -> list[Difference]:
+        nothing = [query.nothing() for query in self.head.queries]
+        new = self.given[made:]
+        found = []
+        for k, none in enumerate(nothing):
+            old = [one[k] for one in (*undone, before) if one]
+            fresh = [one[k] for one in (*new, self.tail) if one]
+            kept: list[Given | Remembered] = [self.older[k], *(one[k] for one in self.given[:made])]
+            if any(len(one) for one in old):
+                removed, added = difference(old, fresh)
+            else:
+                removed, added = NOTHING, whole(fresh)
+            found.append(Difference(removed, added, kept, none))
+        return found
+
+    # The state.
+
+    @property
+    def nbytes(self) -> int:
+        """How much the log and the pipeline take."""
+        machines = sum(query.machine.state_bytes() for query in self.head.queries)
+        rows = sum(int(stream.kept.nbytes) for _, stream in self.head.every_stream())
+        return self.log.nbytes + machines + rows
+
+    def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The first state that is kept, and the events since then with what can't be found out from these."""
+        first = self.kept[0]
+        older = [
+            [sink.array(f"older.{k}", old.keys.ravel()), sink.array(f"older.{k}.ends", old.ends)]
+            for k, old in enumerate(self.older)
+        ]
+        facts = {"place": first.place, "reached": self.place, "certain": first.certain, "older": older}
+        return written(first.state, sink), facts | {"log": self.log.save(sink)}
+
+    def load(self, state: dict[str, Any], saved: dict[str, Any], source: Source) -> None:
+        """Take up what was written down, and go ahead again: what that gives was given before."""
+        load_pipeline(state, source, self.head)
+        self.place = saved["place"]
+        self.kept = [Kept(self.place, self._saved(), saved["certain"], 0)]
+        self.older = [
+            Remembered(source.array(keys).reshape(2, -1), source.array(ends)) for keys, ends in saved["older"]
+        ]
+        self.log.load(saved["log"], source)
+        for events, times in self.log.since(self.place):
+            self.head.push(arrival_of(self.head.schema, events, times))
+        if saved["reached"] != self.place:
+            self._advance(saved["reached"])
+        if not self.prompt and self.ahead is None:
+            self.tail = self._close_copy()
+
+
+def _is_prompt(query: Any) -> bool:
+    """Whether each match is given as soon as its last event is in, whatever comes after it."""
+    bound = query.query
+    unknown = bound.into is not None and any(result.type.kind is Kind.ANY for result in bound.returns)
+    return bound.output is Output.ALL and not bound.waits and not unknown
