@@ -100,6 +100,15 @@ class EventLog:
         """How much the events take."""
         return sum(chunk.rows.size + chunk.times.nbytes for chunk in self.chunks)
 
+    def count_between(self, first: int | None, last: int) -> int:
+        """About how many events are from a time on and before another."""
+        found = 0
+        for chunk in self.chunks:
+            found += int((chunk.times < last).sum())
+            if first is not None:
+                found -= int((chunk.times < first).sum())
+        return found
+
     def since(self, time: int | None) -> Iterator[Timed]:
         """The events from a time on."""
         for chunk in self.chunks:

@@ -35,8 +35,10 @@ class MemorySink:
         return Part("add", name, part)
 
     def array(self, name: str, array: Any) -> Part:
-        """A flat array."""
-        return Part("array", name, array.copy())
+        """A flat array. Whoever takes it up copies it once more, since it can't be written to."""
+        copy = array.copy()
+        copy.flags.writeable = False
+        return Part("array", name, copy)
 
     def table(self, name: str, table: pa.Table) -> Part:
         """A table, which never changes."""

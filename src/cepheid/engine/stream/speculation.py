@@ -86,9 +86,10 @@ class Speculation:
             self.head.push(arrival_of(self.head.schema, *net.inserted))
         made = len(self.given)
         target = self._target(watermark)
-        if back and watermark is not None and target is not None and (self.place or watermark) < watermark < target:
-            self._advance(watermark)
-            self._keep_if_worth()
+        if back and watermark is not None and target is not None and watermark < target:
+            if self.log.count_between(self.place, watermark) >= self._enough():
+                self._advance(watermark)
+                self._keep_state()
         if closes and self.ahead is not None:
             self._advance(None)
         elif target is not None and (self.place is None or target > self.place):
@@ -96,8 +97,8 @@ class Speculation:
         self.tail = [] if self.prompt or self.ahead is not None else self._close_copy()
         found = self._differences(undone, before, made)
         if not closes:
-            if not back:
-                self._keep_if_worth()
+            if not back and self.since_kept >= self._enough():
+                self._keep_state()
             self._forget(watermark)
         return found
 
@@ -112,6 +113,8 @@ class Speculation:
         """Go over the events before a place, and note what is given."""
         stream = self.head.streams[EVENTS]
         was = stream.events
+        if to is not None:
+            self.head.reserve(to)
         matches = self.head.advance(to)
         self.steps += stream.events - was
         self.since_kept += stream.events - was
@@ -151,13 +154,13 @@ class Speculation:
         given = self.forgotten + len(self.given) if self.place is not None else 0
         return Kept(self.place, state, certain, given)
 
-    def _keep_if_worth(self) -> None:
-        """Keep the state, if much has happened since the last time."""
-        if self.place is None or self.place == self.kept[-1].place:
-            return
+    def _enough(self) -> int:
+        """After how many events it is worth to keep the state."""
         held = sum(query.machine.state_bytes() for query in self.head.queries)
-        enough = max(FEW_EVENTS, held // BYTES_PER_EVENT, self.log.count // 3)
-        if self.since_kept >= enough:
+        return max(FEW_EVENTS, held // BYTES_PER_EVENT, self.log.count // 3)
+
+    def _keep_state(self) -> None:
+        if self.place != self.kept[-1].place:
             self.kept.append(self._keep())
             self.since_kept = 0
 
