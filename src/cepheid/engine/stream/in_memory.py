@@ -78,11 +78,11 @@ class MemorySource:
         return rows
 
 
-def written(header: Any, sink: Sink) -> Any:
-    """A header whose parts are in a sink from now on."""
+def written(header: Any, sink: Sink | None = None) -> Any:
+    """A copy of a header, whose parts are in a sink from now on; without one they stay where they are."""
     match header:
         case Part():
-            return header.write(sink)
+            return header if sink is None else header.write(sink)
         case dict():
             return {name: written(value, sink) for name, value in header.items()}
         case list() | tuple():

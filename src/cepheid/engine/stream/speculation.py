@@ -86,10 +86,9 @@ class Speculation:
             self.head.push(arrival_of(self.head.schema, *net.inserted))
         made = len(self.given)
         target = self._target(watermark)
-        if back and watermark is not None and target is not None and watermark < target:
-            if self.log.count_between(self.place, watermark) >= self._enough():
-                self._advance(watermark)
-                self._keep_state()
+        if back and watermark is not None and self.log.count_between(self.place, watermark) >= self._enough():
+            self._advance(watermark)
+            self._keep_state()
         if closes and self.ahead is not None:
             self._advance(None)
         elif target is not None and (self.place is None or target > self.place):
@@ -138,7 +137,8 @@ class Speculation:
     # States that are kept.
 
     def _saved(self) -> dict[str, Any]:
-        return write_pipeline(self.head, MemorySink())
+        state: dict[str, Any] = written(write_pipeline(self.head, MemorySink()))  # whose lists the machines go on with
+        return state
 
     def _restored(self, state: dict[str, Any]) -> Pipeline:
         pipeline = self.open()
