@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import time
+import tracemalloc
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -79,11 +81,32 @@ def event_bytes(table: pa.Table) -> float:
 
 
 def held(some: Arrivals, options: dict[str, Any], size: int) -> list[int]:
-    """The bytes that a session holds after each batch."""
+    """The bytes that a session says it holds after each batch."""
     session, seen = some.session(options), []
     for batch in some.batches(size):
         len(session.push(batch))
         seen.append(session.stats.state_bytes)
+    return seen
+
+
+def allocated(some: Arrivals, options: dict[str, Any], size: int, last: int) -> list[int]:
+    """The bytes that a session has taken from Python, numpy and Arrow, after each of the last batches.
+
+    Each batch is a copy that nobody else has: what is left of it is the session's.
+    """
+    seen = []
+    gc.collect()
+    tracemalloc.start()
+    before = pa.total_allocated_bytes()
+    session = some.session(options)
+    for at in range(0, some.table.num_rows, size):
+        rows = pa.array(np.arange(at, min(at + size, some.table.num_rows)))
+        len(session.push(some.table.take(rows)))
+        del rows
+        if at >= some.table.num_rows - last * size:
+            gc.collect()
+            seen.append(tracemalloc.get_traced_memory()[0] + pa.total_allocated_bytes() - before)
+    tracemalloc.stop()
     return seen
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -9,7 +10,19 @@ from typing import Any
 import numpy as np
 
 from bench import queries
-from bench.arrivals import ALL, CASES, CERTAIN, SHIFT, WAITING, Arrivals, arrivals, event_bytes, held, latency
+from bench.arrivals import (
+    ALL,
+    CASES,
+    CERTAIN,
+    SHIFT,
+    WAITING,
+    Arrivals,
+    allocated,
+    arrivals,
+    event_bytes,
+    held,
+    latency,
+)
 from bench.cache import stream
 from bench.harness import Figure, Options, Target, race, throughput
 from bench.native.algorithm1 import WAYS, Algorithm1
@@ -32,7 +45,7 @@ STEPS = {1000: (EVENTS, Target("≤", 1.4)), 1: (20_000, Target("≤", 3.3))}  #
 LATENESS = (1_000, 4_000, 16_000, 64_000)
 BEFORE_WATERMARK = 50_000  # events
 OF_EVENTS = Target("≤", 3)
-LINEAR = Target("≤", 1.25)
+MEAN_OF = 10  # pushes
 
 BEFORE, TIMED = 10_000, 5_000  # events: pushed at once, and one by one
 SOME = 10  # percent of the events late
@@ -67,7 +80,7 @@ def _compared(case: str, percent: int, options: Options) -> Iterator[Figure]:
     if case in ALONE:
         for way in WAYS:
             runners[f"Alg. 1 {way}"] = checked(some, *ALONE[case], way)
-    seconds = race(runners, min(options.times, ROUNDS))
+    seconds = race(runners, min(options.times, ROUNDS), clock=time.process_time)
     targets = {"waiting": OF_WAITING if percent else None, "σ = 0": OF_CERTAIN}
     note = f"{matches:,} matches, {changes:,} changes, {seconds['all'] / len(batches) * 1e3:.3g} ms for each batch"
     for rival in list(runners)[1:]:
@@ -119,25 +132,19 @@ def _held(options: Options) -> Iterator[Figure]:
     for case, (name, text) in CASES.items():
         table = disordered(stream(name, before + behind[-1]), SOME, SHIFT)
         own = event_bytes(table)
-        seen = {}
-        for kind, speculates in (("all", ALL), ("waiting", WAITING)):
-            sessions = (Arrivals(Query(text), table.slice(0, before + late), late) for late in behind)
-            seen[kind] = [_state_bytes(some, speculates) for some in sessions]
-        slopes = np.diff(seen["all"]) / np.diff(behind) / own
-        overall = {kind: float(np.polyfit(behind, one, 1)[0]) / own for kind, one in seen.items()}
-        course = ", ".join(f"{late:,}: {one / 1e3:,.0f} kB" for late, one in zip(behind, seen["all"], strict=True))
-        note = f"held with events since the watermark {course}; an event has {own:.0f} bytes"
-        where = f"{case}, {SOME} % late"
-        mine, theirs = overall["all"], overall["waiting"]
-        yield Figure("disorder", where, "held, events' bytes", mine, "x", "waiting", theirs, None, OF_EVENTS, note)
-        bend = float(slopes[-1] / slopes[0]) if slopes[0] > 0 else float("inf")
-        yield Figure("disorder", where, "held, last/first slope", bend, "x", target=LINEAR)
-
-
-def _state_bytes(some: Arrivals, options: dict[str, Any]) -> float:
-    """The mean over the last tenth of the pushes: memory is freed in steps."""
-    seen = held(some, options, BATCH)
-    return float(np.mean(seen[-max(1, len(seen) // 10) :]))
+        for clock, measure in (("held, state_bytes", held), ("held, allocated", partial(allocated, last=MEAN_OF))):
+            seen = {}
+            for kind, speculates in (("all", ALL), ("waiting", WAITING)):
+                sessions = (Arrivals(Query(text), table.slice(0, before + late), late) for late in behind)
+                # Memory is freed in steps.
+                seen[kind] = [float(np.mean(measure(some, speculates, BATCH)[-MEAN_OF:])) for some in sessions]
+            slopes = np.diff(seen["all"]) / np.diff(behind) / own
+            mine, theirs = (float(np.polyfit(behind, one, 1)[0]) / own for one in seen.values())
+            course = ", ".join(f"{late:,}: {one / 1e3:,.0f} kB" for late, one in zip(behind, seen["all"], strict=True))
+            bend = ", ".join(f"{slope:.2f}" for slope in slopes)
+            note = f"{clock} with events since the watermark {course}; an event has {own:.0f} bytes; slopes {bend}"
+            where = f"{case}, {SOME} % late"
+            yield Figure("disorder", where, clock, mine, "x events", "waiting", theirs, None, OF_EVENTS, note)
 
 
 def _latency(options: Options) -> Iterator[Figure]:

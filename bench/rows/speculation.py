@@ -5,6 +5,7 @@ The curves are lost in the text that we have; what it says of them is in the not
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -112,7 +113,7 @@ def _against_disorder(options: Options) -> Iterator[Figure]:
         runners: dict[str, Callable[[], object]] = dict(rivals)
         for kind, settings in sessions.items():
             runners[kind] = partial(some.run, settings, batches)
-        seconds = race(runners, min(options.times, ROUNDS))
+        seconds = race(runners, min(options.times, ROUNDS), clock=time.process_time)
         bytes_held = {kind: max(held(some, settings, BATCH)) for kind, settings in sessions.items()}
         bytes_held |= {kind: rival.held for kind, rival in rivals.items()}
         for kind in (*sessions, *rivals):
