@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -127,15 +127,28 @@ class ChangeSession(Session):
         self._closed = True
         return found
 
-    def update(self, events: Timed, signs: Any, watermark: int | None) -> Any:
-        """Move the watermark, then insert (1) and retract (-1) events with their times in ticks; all in one change."""
-        events, signs, late = self._on_time(events, signs, watermark)
+    def update(
+        self,
+        events: Timed,
+        signs: Any,
+        watermark: int | None,
+        *,
+        late: str | None = None,
+        late_before: int | None = None,
+    ) -> Any:
+        """Move the watermark, then insert (1) and retract (-1) events with their times in ticks; all in one change.
+
+        late: another policy for late events from now on.
+        late_before: the time before which events are late, where that is not the watermark that is reached.
+        """
+        self._late.policy = late or self._late.policy
+        events, signs, aside = self._on_time(events, signs, watermark if late_before is None else late_before)
         times = events[1]
         if self._lateness is not None and len(times):
             latest = int(times.max()) - self._lateness_ticks
             watermark = latest if watermark is None else max(latest, watermark)
         net = self._weigh(events, signs, watermark)
-        self._late.put_aside(late)
+        self._late.put_aside(aside)
         self._events += len(times) if signs is None else int((signs > 0).sum())
         return self._apply(net, watermark)
 
@@ -207,6 +220,27 @@ class ChangeSession(Session):
             return self._with_op(empty_table(self._pipeline.schema.arrow), None)
         return super().late_events
 
+    # For whoever keeps many sessions, as Spark's state store does.
+
+    @property
+    def over(self) -> int | None:
+        """The watermark, in ticks, from which on nothing so far can matter to a change to come; None: never."""
+        return self._watermark if self._replaying.is_blank else super().over
+
+    @property
+    def undecided(self) -> bool:
+        """Whether events or retractions wait, or a match has ended that is not certain yet."""
+        return super().undecided or bool(self._replaying.log.debts)
+
+    def deadlines(self) -> Iterator[int]:
+        """The watermarks, in ticks, at which there is something to do even if no event arrives."""
+        ahead = self._replaying.ahead
+        if ahead is not None:  # else all is done at once that can be done
+            yield from (time - ahead for time in super().deadlines())
+        yield from (debt.time + 1 for debt in self._replaying.log.debts.values())
+
+    # Snapshots.
+
     def save(self, sink: Sink) -> dict[str, Any]:
         """The state: a header, and parts that go into a sink."""
         header = self._facts(sink, None)
@@ -248,6 +282,11 @@ class ChangeSession(Session):
     @property
     def _speculating(self) -> Speculation | Recomputed:
         assert self._speculation is not None
+        return self._speculation
+
+    @property
+    def _replaying(self) -> Speculation:
+        assert isinstance(self._speculation, Speculation)
         return self._speculation
 
 

@@ -28,6 +28,8 @@ class Options:
     event_time: str | None = None
     checkpoint: str | None = None
     migrate: bool = False
+    op: str | None = None
+    speculate: object = None
 
     def __post_init__(self) -> None:
         for name in ("partitions", "buckets"):

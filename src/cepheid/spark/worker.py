@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from cepheid.api import Matches, Query, Session
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.pattern.schema import MATCH_ID, Schema
+from cepheid.spark.netting import Changed, Unmet, net_arrivals
+from cepheid.spark.signs import signs_of
 
 SLICE = "__cepheid_slice"
 """The column with the code of a row's time slice: the number of the slice times 64, plus the bits of its length."""
@@ -44,6 +46,7 @@ class WorkerQuery:
     engine: str = "auto"
     plan: str = "auto"
     long: bool = False  # one row for each event of a match
+    op: str | None = None  # the column that says which rows insert events, and which retract them
 
     @property
     def schema(self) -> Schema:
@@ -110,6 +113,17 @@ class WorkerQuery:
         names = self.event_schema.names
         return table.select(list(range(len(names)))).rename_columns(names).cast(self.event_schema)
 
+    def read(self, table: pa.Table) -> Changed:
+        """Read rows of Spark: the events, and which of them are inserted and retracted."""
+        return self.conform(table), signs_of(table, self.op)
+
+    def arrivals(self, changes: Iterable[Changed], unmet: Unmet) -> Iterator[Arrival]:
+        """Yield the events that are left of rows which come in the order of their first times."""
+        schema = self.schema
+        if self.op is not None:
+            return net_arrivals(schema, changes, unmet)
+        return (arrival_of(schema, events) for events, _ in changes)
+
 
 _QUERIES: dict[str, Query] = {}
 
@@ -123,18 +137,24 @@ def cached_query(query: Query) -> Query:
     return _QUERIES.setdefault(query.compiled.fingerprint, query)
 
 
-def match_in_order(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
+Report = Callable[[int], None]
+"""What a task tells how many of its retractions have met no event."""
+
+
+def match_in_order(worker_query: WorkerQuery, report: Report | None = None) -> Callable[[Batches], Batches]:
     """Make the function for `mapInArrow` that matches rows which arrive in time order."""
 
     def cepheid_match(batches: Batches) -> Batches:
         horizon, batches = _horizon(batches)
-        for table in worker_query.match(_arrivals(worker_query, batches), horizon=horizon):
+        unmet = UnmetRetractions()
+        for table in worker_query.match(_arrivals(worker_query, batches, unmet.counted()), horizon=horizon):
             yield from table.to_batches()
+        unmet.tell(report)
 
     return cepheid_match
 
 
-def match_in_slices(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
+def match_in_slices(worker_query: WorkerQuery, report: Report | None = None) -> Callable[[Batches], Batches]:
     """Make the function that matches rows which arrive slice by slice, and within a slice in time order.
 
     A slice returns the matches that start in it. Rows without a slice come first, and return all their matches.
@@ -142,13 +162,16 @@ def match_in_slices(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
 
     def cepheid_match_slices(batches: Batches) -> Batches:
         horizon, batches = _horizon(batches)
+        unmet = UnmetRetractions()
         rows = _Slices(batches)
         while rows.more():
             code = rows.code
             length = 1 << (code & 63) if code is not None else 0
             starts = range((code >> 6) * length, ((code >> 6) + 1) * length) if code is not None else None
-            for table in worker_query.match(_arrivals(worker_query, rows.of(code)), starts, horizon):
+            events = _arrivals(worker_query, rows.of(code), unmet.counted(starts))
+            for table in worker_query.match(events, starts, horizon):
                 yield from table.to_batches()
+        unmet.tell(report)
 
     return cepheid_match_slices
 
@@ -162,11 +185,30 @@ def _horizon(batches: Batches) -> tuple[int | None, Batches]:
     return None, iter(())
 
 
-def _arrivals(worker_query: WorkerQuery, batches: Batches) -> Iterator[Arrival]:
-    schema = worker_query.schema
-    for batch in batches:
-        if batch.num_rows:
-            yield arrival_of(schema, worker_query.conform(pa.Table.from_batches([batch])))
+def _arrivals(worker_query: WorkerQuery, batches: Batches, unmet: Unmet) -> Iterator[Arrival]:
+    tables = (pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
+    return worker_query.arrivals(map(worker_query.read, tables), unmet)
+
+
+class UnmetRetractions:
+    """Counts the retractions of a task that have met no event."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def counted(self, times: range | None = None) -> Unmet:
+        """Return what counts those of some times: a slice also has rows of its neighbours, which count them."""
+
+        def count(time: int, number: int) -> None:
+            if times is None or time in times:
+                self.count += number
+
+        return count
+
+    def tell(self, report: Report | None) -> None:
+        """Tell how many there are, if that was asked."""
+        if report is not None:
+            report(self.count)
 
 
 class _Slices:

@@ -235,6 +235,11 @@ class Speculation:
     # The state.
 
     @property
+    def is_blank(self) -> bool:
+        """Whether it is as in the beginning: nothing came, or all was retracted."""
+        return self.kept[0].place is None and not self.log.count and not self.log.debts
+
+    @property
     def nbytes(self) -> int:
         """How much the log and the pipeline take."""
         machines = sum(query.machine.state_bytes() for query in self.head.queries)
