@@ -31,6 +31,7 @@ from cepheid.engine.stream.rows import RowsInMemory, arrival_of
 from cepheid.engine.stream.snapshot import read_state, telling_damage
 from cepheid.engine.stream.speculation import Speculation
 from cepheid.errors import InputError, UsageError
+from cepheid.pattern.durations import spell
 from cepheid.pattern.schema import Schema
 
 if TYPE_CHECKING:
@@ -133,22 +134,19 @@ class ChangeSession(Session):
         signs: Any,
         watermark: int | None,
         *,
-        late: str | None = None,
         late_before: int | None = None,
     ) -> Any:
         """Move the watermark, then insert (1) and retract (-1) events with their times in ticks; all in one change.
 
-        late: another policy for late events from now on.
         late_before: the time before which events are late, where that is not the watermark that is reached.
         """
-        self._late.policy = late or self._late.policy
-        events, signs, aside = self._on_time(events, signs, watermark if late_before is None else late_before)
+        events, signs, late = self._on_time(events, signs, watermark if late_before is None else late_before)
         times = events[1]
         if self._lateness is not None and len(times):
             latest = int(times.max()) - self._lateness_ticks
             watermark = latest if watermark is None else max(latest, watermark)
         net = self._weigh(events, signs, watermark)
-        self._late.put_aside(aside)
+        self._late.put_aside(late)
         self._events += len(times) if signs is None else int((signs > 0).sum())
         return self._apply(net, watermark)
 
@@ -300,6 +298,16 @@ def read_speculation(value: object, unit: str) -> int | None:
         return read_delay("speculate", value, unit)
     except UsageError as error:
         raise UsageError(error.code, error.message, f'{error.remedy}; "all": as far as there are events') from None
+
+
+def spelt_speculation(value: object, unit: str) -> str | None:
+    """The one spelling of all values that mean the same: "all", or a duration.
+
+    >>> spelt_speculation(600_000, "milliseconds"), spelt_speculation("10 min", "seconds")
+    ('10 minutes', '10 minutes')
+    """
+    ahead = read_speculation(value, unit)
+    return None if value is None else ALL if ahead is None else spell(ahead)
 
 
 def _unmet(owed: pa.Table, time: str) -> InputError:

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
 from cepheid.api import Query
+from cepheid.api.change_session import spelt_speculation
 from cepheid.api.options import read_column
 from cepheid.engine.stream.operations import WORDS
 from cepheid.errors import BindError, InputError, did_you_mean
@@ -93,16 +94,18 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
         query, all_columns, enabled=options.pushdown, collated=collated, whole=options.long, op=op
     )
     events = pushdown.schema(all_columns)
+    speculate = spelt_speculation(options.speculate, query.compiled.roles.unit)
     query.session(engine=options.engine, plan=options.plan)  # raises for an unknown engine or plan
     worker_query = WorkerQuery(
         query=query,
         event_schema=events,
-        match_schema=match_schema(query, events, options.output, long=options.long),
+        match_schema=match_schema(query, events, options.output, long=options.long, changes=speculate is not None),
         output=output_number(query, options.output),
         engine=options.engine,
         plan=options.plan,
         long=options.long,
         op=op,
+        speculate=speculate,
     )
     partitioning = choose_partitioning(bound, [source for _, source in query.compiled.flow])
     _check_key(df, all_columns, partitioning.key)

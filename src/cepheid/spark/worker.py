@@ -9,7 +9,8 @@ from itertools import chain
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.api import Matches, Query, Session
+from cepheid.api import Changes, ChangeSession, Matches, Query, Session
+from cepheid.engine.matches.changes import OP, REMOVED
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.pattern.schema import MATCH_ID, Schema
 from cepheid.spark.netting import Changed, Unmet, net_arrivals
@@ -47,6 +48,7 @@ class WorkerQuery:
     plan: str = "auto"
     long: bool = False  # one row for each event of a match
     op: str | None = None  # the column that says which rows insert events, and which retract them
+    speculate: str | None = None  # how far ahead of the watermark matches are given; None: not at all
 
     @property
     def schema(self) -> Schema:
@@ -57,6 +59,18 @@ class WorkerQuery:
         """Open a session that knows the event columns."""
         session = cached_query(self.query).session(engine=self.engine, plan=self.plan)
         session.push(self.event_schema.empty_table())
+        return session
+
+    @property
+    def changes(self) -> bool:
+        """Whether events, and with speculation matches too, can be taken back in a stream."""
+        return self.op is not None or self.speculate is not None
+
+    def change_session(self) -> ChangeSession:
+        """Open a session in which that can be; it knows no columns yet."""
+        query = cached_query(self.query)
+        session = query.session(engine=self.engine, plan=self.plan, speculate=self.speculate, op=self.op)
+        assert isinstance(session, ChangeSession)
         return session
 
     def match(
@@ -95,18 +109,42 @@ class WorkerQuery:
             rows += session.take(arrival)
         yield from self.tables(session.end(horizon), starts)
 
-    def tables(self, matches: Matches, starts: range | None = None) -> Iterator[pa.Table]:
-        """Yield the matches of the chosen query, or their events, in the types that were declared to Spark."""
-        chosen = list(matches.outputs.values())[self.output]
+    def tables(
+        self, found: Matches | Changes, starts: range | None = None, *, bucket: int | None = None
+    ) -> Iterator[pa.Table]:
+        """Yield the matches of the chosen query, or their events, in the types that were declared to Spark.
+
+        bucket: where changes come from, if there are several such places.
+        """
+        outputs: list[Matches | Changes] = [*found.outputs.values()]
+        chosen = outputs[self.output]
+        if isinstance(chosen, Changes):
+            if len(chosen):
+                yield self._told_apart(chosen.to_arrow(ids=True), bucket).cast(self.match_schema)
+            return
         for part in chosen.parts():
             if starts is not None:
                 part = part.starting(starts)
             table = part.to_long() if self.long else part.to_arrow()
             yield table.cast(self.match_schema)
 
-    def count(self, table: pa.Table) -> int:
-        """Return how many matches a table of the output has."""
-        return int(pc.count_distinct(table[MATCH_ID]).as_py()) if self.long else int(table.num_rows)
+    def _told_apart(self, changes: pa.Table, bucket: int | None) -> pa.Table:
+        """Give matches of different buckets different identifiers.
+
+        Those of a match that has its events are different anyway. Of a RETURN, different keys may give equal rows.
+        """
+        if bucket is None or not self.query.compiled.queries[self.output].query.returns:
+            return changes
+        k = changes.schema.get_field_index(MATCH_ID)
+        longer = pc.binary_join_element_wise(changes.column(k), f"{bucket & 0xFFFFFFFF:08x}", "")
+        return changes.set_column(k, changes.schema.field(k), longer)
+
+    def count(self, table: pa.Table) -> tuple[int, int]:
+        """Return how many matches a table of the output has, and how many it takes back."""
+        if self.long:
+            return int(pc.count_distinct(table[MATCH_ID]).as_py()), 0
+        removed = 0 if self.speculate is None else int(pc.sum(pc.equal(table[OP], REMOVED)).as_py() or 0)
+        return int(table.num_rows) - removed, removed
 
     def conform(self, table: pa.Table) -> pa.Table:
         """Give the event columns, which come first, the names and types that the query is bound to."""
