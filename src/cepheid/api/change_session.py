@@ -70,14 +70,19 @@ class ChangeSession(Session):
         late: str = "error",
         speculate: object = None,
         op: str | None = None,
+        sequence: str | None = None,
         match: Callable[[pa.Table, Schema], Sequence[Matches]] | None = None,
     ) -> None:
         super().__init__(cache, factory, empty, surprises, lateness=lateness, late=late)
         self._speculate = speculate
         self._ahead = read_speculation(speculate, self._roles.unit)
+        if sequence is not None:
+            self._ahead = None  # no match goes over a gap, so that none can be undone
         self._op = op
+        self._sequence = sequence
         self._match = match  # all matches of each query, where all is found again after each call
         self._speculation: Speculation | Recomputed | None = None
+        self._retracted = 0
 
     # Calls.
 
@@ -147,7 +152,9 @@ class ChangeSession(Session):
             watermark = latest if watermark is None else max(latest, watermark)
         net = self._weigh(events, signs, watermark)
         self._late.put_aside(late)
-        self._events += len(times) if signs is None else int((signs > 0).sum())
+        retracted = 0 if signs is None else int((signs < 0).sum())
+        self._retracted += retracted
+        self._events += len(times) - retracted
         return self._apply(net, watermark)
 
     def _no_events(self) -> Timed:
@@ -188,6 +195,9 @@ class ChangeSession(Session):
         self._failed = False
         self._pipeline = self._speculating.head
         self._watermark = watermark
+        if self._sequence is not None and any(len(one.removed) for one in found):
+            self._failed = True
+            raise _not_counting(self._sequence, found)
         self._matches += found[-1].added.count() - found[-1].removed.count()
         return self._changes(found) if self._speculate is not None else self._added(found)
 
@@ -243,7 +253,13 @@ class ChangeSession(Session):
         """The state: a header, and parts that go into a sink."""
         header = self._facts(sink, None)
         speculate = None if self._speculate is None else ALL if self._ahead is None else self._ahead
-        header["session"] |= {"speculate": speculate, "ahead": self._ahead, "op": self._op}
+        header["session"] |= {
+            "speculate": speculate,
+            "ahead": self._ahead,
+            "op": self._op,
+            "sequence": self._sequence,
+            "retracted": self._retracted,
+        }
         if self._speculation is None:
             return header
         state, saved = self._speculation.save(sink)
@@ -253,6 +269,7 @@ class ChangeSession(Session):
         """Take up a state that `save` has written, in a new session of the same query."""
         facts = self._load_facts(header, source)
         self._speculate, self._ahead, self._op = facts["speculate"], facts["ahead"], facts["op"]
+        self._retracted = facts["retracted"]
         _, schema, _, _ = read_state(header, source, self._program.fingerprint)
         if schema is not None:
             self._take_up(schema, header, source)
@@ -268,6 +285,10 @@ class ChangeSession(Session):
         header = self.save(flat)
         self._open(columns)
         self._take_up(columns, header, retype(header, flat, self._opened))
+
+    @property
+    def _begun(self) -> bool:
+        return self._events + self._retracted > 0
 
     def _new_pipeline(self, schema: Schema) -> Pipeline:
         def make() -> Pipeline:
@@ -308,6 +329,14 @@ def spelt_speculation(value: object, unit: str) -> str | None:
     """
     ahead = read_speculation(value, unit)
     return None if value is None else ALL if ahead is None else spell(ahead)
+
+
+def _not_counting(sequence: str, found: Sequence[Difference]) -> InputError:
+    (undone, *_) = [Changes(one, None).removed for one in found if len(one.removed)]
+    row = next(iter(undone))
+    message = f"an event came between others whose '{sequence}' is consecutive, in the match that ends at "
+    remedy = "number the events of each partition by 1, in the order of their times, or leave out sequence="
+    return InputError("CEP413", f"{message}{row['match_end']}", remedy)
 
 
 def _unmet(owed: pa.Table, time: str) -> InputError:

@@ -34,12 +34,12 @@ def _name(what: str, value: object) -> str:
     return value
 
 
-def read_column(what: str, value: object, roles: Roles) -> str | None:
-    """A column that is none of those with a role already; None if it was not given."""
+def read_column(what: str, value: object, roles: Roles, *, alone: bool = True) -> str | None:
+    """A column; None if it was not given. alone: it is none of those with a role already."""
     if value is None:
         return None
     name = _name(what, value)
-    if name in (roles.time, roles.type, *roles.order_by):
+    if alone and name in (roles.time, roles.type, *roles.order_by):
         raise UsageError("CEP603", f"{what} is '{name}', which has another role", "name a column of its own")
     return name
 

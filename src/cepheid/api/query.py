@@ -39,6 +39,7 @@ from cepheid.pattern.bind import Bound, bind
 from cepheid.pattern.calls import check_calls
 from cepheid.pattern.flow import EVENTS, check_flow, roles_in
 from cepheid.pattern.schema import Roles, Schema, make_schema
+from cepheid.pattern.sequence import sequenced
 from cepheid.pattern.tree import Program
 from cepheid.plan.spec import PlanSpec, read_plan
 
@@ -88,6 +89,15 @@ class Query:
     ) -> None:
         self._program = _read(query)
         self._params = read_params(params)
+        self._options = {
+            "params": params,
+            "functions": functions,
+            "time": time,
+            "type": type,
+            "order_by": order_by,
+            "types": types,
+            "unit": unit,
+        }
         roles = read_roles(time, type, order_by, types, unit)
         sources = check_flow(self._program)
         given = read_functions(functions)
@@ -101,6 +111,14 @@ class Query:
         self._cache = QueryCache(self._compiled)
         self._surprises = Surprises(self._compiled)
         self._surprises.warn(self._surprises.of_query())
+
+    def sequenced(self, column: str | None) -> Query:
+        """This query without transitions over a gap in the numbers of a column; itself if none is named."""
+        if column is None:
+            return self
+        name = read_column("sequence", column, self._compiled.roles, alone=False)
+        strategies = [strategy for query in self._compiled.queries for strategy in query.strategies.values()]
+        return Query(sequenced(self._program, str(name), strategies), **self._options)  # type: ignore[arg-type]
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was made for earlier runs: it is made anew where the query arrives."""
@@ -140,6 +158,7 @@ class Query:
         progress: Callable[[Progress], object] | bool | None = ...,
         open: bool = ...,
         op: str | None = ...,
+        sequence: str | None = ...,
     ) -> Matches: ...
 
     def match(
@@ -152,6 +171,7 @@ class Query:
         open: bool = True,
         progress: Callable[[Progress], object] | bool | None = None,
         op: str | None = None,
+        sequence: str | None = None,
         **options: Any,
     ) -> Any:
         """All matches in a stream of events, in the order of their ends.
@@ -169,6 +189,8 @@ class Query:
         op: the column that says of each row whether it inserts (`+`, `+I`, `+U`) or retracts an event (`-`, `-D`,
         `-U`). What is matched are the events that are left.
 
+        sequence: a column that counts the events of a partition by 1: no match goes over a gap in it.
+
         A Spark DataFrame returns a Spark DataFrame; see `cepheid.spark.match` for its options.
         """
         if is_spark(events):
@@ -178,9 +200,9 @@ class Query:
             if limit is not None:
                 remedy = "limit the result: q.match(df).limit(n)"
                 raise UsageError("CEP603", "limit= can't be used with a Spark DataFrame", remedy)
-            given = options if op is None else {**options, "op": op}
+            given = {**options, **{name: v for name, v in (("op", op), ("sequence", sequence)) if v is not None}}
             return spark_room().match(events, self, engine=engine, plan=plan, open=open, **given)
-        _check_options(options, ("engine", "plan", "limit", "open", "progress", "op"))
+        _check_options(options, ("engine", "plan", "limit", "open", "progress", "op", "sequence"))
         _check_open(open)
         choice = _check_engine(engine, plan)
         _check_limit(limit)
@@ -191,7 +213,7 @@ class Query:
         elif read_column("op", op, self._compiled.roles) is not None:
             base = self._net(base, str(op))
         with telling_of_text(base):
-            return self._match(base, engine, choice, limit, open, progress)
+            return self.sequenced(sequence)._match(base, engine, choice, limit, open, progress)
 
     def _match(
         self,
@@ -256,6 +278,7 @@ class Query:
         late: str = "error",
         speculate: object = None,
         op: str | None = None,
+        sequence: str | None = None,
     ) -> Session:
         """A session for a stream of batches.
 
@@ -269,18 +292,37 @@ class Query:
         then returns `Changes`: what it adds, and what it takes back of that. None: only certain matches are given.
         op: the column that says of each row whether it inserts (`+`, `+I`, `+U`) or retracts an event (`-`, `-D`,
         `-U`).
+        sequence: a column that counts the events of a partition by 1, for contiguous queries: no match goes over a gap
+        in it, so that each is given at once and never taken back.
         """
+        if sequence is not None:
+            if op is not None:
+                remedy = "leave one of them out: a number that can be retracted says nothing about what is missing"
+                raise UsageError("CEP603", "sequence and op can't be combined", remedy)
+            return self.sequenced(sequence)._change_session(engine, plan, lateness, late, speculate, sequence=sequence)
+        if speculate is not None or op is not None:
+            return self._change_session(engine, plan, lateness, late, speculate, op=op)
         choice = _check_engine(engine, plan)
-        changes = speculate is not None or op is not None
         if engine == "reference":
-            if not changes:
-                remedy = "use engine='auto', or speculate=0 for the same matches as changes"
-                raise UsageError("CEP601", "engine 'reference' does not support sessions that only wait", remedy)
-            factory = _machine_factory("interpreted", choice, None)
-        else:
-            factory = _machine_factory(engine, choice, None)
-        if not changes:
-            return Session(self._cache, factory, self._empty_table, self._surprises, lateness=lateness, late=late)
+            remedy = "use engine='auto', or speculate=0 for the same matches as changes"
+            raise UsageError("CEP601", "engine 'reference' does not support sessions that only wait", remedy)
+        factory = _machine_factory(engine, choice, None)
+        return Session(self._cache, factory, self._empty_table, self._surprises, lateness=lateness, late=late)
+
+    def _change_session(
+        self,
+        engine: str,
+        plan: str,
+        lateness: object,
+        late: str,
+        speculate: object,
+        *,
+        op: str | None = None,
+        sequence: str | None = None,
+    ) -> ChangeSession:
+        choice = _check_engine(engine, plan)
+        recomputes = engine == "reference"
+        factory = _machine_factory("interpreted" if recomputes else engine, choice, None, steady=True)
         return ChangeSession(
             self._cache,
             factory,
@@ -290,14 +332,16 @@ class Query:
             late=late,
             speculate=speculate,
             op=read_column("op", op, self._compiled.roles),
-            match=self._all_by_reference if engine == "reference" else None,
+            sequence=sequence,
+            match=self._all_by_reference if recomputes else None,
         )
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:
         """A session that continues from a snapshot."""
         header, source = from_bytes(blob)
         facts = header["session"]
-        session = self.session(engine=engine, plan=plan, speculate=facts.get("speculate"), op=facts.get("op"))
+        told = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
+        session = self.session(engine=engine, plan=plan, **told)
         session.load(header, source)
         return session
 
@@ -442,8 +486,8 @@ def _check_engine(engine: object, plan: object) -> PlanSpec:
     return choice
 
 
-def _machine_factory(engine: str, choice: PlanSpec, events: int | None) -> MachineFactory:
+def _machine_factory(engine: str, choice: PlanSpec, events: int | None, *, steady: bool = False) -> MachineFactory:
     """What makes the machines of a run: they and their kernels are a third of what there is to import."""
     from cepheid.engine.machines.factory import MachineFactory
 
-    return MachineFactory(engine, choice, events)
+    return MachineFactory(engine, choice, events, steady)

@@ -135,7 +135,7 @@ class Session:
 
     def _read(self, events: object) -> Events:
         """Events of the columns of those before: where a look shows that they are, no column is converted."""
-        if self._events:
+        if self._begun:
             if isinstance(events, pa.Table) and events.schema.equals(self._columns) and not self._checked:
                 return events
             rows = self._rows.read(events)
@@ -145,7 +145,7 @@ class Session:
 
     def _fitted(self, table: pa.Table, *, listed: bool) -> pa.Table:
         """A table with the columns of those before. listed: it is made of dicts, which may lack keys."""
-        if self._pipeline is not None and self._events and listed:
+        if self._pipeline is not None and self._begun and listed:
             table = self._completed(table)
         return self._conform(table)
 
@@ -308,6 +308,11 @@ class Session:
         return self._opened.deadlines()
 
     @property
+    def _begun(self) -> bool:
+        """Whether the columns are known for good."""
+        return self._events > 0
+
+    @property
     def _opened(self) -> Pipeline:
         assert self._pipeline is not None
         return self._pipeline
@@ -337,7 +342,7 @@ class Session:
         """The first batch defines the columns; later ones must have the same."""
         if not table.num_columns:
             table = self._empty() if self._pipeline is None else empty_table(self._pipeline.schema.arrow)
-        if self._pipeline is None or not self._events:  # before the first event, the columns may still change
+        if self._pipeline is None or not self._begun:  # before the first event, the columns may still change
             self._pipeline = self._open(table.schema)
             self._surprises.warn(self._surprises.of_schema(self._pipeline.schema))
             return table

@@ -15,22 +15,30 @@ from cepheid.engine.planning.candidates import Question
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import consider
 from cepheid.errors import UsageError
-from cepheid.plan.spec import AUTO, PlanSpec
+from cepheid.pattern.tree import Output
+from cepheid.plan.spec import AUTO, AUTOMATON, PlanSpec
 
 
 @dataclass(frozen=True, slots=True)
 class MachineFactory:
-    """How the machines of a run are made. `events`: how many there will be, None for a stream."""
+    """How the machines of a run are made.
+
+    events: how many there will be, None for a stream.
+    steady: when a match is given may not depend on the plan. Joins hold some back that are certain.
+    """
 
     engine: str
     choice: PlanSpec
     events: int | None
+    steady: bool = False
 
     def __call__(self, compiled: CompiledQuery, codes: StreamCodes, kind: str | None = None) -> Machine:
         """Create a machine for a query of a stream. `kind`: the kind of machine whose state is restored, if any."""
         if self.events is None and compiled.query.untyped and kind in (None, "adaptive", Interpreted.kind):
             return Interpreted(compiled.query)  # whose state does not depend on the type that the column will have
         choice = self.choice
+        if self.steady and choice == AUTO and (compiled.query.waits or compiled.query.output is not Output.ALL):
+            choice = AUTOMATON
         if choice.joins and compiled.hollow:
             choice = AUTO  # a column without any value: nothing is known of it, and nothing can match
         if choice.joins and (why := consider(Question(compiled, choice)).why_not(choice.way)):

@@ -86,10 +86,9 @@ class Speculation:
             self.head.push(arrival_of(self.head.schema, *net.inserted))
         made = len(self.given)
         target = self._target(watermark)
-        if back and watermark is not None and target is not None and watermark < target:
-            if self.log.count_between(self.place, watermark) >= self._enough():
-                self._advance(watermark)
-                self._keep_state()
+        if back and watermark is not None and self.log.count_between(self.place, watermark) >= self._enough():
+            self._advance(watermark)
+            self._keep_state()
         if closes and self.ahead is not None:
             self._advance(None)
         elif target is not None and (self.place is None or target > self.place):
