@@ -40,7 +40,7 @@ class _Recounted(Net):
     """The events that there are, and the retractions that wait for theirs."""
 
     rows: Sequence[_Row] = ()
-    owed: Sequence[_Row] = ()
+    left: Sequence[_Row] = ()
 
 
 class Recomputed:
@@ -75,7 +75,7 @@ class Recomputed:
                 mine.append(row)
         late = [row for row in owed if watermark is not None and row.time < watermark]
         owed = [row for row in owed if row not in late]
-        return _Recounted(rows=rows, owed=owed, overdue=[Debt(row.table, row.time, 1) for row in late])
+        return _Recounted(rows=rows, left=owed, overdue=[Debt(row.table, row.time, 1) for row in late])
 
     def _read(self, events: Timed) -> Iterable[_Row]:
         table = as_table(events[0])
@@ -86,7 +86,7 @@ class Recomputed:
     def change(self, net: Net, watermark: int | None, *, closes: bool = False) -> list[Difference]:
         """O_n, and what it differs in from O_(n-1)."""
         assert isinstance(net, _Recounted)
-        self.rows, self.owed = net.rows, net.owed
+        self.rows, self.owed = net.rows, net.left
         before, self.given = self.given, [Given(found, 0) for found in self._output(watermark, closes)]
         nothing = [query.nothing() for query in self.head.queries]
         return [_difference(*three) for three in zip(before, self.given, nothing, strict=True)]
