@@ -32,10 +32,13 @@ from cepheid.engine.stream.snapshot import read_state, telling_damage
 from cepheid.engine.stream.speculation import Speculation
 from cepheid.errors import InputError, UsageError
 from cepheid.pattern.durations import spell
+from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.schema import Schema
+from cepheid.plan.spec import AUTO
 
 if TYPE_CHECKING:
     from cepheid.engine.machines.factory import MachineFactory
+    from cepheid.engine.stream.lane_replay import LaneReplay
 
 ALL = "all"
 _NEVER = 2**63 - 1
@@ -81,7 +84,8 @@ class ChangeSession(Session):
         self._op = op
         self._sequence = sequence
         self._match = match  # all matches of each query, where all is found again after each call
-        self._speculation: Speculation | Recomputed | None = None
+        self._speculation: Speculation | LaneReplay | Recomputed | None = None
+        self._by_lanes = True  # late events are handled lane by lane, where the query allows it
         self._retracted = 0
 
     # Calls.
@@ -275,6 +279,7 @@ class ChangeSession(Session):
             self._take_up(schema, header, source)
 
     def _take_up(self, columns: pa.Schema, header: dict[str, Any], source: Source) -> None:
+        self._by_lanes = "replay" in header["speculation"]
         self._open(columns)
         with telling_damage():
             self._speculating.load(header, header["speculation"], source)
@@ -295,11 +300,25 @@ class ChangeSession(Session):
             return Pipeline(self._cache, self._factory, schema, once=False)
 
         ahead = None if self._ahead is None else -(-self._ahead // schema.tick)
-        self._speculation = Speculation(make, ahead) if self._match is None else Recomputed(make, ahead, self._match)
+        self._speculation = self._new_speculation(make, schema, ahead)
         return self._speculation.head
 
+    def _new_speculation(
+        self, make: Callable[[], Pipeline], schema: Schema, ahead: int | None
+    ) -> Speculation | LaneReplay | Recomputed:
+        if self._match is not None:
+            return Recomputed(make, ahead, self._match)
+        factory = self._factory
+        if self._by_lanes and ahead != 0 and factory.choice == AUTO and self._program.sources == (EVENTS,):
+            from cepheid.engine.stream.lane_replay import LaneReplay, why_not_by_lanes  # kernels are not needed before
+
+            compiled = self._cache.query(0, schema)
+            if factory.engine != "interpreted" and not compiled.query.untyped and not why_not_by_lanes(compiled):
+                return LaneReplay(make, ahead, compiled, factory.engine)
+        return Speculation(make, ahead)
+
     @property
-    def _speculating(self) -> Speculation | Recomputed:
+    def _speculating(self) -> Speculation | LaneReplay | Recomputed:
         assert self._speculation is not None
         return self._speculation
 

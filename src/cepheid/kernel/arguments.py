@@ -28,6 +28,7 @@ class EventFact(Enum):
     TYPES = (
         "type_numbers"  # of each code: the number of the type in the query, from 1; 0 for those that it does not name
     )
+    QUIET = "quiet"  # written by the scan: whether no run of the event's lane is under way after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ FACTS = {
     EventFact.TIME: n.Array("times", INT64),
     EventFact.TYPE: n.Array("type_codes", INT32),
     EventFact.TYPES: n.Array("type_numbers", UINT16),
+    EventFact.QUIET: n.Array("quiet", UINT8),
 }
 MASK = UINT8
 

@@ -20,6 +20,7 @@ from cepheid.engine.matches.graph_walk import Walk
 from cepheid.engine.matches.having import Having
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged, concatenate
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.kernel.arguments import EventFact
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan.kernel import ScanKernel
@@ -65,10 +66,10 @@ class ScanMachine(KernelMachine):
         self.given: list[MatchTable] = []  # matches that were enumerated to make room
         self.tests_having = compiled.tests_having
         self.nullable = frozenset()
-        self.kernel: ScanKernel = compiled.scan(frozenset())
+        self.kernel: ScanKernel = self.kernel_for(frozenset())
         self.native = native or self.pays(events)
         self.state = self._spare_state() or self.new_state(events)
-        self.state.fit(len(self.lane_numbers))
+        self.state.fit(self.lane_count)
         self.decoder = make_decoder(self.query, compiled.automaton, self.kernel.shift, compiled=self.native)
         self.decoder = replace(self.decoder, whole=self.finishes)
 
@@ -79,6 +80,15 @@ class ScanMachine(KernelMachine):
         found = self.compiled.spare_scans.pop()
         found.change_kernel(self.kernel)
         return found
+
+    def kernel_for(self, nullable: frozenset[str]) -> ScanKernel:
+        """The scan where some columns have NULLs."""
+        return self.compiled.scan(nullable)
+
+    @property
+    def lane_count(self) -> int:
+        """How many lanes the state must have room for."""
+        return len(self.lane_numbers)
 
     def new_state(self, events: int = 0) -> ScanState:
         """Arrays that hold nothing, with room for so many events."""
@@ -121,7 +131,7 @@ class ScanMachine(KernelMachine):
 
     def change_kernels(self) -> None:
         """More columns have NULLs."""
-        self.kernel = self.compiled.scan(self.nullable)
+        self.kernel = self.kernel_for(self.nullable)
         self.state.change_kernel(self.kernel)
 
     def to_native(self) -> None:
@@ -145,27 +155,35 @@ class ScanMachine(KernelMachine):
         return super().feed(batch)
 
     def run(self, batch: Batch, begin: int, end: int, errors: Errors) -> None:
+        """Go over some events."""
+        arrays = self.event_arguments(self.kernel.events, self.kernel.types, batch, errors)
+        self.go_over(arrays, batch.first, batch.times, begin, end, errors)
+
+    def go_over(self, arrays: list[Any], first: int, times: Any, begin: int, end: int, errors: Errors) -> None:
         """Go over some events; where the kernel stops for want of room, it goes on after that is made."""
-        kernel, state = self.kernel, self.state
-        arrays = self.event_arguments(kernel.events, kernel.types, batch, errors)
+        kernel, state, given = self.kernel, self.state, arrays
         offset = 0
         if not self.native:
             arrays, offset = list(self.as_lists(kernel.events, arrays, begin, end)), begin
-        state.fit(len(self.lane_numbers))
+        state.fit(self.lane_count)
         constants = self.constant_arguments(kernel.constants)
         function = self.function(kernel.code)
         at = begin
         while at < end:
             arguments = state.arguments()
-            numbers = at - offset, end - offset, batch.first + offset
+            numbers = at - offset, end - offset, first + offset
             reached = offset + int(function(*numbers, *constants, *arrays, *arguments))
             if reached > begin:
-                self.clock = int(batch.times[reached - 1])
+                self.clock = int(times[reached - 1])
             if state.failed is not None:
                 raise errors[state.failed + offset]
             if reached < end:
                 self.make_room(stuck=reached == at)
             at = reached
+        if not self.native:
+            for wanted, array, values in zip(kernel.events, given, arrays, strict=True):
+                if wanted.holds is EventFact.QUIET:  # which the kernel writes
+                    array[begin:end] = values
 
     def make_room(self, *, stuck: bool) -> None:
         """The scan has stopped before an event that could make an array overflow."""

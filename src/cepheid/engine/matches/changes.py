@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.content_keys import grouped, mixed
-from cepheid.engine.matches.difference import Given, Remembered, Selection, counted_in, gathered
+from cepheid.engine.matches.difference import Keyed, Selection, counted_in, gathered
 from cepheid.engine.matches.matches import Matches, require
 from cepheid.engine.matches.pandas_frame import to_frame
 from cepheid.engine.matches.shown import HTML_ROWS, ROWS, as_html, as_text
@@ -32,7 +32,7 @@ class Difference:
 
     removed: Selection
     added: Selection
-    kept: Sequence[Given | Remembered]
+    kept: Sequence[Keyed]
     nothing: Matches
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,16 @@ MOST = 1_000_000
 """Matches of one call that are compared with those of others."""
 
 
+class Keyed(Protocol):
+    """Matches whose rows have keys."""
+
+    @property
+    def keys(self) -> Any:
+        """What stands for the rows."""
+
+    def __len__(self) -> int: ...
+
+
 class Given:
     """Matches that were given together. base: the id of the first row of their events."""
 
@@ -31,9 +41,14 @@ class Given:
         """Refuse matches that are too many to be compared one by one."""
         number = self.matches.bound()
         if number > MOST:
-            message = f"{number:,} matches are too many to be taken back one by one when an event is late"
-            remedy = "add conditions or a shorter WITHIN, use skip_till_next_match, or wait: leave out speculate="
-            raise EvaluationError("CEP505", message, remedy)
+            self.refuse(number)
+
+    @staticmethod
+    def refuse(number: int) -> NoReturn:
+        """There are too many."""
+        message = f"{number:,} matches are too many to be taken back one by one when an event is late"
+        remedy = "add conditions or a shorter WITHIN, use skip_till_next_match, or wait: leave out speculate="
+        raise EvaluationError("CEP505", message, remedy)
 
     @property
     def found(self) -> MatchTable:
@@ -48,18 +63,21 @@ class Given:
         """What stands for the rows of the matches: without RETURN, their events do."""
         if self.matches.query.returns or not len(self):
             return row_keys(self.matches.to_arrow())
-        found = self.found
-        used, place = np.unique(found.rows, return_inverse=True)
-        events = row_keys(rows_of(self.matches.table, used))[:, place]
-        starts, lengths = found.offsets[:-1], np.diff(found.offsets)
-        step = np.arange(len(found.rows)) - np.repeat(starts, lengths)
-        words = mixed(mixed(events, found.variables.astype(np.uint64)), step.astype(np.uint64))
-        with np.errstate(over="ignore"):
-            return mixed(np.add.reduceat(words, starts, axis=1), lengths.astype(np.uint64))
+        used, place = np.unique(self.found.rows, return_inverse=True)
+        return match_keys(self.found, row_keys(rows_of(self.matches.table, used))[:, place])
 
     def ends(self) -> Any:
         """When each match ends, in ticks."""
         return ticks(self.matches.query.schema, rows_of(self.matches.table, self.found.last))
+
+
+def match_keys(found: MatchTable, events: Any) -> Any:
+    """What stands for matches, given what stands for each of their events."""
+    starts, lengths = found.offsets[:-1], np.diff(found.offsets)
+    step = np.arange(len(found.rows)) - np.repeat(starts, lengths)
+    words = mixed(mixed(events, found.variables.astype(np.uint64)), step.astype(np.uint64))
+    with np.errstate(over="ignore"):
+        return mixed(np.add.reduceat(words, starts, axis=1), lengths.astype(np.uint64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,20 +140,34 @@ def difference(old: Sequence[Given], new: Sequence[Given]) -> tuple[Selection, S
     old, new = [one for one in old if len(one)], [one for one in new if len(one)]
     if not old and not new:
         return NOTHING, NOTHING
-    keys = np.concatenate([one.keys for one in (*old, *new)], axis=1)
-    before = sum(map(len, old))
-    order, group = grouped(keys)
+    keys = [np.concatenate([FORGOTTEN.keys, *(one.keys for one in side)], axis=1) for side in (old, new)]
+    gone, added, ranks = _ranked(*keys)
+    before = len(gone)
+    return _select(old, gone, ranks[:before]), _select(new, added, ranks[before:])
+
+
+def differing(old: Any, new: Any) -> tuple[Any, Any]:
+    """Of the keys of some matches and of others, which the other side has less often."""
+    gone, added, _ = _ranked(old, new)
+    return gone, added
+
+
+def _ranked(old: Any, new: Any) -> tuple[Any, Any, Any]:
+    """The same, and how many equal ones of the own side are before each."""
+    before, count = old.shape[1], old.shape[1] + new.shape[1]
+    if not count:
+        nothing = np.zeros(0, bool)
+        return nothing, nothing, np.zeros(0, np.int64)
+    order, group = grouped(np.concatenate([old, new], axis=1))
     is_new = order >= before
     counts = [np.bincount(group[side], minlength=group[-1] + 1) for side in (~is_new, is_new)]
     firsts = np.concatenate([[0], np.cumsum(counts[0] + counts[1])[:-1]])
-    place = np.arange(len(order)) - firsts[group]  # in a group those that are old come first
+    place = np.arange(count) - firsts[group]  # in a group those that are old come first
     rank = np.where(is_new, place - counts[0][group], place)
-    differs = rank >= np.where(is_new, counts[0][group], counts[1][group])
-    ranks = np.empty(len(order), np.int64)
+    ranks, chosen = np.empty(count, np.int64), np.zeros(count, bool)
     ranks[order] = rank
-    chosen = np.zeros(len(order), bool)
-    chosen[order] = differs
-    return _select(old, chosen[:before], ranks[:before]), _select(new, chosen[before:], ranks[before:])
+    chosen[order] = rank >= np.where(is_new, counts[0][group], counts[1][group])
+    return chosen[:before], chosen[before:], ranks
 
 
 def _select(given: Sequence[Given], chosen: Any, ranks: Any) -> Selection:
@@ -149,7 +181,7 @@ def _select(given: Sequence[Given], chosen: Any, ranks: Any) -> Selection:
     return Selection(parts, ranks[chosen])
 
 
-def counted_in(keys: Any, given: Sequence[Given | Remembered]) -> Any:
+def counted_in(keys: Any, given: Sequence[Keyed]) -> Any:
     """How often the rows of some keys are among other matches."""
     others = [one.keys for one in given if len(one)]
     if not others or not keys.shape[1]:

@@ -46,6 +46,7 @@ class CompiledQuery:
         self.spare_parts: list[Any] = []  # and those that its matches were in
         self.decisions: dict[PlanSpec, Any] = {}  # what was decided for an earlier run, by the plan that was asked for
         self._scans: dict[frozenset[str], ScanKernel] = {}
+        self._tracked: dict[frozenset[str], ScanKernel] = {}
         self._joins: dict[Any, JoinKernel] = {}
         self._trials: dict[Any, Trial] = {}
         self._splits: dict[tuple[str, ...], Join | str] = {}
@@ -149,6 +150,17 @@ class CompiledQuery:
             before = {w.negation: query.ticks(query.periods[w.negation]) for w in self.automaton.witnesses if w.lasting}
             self._scans[nullable] = generate_scan(self.program, setting, nullable, query.window, query.ahead, before)
         return self._scans[nullable]
+
+    def tracked_scan(self, nullable: frozenset[str]) -> ScanKernel:
+        """Return the scan that goes over parts of lanes again: it says after which events a lane has no runs."""
+        if nullable not in self._tracked:
+            query = self.query
+            setting = Setting(
+                lanes=True, nowhere=False, windowed=query.within is not None, counted=query.counted, tracked=True
+            )
+            before = {w.negation: query.ticks(query.periods[w.negation]) for w in self.automaton.witnesses if w.lasting}
+            self._tracked[nullable] = generate_scan(self.program, setting, nullable, query.window, 0, before)
+        return self._tracked[nullable]
 
     def take_back(self, state: ScanState) -> None:
         """A run has done with its arrays."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.arrow import empty_table, from_numpy
 from cepheid.engine.encoding.content_keys import grouped, row_keys, rows_of
-from cepheid.engine.encoding.few_events import as_table, joined
+from cepheid.engine.encoding.few_events import Events, as_table, joined
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.parts import Sink, Source
@@ -37,9 +37,19 @@ class Chunk:
         """How many events there are."""
         return len(self.times) if self.there is None else int(self.there.sum())
 
+    @property
+    def present(self) -> Any:
+        """Which events are there."""
+        return np.ones(len(self.times), bool) if self.there is None else self.there
+
+    @property
+    def events(self) -> Events:
+        """All events, also those that were retracted."""
+        return self.rows.events if isinstance(self.rows, RowsInMemory) else self.rows.table()
+
     def since(self, time: int | None) -> Timed | None:
         """The events that are there, from a time on."""
-        events = self.rows.events if isinstance(self.rows, RowsInMemory) else self.rows.table()
+        events = self.events
         wanted = self.there
         if time is not None and len(self.times) and self.times.min() < time:
             later = self.times >= time
@@ -115,6 +125,32 @@ class EventLog:
             found = chunk.since(time)
             if found is not None:
                 yield found
+
+    # Events by their numbers, which count those that were retracted too.
+
+    def numbers_of(self, gone: Mapping[int, Any]) -> Any:
+        """The numbers of rows of chunks."""
+        firsts = np.concatenate([[0], np.cumsum([len(chunk.times) for chunk in self.chunks])]).astype(np.int64)
+        return np.concatenate([firsts[k] + rows for k, rows in gone.items()]) if gone else np.zeros(0, np.int64)
+
+    def take(self, numbers: Any) -> pa.Table:
+        """Some events as a table."""
+        return rows_by_number(self.chunks, self.schema, numbers)
+
+    def keep(self, wanted: Any) -> None:
+        """Keep some events, given as a flag for each number."""
+        kept, at = [], 0
+        for chunk in self.chunks:
+            own = wanted[at : at + len(chunk.times)]
+            at += len(chunk.times)
+            if own.all():
+                kept.append(chunk)
+            elif own.any():
+                times = chunk.times[own]
+                there = None if chunk.there is None else chunk.there[own]
+                table = _copied(as_table(chunk.events).filter(from_numpy(own)))
+                kept.append(Chunk(RowsInMemory(table, times), times, there))
+        self.chunks = kept
 
     # What a call does.
 
@@ -193,7 +229,7 @@ class EventLog:
         """Do it."""
         for number, rows in net.gone.items():
             chunk = self.chunks[number]
-            there = np.ones(len(chunk.times), bool) if chunk.there is None else chunk.there.copy()
+            there = chunk.present.copy()
             there[rows] = False
             self.chunks[number] = replace(chunk, there=there)
         self.debts = net.debts
@@ -230,14 +266,13 @@ class EventLog:
             rows += len(chunks[first].times)
         if first == len(chunks) - 1:
             return
-        found = [one for chunk in chunks[first:] if (one := chunk.since(None)) is not None]
-        if found:
-            events = joined(events for events, _ in found)
-            events = _copied(events) if isinstance(events, pa.Table) else events
-            times = np.concatenate([times for _, times in found])
-            chunks[first:] = [Chunk(RowsInMemory(events, times), times)]
-        else:
-            del chunks[first:]
+        events = joined(chunk.events for chunk in chunks[first:])
+        events = _copied(events) if isinstance(events, pa.Table) else events
+        times = np.concatenate([chunk.times for chunk in chunks[first:]])
+        there = None
+        if any(chunk.there is not None for chunk in chunks[first:]):
+            there = np.concatenate([chunk.present for chunk in chunks[first:]])
+        chunks[first:] = [Chunk(RowsInMemory(events, times), times, there)]
 
     # The state.
 
@@ -272,6 +307,26 @@ class EventLog:
                 (int(keys[0, k]), int(keys[1, k])): Debt(table.slice(k, 1), int(times[k]), count)
                 for k, count in enumerate(saved["debts"][1])
             }
+
+
+def rows_by_number(chunks: Sequence[Chunk], schema: Schema, numbers: Any) -> pa.Table:
+    """Some events of chunks as a table."""
+    tables, at, order = [], 0, np.argsort(numbers, kind="stable")
+    wanted = numbers[order]
+    for chunk in chunks:
+        end = at + len(chunk.times)
+        first, last = np.searchsorted(wanted, [at, end])
+        if first < last:
+            tables.append(rows_of(as_table(chunk.events), wanted[first:last] - at))
+        at = end
+    if not tables:
+        return empty_table(schema.arrow)
+    table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+    if (order[1:] > order[:-1]).all():
+        return table
+    back = np.empty(len(order), np.int64)
+    back[order] = np.arange(len(order))
+    return rows_of(table, back)
 
 
 def _cancelled(keys: Any, signs: Any, places: Any) -> tuple[dict[Key, list[int]], dict[Key, list[int]]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cepheid.engine.matches.changes import Difference
-from cepheid.engine.matches.difference import FORGOTTEN, NOTHING, Given, Remembered, difference, whole
+from cepheid.engine.matches.difference import FORGOTTEN, NOTHING, Given, Keyed, Remembered, difference, whole
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.arrivals import Arrivals, Timed
 from cepheid.engine.stream.event_log import EventLog, Net
@@ -223,7 +223,7 @@ class Speculation:
         for k, none in enumerate(nothing):
             old = [one[k] for one in (*undone, before) if one]
             fresh = [one[k] for one in (*new, self.tail) if one]
-            kept: list[Given | Remembered] = [self.older[k], *(one[k] for one in self.given[:made])]
+            kept: list[Keyed] = [self.older[k], *(one[k] for one in self.given[:made])]
             if any(len(one) for one in old):
                 removed, added = difference(old, fresh)
             else:

@@ -13,8 +13,8 @@ from cepheid.automaton.model import Arc, Automaton, Exit, Kill, Time, Witness, W
 from cepheid.kernel.arguments import CELLS, NOWHERE, EventFact, StateArray
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
-from cepheid.kernel.code.fold import any_of, choose
-from cepheid.kernel.code.types import INT64
+from cepheid.kernel.code.fold import all_of, any_of, choose
+from cepheid.kernel.code.types import INT64, UINT8
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constants
 from cepheid.kernel.expressions import Sort, Value
@@ -265,6 +265,15 @@ class _Generator:
         asked = n.TRUE if not self.program.types or self.program.sees_all or counts else KIND.differs(0)
         with code.when(asked):
             self.steps.all()
+        if self.setting.tracked:
+            self.note_quiet()
+
+    def note_quiet(self) -> None:
+        """Whether no run of the lane is under way."""
+        pools = {name: lists.pool for lists in self.lists for name in lists.pool.lists}
+        held = [room.name if room.is_slot else pools[room.name].first(room.name) for room in self.program.rooms]
+        quiet = all_of(self.values.get(name).equals(NOWHERE) for name in held)
+        self.code.put(self.events.fact(EventFact.QUIET), I, choose(quiet, n.Constant(1, UINT8), n.Constant(0, UINT8)))
 
     def check_room(self) -> None:
         """Stop before an event that could make an array overflow."""

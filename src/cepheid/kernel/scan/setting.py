@@ -12,6 +12,7 @@ class Setting:
     """How events are split, and what the window counts. `nowhere`: an event may belong to no lane.
 
     lasting: what must be absent after a match is absent for a while that counts from its last event.
+    tracked: it is written down after which events no run of the lane is under way.
     """
 
     lanes: bool
@@ -19,6 +20,7 @@ class Setting:
     windowed: bool
     counted: bool  # the window is of events
     lasting: bool = False
+    tracked: bool = False
 
 
 def stretched_configs(automaton: Automaton, setting: Setting) -> frozenset[int]:

@@ -406,6 +406,27 @@ class ScanState:
         self._fitted = ()
         self.fit(len(kept))
 
+    def clear_lanes(self, lanes: Any) -> None:
+        """End the runs of some lanes."""
+        initial = {wanted.array.name: wanted.initial for wanted in self.kernel.state}
+        for name in (*self.kernel.slots, *self.kernel.witnesses, *self.kernel.lasting):
+            for lane in lanes.tolist():
+                self.arrays[name][lane] = initial[name]
+        for pool in self.kernel.pools:
+            used = np.flatnonzero(np.asarray(self.arrays[pool.array("node")]) != NIL)
+            gone = used[np.isin(np.asarray(self.arrays[pool.array("lane")])[used], lanes)]
+            if len(gone):
+                self._free(pool, set(gone.tolist()))
+
+    def renumber_events(self) -> Any:
+        """Once nodes have been collected: number the events that they have from 0 on; the ids that these had."""
+        words = np.array(self.arrays["node_word"][: self.nodes], np.int64)
+        real, shift = words >= 0, self.kernel.shift
+        used, place = np.unique(words[real] >> shift, return_inverse=True)
+        words[real] = place << shift | words[real] & ((1 << shift) - 1)
+        self.arrays["node_word"][: self.nodes] = words if self.native else words.tolist()
+        return used
+
     def held_strings(self) -> Iterator[Any]:
         """The codes of strings that runs hold; what is left in free entries does not count."""
         used = {pool.name: np.asarray(self.arrays[pool.array("node")]) != NIL for pool in self.kernel.pools}

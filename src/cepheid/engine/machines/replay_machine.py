@@ -1,0 +1,126 @@
+"""A scan that goes over parts of a stream again: each part is a lane of its own, which nothing is known of before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.event_arrays import Errors, reader
+from cepheid.engine.machines.kernel_machine import PIECE
+from cepheid.engine.machines.policy import Policy
+from cepheid.engine.machines.scan_machine import ScanMachine
+from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.kernel.arguments import EventArray, EventFact
+from cepheid.kernel.scan.kernel import ScanKernel
+
+Columns = dict[str, Any]
+"""Arrays of events as the scan reads them, by the names of its parameters."""
+
+
+class ReplayMachine(ScanMachine):
+    """Runs of a query in lanes that its caller numbers. An event may be in several lanes, one after the other."""
+
+    kind = "replay"
+
+    def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy) -> None:
+        self._lanes = 0
+        self._free: list[int] = []
+        self.tape: Any = np.zeros(0, np.int64)  # the event of each id
+        super().__init__(compiled, codes, policy)
+
+    def kernel_for(self, nullable: frozenset[str]) -> ScanKernel:
+        """The scan that says after which events a lane has no runs."""
+        return self.compiled.tracked_scan(nullable)
+
+    # Lanes.
+
+    @property
+    def lane_count(self) -> int:
+        """How many lanes there are."""
+        return self._lanes
+
+    def new_lanes(self, count: int) -> Any:
+        """Lanes that have no runs."""
+        taken = self._free[len(self._free) - min(count, len(self._free)) :]
+        del self._free[len(self._free) - len(taken) :]
+        fresh = range(self._lanes, self._lanes + count - len(taken))
+        self._lanes += len(fresh)
+        return np.array([*taken, *fresh], np.int64)
+
+    def release(self, lanes: Any) -> None:
+        """Lanes whose runs are over."""
+        self._free += lanes.tolist()
+
+    def clear(self, lanes: Any) -> None:
+        """End the runs of some lanes, and release them."""
+        if len(lanes):
+            self.state.clear_lanes(lanes)
+            self.release(lanes)
+
+    # Events.
+
+    def encode(self, batch: Batch) -> Columns:
+        """The arrays of events, each event by itself."""
+        errors: Errors = {}
+        found: Columns = {}
+        for wanted in self.kernel.events:
+            match wanted.holds:
+                case EventFact.LANE | EventFact.QUIET | EventFact.TYPES | EventFact.TIME:
+                    continue
+                case EventFact.TYPE:
+                    codes = batch.type_codes[0]
+                    found[wanted.array.name] = batch.type_numbers(self.kernel.types)[codes].astype(np.int32)
+                case _:
+                    read = reader(wanted, self.compiled.flat, self.lane_numbers, self.kernel.types)
+                    found[wanted.array.name] = read(batch, errors)
+        if errors:
+            raise next(iter(errors.values()))
+        return found
+
+    def scan(self, events: Any, lanes: Any, times: Any, columns: Columns) -> Any:
+        """Go over events, given by their numbers, each in a lane; after which of them its lane has no runs.
+
+        columns: of these events.
+        """
+        quiet = np.zeros(len(events), np.uint8)
+        arrays = [self._argument(wanted, lanes, times, quiet, columns) for wanted in self.kernel.events]
+        first = len(self.tape)
+        self.tape = np.concatenate([self.tape, events])
+        oldest = np.full(len(events), int(times.min()))  # no run may end because of the time in another lane
+        begin = 0
+        while begin < len(events):
+            if not self.native:
+                self.consider(0)
+            end = len(events) if self.native else min(begin + PIECE, len(events))
+            self.go_over(arrays, first, oldest, begin, end, {})
+            self.work += (end - begin) * (1 + (0 if self.native else self.runs_met))
+            begin = end
+        return quiet
+
+    def _argument(self, wanted: EventArray, lanes: Any, times: Any, quiet: Any, columns: Columns) -> Any:
+        match wanted.holds:
+            case EventFact.LANE:
+                return lanes.astype(np.uint32)
+            case EventFact.TIME:
+                return times
+            case EventFact.TYPES:  # the numbers of types are known already
+                return np.arange(len(self.kernel.types) + 1, dtype=np.uint16)
+            case EventFact.QUIET:
+                return quiet
+        return columns[wanted.array.name]
+
+    def taken(self) -> MatchTable:
+        """The matches that were found since the last time; their rows are numbers of events."""
+        self.flush()
+        found = concatenate(self.given) if self.given else NONE
+        self.given = []
+        return MatchTable(self.tape[found.rows], found.variables, found.offsets, found.reached, found.reaches)
+
+    def shorten(self, number: Any, oldest: int) -> None:
+        """Forget what no run can need, and number events anew. oldest: no event comes before this time."""
+        self.state.end_old_runs(oldest)
+        self.state.collect(oldest)
+        self.tape = number[self.tape[self.state.renumber_events()]]

@@ -1,0 +1,122 @@
+"""The events of a log by their numbers: arrays that grow, and the events of some lanes in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cepheid.engine.stream.arrivals import arrange
+from cepheid.engine.stream.event_log import EventLog
+from cepheid.kernel.runtime import NIL
+
+NOWHERE = int(NIL)
+"""The lane of events that are in none."""
+
+
+class Grown:
+    """An array that grows at its end."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._array = np.zeros(1024, dtype)
+        self.size = 0
+
+    def add(self, values: Any) -> None:
+        """Add values at the end."""
+        end = self.size + len(values)
+        if end > len(self._array):
+            longer = np.zeros(2 * end, self._array.dtype)
+            longer[: self.size] = self._array[: self.size]
+            self._array = longer
+        self._array[self.size : end] = values
+        self.size = end
+
+    @property
+    def all(self) -> Any:
+        """The values; they can be written to."""
+        return self._array[: self.size]
+
+    def keep(self, wanted: Any) -> None:
+        """Keep some of the values."""
+        kept = self.all[wanted]
+        self._array = np.zeros(max(1024, len(kept) + len(kept) // 2), self._array.dtype)
+        self._array[: len(kept)] = kept
+        self.size = len(kept)
+
+    @property
+    def nbytes(self) -> int:
+        """How much it takes."""
+        return int(self._array.nbytes)
+
+
+class EventArrays:
+    """What is known of each event of a log. Its number is its place in the log.
+
+    seen: whether it was gone over. quiet: whether no run of its lane is under way after it.
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        self.log = log
+        self.time, self.lane = Grown(np.int64), Grown(np.int64)
+        self.there, self.seen, self.quiet = Grown(bool), Grown(bool), Grown(np.uint8)
+        self.columns: dict[str, Grown] = {}
+
+    @property
+    def count(self) -> int:
+        """How many events there are, also those that were retracted."""
+        return self.time.size
+
+    def add(self, times: Any, lanes: Any, columns: dict[str, Any]) -> Any:
+        """Add events at the end; their numbers."""
+        first = self.count
+        self.time.add(times)
+        self.lane.add(lanes)
+        self.there.add(np.ones(len(times), bool))
+        self.seen.add(np.zeros(len(times), bool))
+        self.quiet.add(np.zeros(len(times), np.uint8))
+        for name, values in columns.items():
+            self.columns.setdefault(name, Grown(values.dtype)).add(values)
+        return np.arange(first, self.count)
+
+    def of(self, events: Any) -> dict[str, Any]:
+        """The columns of some events."""
+        return {name: grown.all[events] for name, grown in self.columns.items()}
+
+    def keep(self, wanted: Any) -> None:
+        """Keep some events, which get new numbers, in order."""
+        for grown in (self.time, self.lane, self.there, self.seen, self.quiet, *self.columns.values()):
+            grown.keep(wanted)
+
+    @property
+    def nbytes(self) -> int:
+        """How much it takes."""
+        arrays = (self.time, self.lane, self.there, self.seen, self.quiet, *self.columns.values())
+        return sum(grown.nbytes for grown in arrays)
+
+    def in_order(self, events: Any) -> Any:
+        """Events by lane, and in each by the order of S1."""
+        time, lane = self.time.all[events], self.lane.all[events]
+        order = np.lexsort((time, lane))
+        events, time, lane = events[order], time[order], lane[order]
+        tied = np.zeros(len(events) + 1, bool)
+        tied[1:-1] = (time[1:] == time[:-1]) & (lane[1:] == lane[:-1])
+        among = np.flatnonzero(tied[:-1] | tied[1:])
+        if len(among):
+            group = np.cumsum(~tied[:-1])[among]
+            place = arrange(self.log.schema, self.table(events[among]), group)
+            if place is not None:
+                events[among] = events[among][place]
+        return events
+
+    def table(self, events: Any) -> Any:
+        """Some events as a table."""
+        return self.log.take(events)
+
+    def ranked(self, events: Any, table: Any) -> Any:
+        """The places of events in the order of S1, among themselves."""
+        order = arrange(self.log.schema, table, self.time.all[events])
+        if order is None:
+            return np.arange(len(events))
+        places = np.empty(len(events), np.int64)
+        places[order] = np.arange(len(events))
+        return places
