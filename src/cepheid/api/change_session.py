@@ -237,18 +237,19 @@ class ChangeSession(Session):
     @property
     def over(self) -> int | None:
         """The watermark, in ticks, from which on nothing so far can matter to a change to come; None: never."""
-        return self._watermark if self._replaying.is_blank else super().over
+        known = self._replaying
+        return self._watermark if known.is_blank else self._opened.over_after(known.log.latest)
 
     @property
     def undecided(self) -> bool:
         """Whether events or retractions wait, or a match has ended that is not certain yet."""
-        return super().undecided or bool(self._replaying.log.debts)
+        return self._replaying.undecided or bool(self._replaying.log.debts)
 
     def deadlines(self) -> Iterator[int]:
         """The watermarks, in ticks, at which there is something to do even if no event arrives."""
         ahead = self._replaying.ahead
         if ahead is not None:  # else all is done at once that can be done
-            yield from (time - ahead for time in super().deadlines())
+            yield from (time - ahead for time in self._replaying.deadlines())
         yield from (debt.time + 1 for debt in self._replaying.log.debts.values())
 
     # Snapshots.
@@ -323,8 +324,9 @@ class ChangeSession(Session):
         return self._speculation
 
     @property
-    def _replaying(self) -> Speculation:
-        assert isinstance(self._speculation, Speculation)
+    def _replaying(self) -> Speculation | LaneReplay:
+        assert self._speculation is not None
+        assert not isinstance(self._speculation, Recomputed)
         return self._speculation
 
 
