@@ -29,6 +29,7 @@ class EventFact(Enum):
         "type_numbers"  # of each code: the number of the type in the query, from 1; 0 for those that it does not name
     )
     QUIET = "quiet"  # written by the scan: whether no run of the event's lane is under way after it
+    SKIP = "skip"  # where the scan goes on after such an event; 0: at the next one
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ FACTS = {
     EventFact.TYPE: n.Array("type_codes", INT32),
     EventFact.TYPES: n.Array("type_numbers", UINT16),
     EventFact.QUIET: n.Array("quiet", UINT8),
+    EventFact.SKIP: n.Array("skip", INT64),
 }
 MASK = UINT8
 

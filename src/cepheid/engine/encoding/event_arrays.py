@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.encoding.masks import evaluate_mask
@@ -31,8 +29,6 @@ def reader(wanted: EventArray, query: Bound, lanes: LaneNumbers, types: Sequence
             return lambda batch, errors: batch.type_codes[0]
         case EventFact.TYPES:
             return lambda batch, errors: batch.type_numbers(types)
-        case EventFact.QUIET:
-            return lambda batch, errors: np.zeros(len(batch), np.uint8)
         case ColumnValues(column=column):
             return lambda batch, errors: batch.values(column)
         case ColumnNulls(column=column):

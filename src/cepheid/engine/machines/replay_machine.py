@@ -8,7 +8,6 @@ import numpy as np
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.event_arrays import Errors, reader
-from cepheid.engine.machines.kernel_machine import PIECE
 from cepheid.engine.machines.policy import Policy
 from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate
@@ -16,6 +15,7 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arguments import EventArray, EventFact
 from cepheid.kernel.scan.kernel import ScanKernel
 
+SKIPPED = 2
 Columns = dict[str, Any]
 """Arrays of events as the scan reads them, by the names of its parameters."""
 
@@ -68,7 +68,7 @@ class ReplayMachine(ScanMachine):
         found: Columns = {}
         for wanted in self.kernel.events:
             match wanted.holds:
-                case EventFact.LANE | EventFact.QUIET | EventFact.TYPES | EventFact.TIME:
+                case EventFact.LANE | EventFact.QUIET | EventFact.SKIP | EventFact.TYPES | EventFact.TIME:
                     continue
                 case EventFact.TYPE:
                     codes = batch.type_codes[0]
@@ -80,27 +80,25 @@ class ReplayMachine(ScanMachine):
             raise next(iter(errors.values()))
         return found
 
-    def scan(self, events: Any, lanes: Any, times: Any, columns: Columns) -> Any:
-        """Go over events, given by their numbers, each in a lane; after which of them its lane has no runs.
+    def scan(self, events: Any, lanes: Any, times: Any, skip: Any, columns: Columns) -> Any:
+        """Go over events, given by their numbers, each in a lane.
 
-        columns: of these events.
+        skip: where to go on after an event that leaves its lane without runs; 0: at the next one.
+        columns: of these events. Returns for each event 1 if it left its lane without runs, 0 if not, 2 if it was
+        skipped.
         """
-        quiet = np.zeros(len(events), np.uint8)
-        arrays = [self._argument(wanted, lanes, times, quiet, columns) for wanted in self.kernel.events]
-        first = len(self.tape)
-        self.tape = np.concatenate([self.tape, events])
+        quiet = np.full(len(events), SKIPPED, np.uint8)
+        arrays = [self._argument(wanted, lanes, times, skip, quiet, columns) for wanted in self.kernel.events]
+        if not self.native:
+            self.consider(0)
         oldest = np.full(len(events), int(times.min()))  # no run may end because of the time in another lane
-        begin = 0
-        while begin < len(events):
-            if not self.native:
-                self.consider(0)
-            end = len(events) if self.native else min(begin + PIECE, len(events))
-            self.go_over(arrays, first, oldest, begin, end, {})
-            self.work += (end - begin) * (1 + (0 if self.native else self.runs_met))
-            begin = end
+        self.state.expect(2 * len(events))
+        self.go_over(arrays, len(self.tape), oldest, 0, len(events), {})
+        self.tape = np.concatenate([self.tape, events])
+        self.work += len(events) * (1 + (0 if self.native else self.runs_met))
         return quiet
 
-    def _argument(self, wanted: EventArray, lanes: Any, times: Any, quiet: Any, columns: Columns) -> Any:
+    def _argument(self, wanted: EventArray, lanes: Any, times: Any, skip: Any, quiet: Any, columns: Columns) -> Any:
         match wanted.holds:
             case EventFact.LANE:
                 return lanes.astype(np.uint32)
@@ -110,6 +108,8 @@ class ReplayMachine(ScanMachine):
                 return np.arange(len(self.kernel.types) + 1, dtype=np.uint16)
             case EventFact.QUIET:
                 return quiet
+            case EventFact.SKIP:
+                return skip
         return columns[wanted.array.name]
 
     def taken(self) -> MatchTable:

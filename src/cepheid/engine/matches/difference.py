@@ -37,6 +37,14 @@ class Given:
         self.matches = matches
         self.base = base
 
+    def bound(self) -> int:
+        """How many there are at most, found without enumerating them."""
+        return self.matches.bound()
+
+    def count(self) -> int:
+        """How many there are, found without enumerating them."""
+        return self.matches.count()
+
     def check(self) -> None:
         """Refuse matches that are too many to be compared one by one."""
         number = self.matches.bound()
@@ -117,7 +125,7 @@ class Selection:
 
     def count(self) -> int:
         """How many there are, without enumerating them where all of some are selected."""
-        return sum(given.matches.count() if index is None else len(index) for given, index in self.parts)
+        return sum(given.count() if index is None else len(index) for given, index in self.parts)
 
     @property
     def keys(self) -> Any:
@@ -132,7 +140,7 @@ NOTHING = Selection((), np.zeros(0, np.int64))
 
 def whole(given: Sequence[Given]) -> Selection:
     """All matches; which of them are equal is not asked yet."""
-    return Selection([(one, None) for one in given if one.matches.bound()], None)
+    return Selection([(one, None) for one in given if one.bound()], None)
 
 
 def difference(old: Sequence[Given], new: Sequence[Given]) -> tuple[Selection, Selection]:

@@ -111,12 +111,3 @@ class EventArrays:
     def table(self, events: Any) -> Any:
         """Some events as a table."""
         return self.log.take(events)
-
-    def ranked(self, events: Any, table: Any) -> Any:
-        """The places of events in the order of S1, among themselves."""
-        order = arrange(self.log.schema, table, self.time.all[events])
-        if order is None:
-            return np.arange(len(events))
-        places = np.empty(len(events), np.int64)
-        places[order] = np.arange(len(events))
-        return places

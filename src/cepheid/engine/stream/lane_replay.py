@@ -8,8 +8,8 @@ after it. These stretches are gone over again, each as a lane of its own, and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,20 +19,22 @@ from cepheid.engine.encoding.batch import Batch, StreamCodes, check_times
 from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.content_keys import mixed
 from cepheid.engine.encoding.few_events import Events
+from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.policy import read_policy
-from cepheid.engine.machines.replay_machine import ReplayMachine
+from cepheid.engine.machines.replay_machine import SKIPPED, ReplayMachine
 from cepheid.engine.matches.changes import Difference
-from cepheid.engine.matches.difference import FORGOTTEN, NOTHING, Given, difference, differing, match_keys, whole
+from cepheid.engine.matches.difference import FORGOTTEN, Given, difference, differing, match_keys, whole
 from cepheid.engine.matches.having import keep_having
 from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate, in_order
+from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.engine.stream.arrivals import Timed
+from cepheid.engine.stream.arrivals import Timed, arrange
 from cepheid.engine.stream.event_arrays import NOWHERE, EventArrays, Grown
 from cepheid.engine.stream.event_log import EventLog, Net, rows_by_number
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.snapshot import write_pipeline
-from cepheid.engine.stream.stretches import Stretches
+from cepheid.engine.stream.stretches import stretches
 from cepheid.errors import InputError
 from cepheid.kernel.arguments import ColumnValues
 from cepheid.kernel.runtime import NEVER
@@ -45,6 +47,15 @@ NO_EVENTS: Any = np.zeros(0, np.int64)
 _LATEST = 2**63 - 1
 FEW = 4096
 """Events that are kept at least before it is asked which can go."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Events that are gone over, the lane of each, and where to go on after it if it leaves the lane without runs."""
+
+    events: Any
+    lanes: Any
+    skip: Any
 
 
 class LaneReplay:
@@ -154,18 +165,20 @@ class LaneReplay:
         known.seen.all[fresh] = True
         fresh = fresh[known.lane.all[fresh] != NOWHERE]
         gone = gone[known.lane.all[gone] != NOWHERE]
-        self._scanned: Any = np.full(known.count, -1)  # in which round each event was gone over last
-        self._found: list[MatchTable] = []  # of each round
+        if not len(fresh) and not len(gone):
+            return self._difference(NONE, NONE, self.standing)
         changed = np.zeros(known.count, bool)  # events at which other matches may end than before
         appended, late = self._appended(fresh, gone)
         changed[appended] = True
-        first = [(appended, self._versions(appended))] if len(appended) else []
         np.maximum.at(self.last, known.lane.all[fresh], known.time.all[fresh])
-        if len(late) or len(gone):
-            (self._replay_windows if self.reach is not None else self._replay_stretches)(late, gone, changed, first)
-        elif first:
-            self._scan(first)
-        return self._compare(changed)
+        part = Part(appended, self._versions(appended), np.zeros(len(appended), np.int64))
+        if not len(late) and not len(gone):
+            self._scan([part])
+        elif self.reach is None:
+            self._replay_stretches(late, gone, changed, part)
+        else:
+            self._replay_windows(late, gone, changed, part)
+        return self._compare(self.machine.taken(), changed)
 
     def _appended(self, fresh: Any, gone: Any) -> tuple[Any, Any]:
         """Those of the new events that are after all others of their lane, in order; and the others."""
@@ -191,17 +204,18 @@ class LaneReplay:
         self.version[without] = self.machine.new_lanes(len(without))
         return self.version[lanes]
 
-    def _scan(self, parts: list[tuple[Any, Any]]) -> None:
-        """Go over events, each in a lane."""
-        events = np.concatenate([NO_EVENTS, *(events for events, _ in parts)])
+    def _scan(self, parts: Sequence[Part]) -> Any:
+        """Go over events; which of them were not skipped."""
+        events = np.concatenate([part.events for part in parts])
         if not len(events):
-            return
-        lanes = np.concatenate([lanes for _, lanes in parts])
+            return np.zeros(0, bool)
+        lanes, skip = (np.concatenate([getattr(part, name) for part in parts]) for name in ("lanes", "skip"))
         known = self.events
-        known.quiet.all[events] = self.machine.scan(events, lanes, known.time.all[events], known.of(events))
-        self._scanned[events] = len(self._found)
-        self._found.append(self.machine.taken())
-        self.steps += len(events)
+        quiet = self.machine.scan(events, lanes, known.time.all[events], skip, known.of(events))
+        met = quiet != SKIPPED
+        known.quiet.all[events[met]] = quiet[met]
+        self.steps += int(met.sum())
+        return met
 
     # Lanes that are gone over again.
 
@@ -214,8 +228,10 @@ class LaneReplay:
         np.minimum.at(first, lanes, times)
         np.maximum.at(last, lanes, times)
         found = np.unique(lanes)
-        here = np.flatnonzero(known.seen.all & known.there.all & (known.lane.all != NOWHERE))
-        return found, here[np.isin(known.lane.all[here], found)], first, last
+        among = np.zeros(len(self.version) + 1, bool)
+        among[found] = True
+        inside = np.where(known.lane.all == NOWHERE, len(self.version), known.lane.all)
+        return found, np.flatnonzero(among[inside] & known.seen.all & known.there.all), first, last
 
     def _go_on(self, lanes: Any, versions: Any) -> None:
         """The runs of lanes go on under other numbers."""
@@ -228,7 +244,7 @@ class LaneReplay:
         self.last[lanes] = NEVER
         np.maximum.at(self.last, self.events.lane.all[events], self.events.time.all[events])
 
-    def _replay_windows(self, late: Any, gone: Any, changed: Any, parts: list[tuple[Any, Any]]) -> None:
+    def _replay_windows(self, late: Any, gone: Any, changed: Any, appended: Part) -> None:
         """From a window before the first change of a lane to a window after the last one."""
         known, window, reach = self.events, self.window or 0, self.reach or 0
         lanes, here, first, last = self._disturbed(late, gone)
@@ -253,11 +269,12 @@ class LaneReplay:
             ends[lane[closing]] = wanted[closing]
         number = np.full(len(self.version), -1)
         number[lanes] = self.machine.new_lanes(len(lanes))
-        self._scan([*parts, (here[wanted], number[lane[wanted]])])
+        events = here[wanted]
+        self._scan([appended, Part(events, number[lane[wanted]], np.zeros(len(events), np.int64))])
         self._go_on(lanes[ends[lanes]], number[lanes[ends[lanes]]])
         self.machine.clear(number[lanes[~ends[lanes]]])
 
-    def _replay_stretches(self, late: Any, gone: Any, changed: Any, parts: list[tuple[Any, Any]]) -> None:
+    def _replay_stretches(self, late: Any, gone: Any, changed: Any, appended: Part) -> None:
         """From an event after which no run was under way to the next one where that is so, before and now."""
         known = self.events
         lanes, here, first, _ = self._disturbed(late, gone)
@@ -265,59 +282,49 @@ class LaneReplay:
         fresh[late] = True
         lane, time = known.lane.all[here], known.time.all[here]
         self._note_last(lanes, here)
-        calm = known.quiet.all[here].astype(bool) & ~fresh[here]
         rest = np.full(len(self.version), NEVER)
-        before = calm & (time < first[lane])
-        np.maximum.at(rest, lane[before], time[before])
+        calm = known.quiet.all[here].astype(bool) & ~fresh[here] & (time < first[lane])
+        np.maximum.at(rest, lane[calm], time[calm])
         here = known.in_order(here[time >= rest[lane]])
-        lane, time = known.lane.all[here], known.time.all[here]
-        dirty, tails = fresh[here], np.zeros(len(self.version), bool)
+        lane = known.lane.all[here]
+        dirty, tails = self._after_gone(here, lane, gone)
+        dirty |= fresh[here]
+        calm = known.quiet.all[here].astype(bool) & ~dirty
+        wanted, onward = stretches(lane, calm, dirty, tails)
+        number = np.full(len(self.version), -1)
+        number[lanes] = self.machine.new_lanes(len(lanes))
+        offset = len(appended.events)
+        skip = np.where(calm[wanted], onward + offset, 0)
+        met = self._scan([appended, Part(here[wanted], number[lane[wanted]], skip)])[offset:]
+        changed[here[wanted][met]] = True
+        # Where the last event of a lane was met, or none is left after the last quiet one, its runs go on from there.
+        ends = tails.copy()
+        closing = np.append(lane[wanted][1:] != lane[wanted][:-1], True)[: len(met)]
+        ends[lane[wanted][closing]] = met[closing]
+        self._go_on(lanes[ends[lanes]], number[lanes[ends[lanes]]])
+        self.machine.release(number[lanes[~ends[lanes]]])
+
+    def _after_gone(self, here: Any, lane: Any, gone: Any) -> tuple[Any, Any]:
+        """The events that follow those that are gone; and the lanes whose last events are gone."""
+        known, time = self.events, self.events.time.all[here]
+        after, tails = np.zeros(len(here), bool), np.zeros(len(self.version), bool)
         for event in gone.tolist():
             own = int(known.lane.all[event])
             begin, end = np.searchsorted(lane, [own, own + 1])
             at = begin + int(np.searchsorted(time[begin:end], known.time.all[event]))
             if at < end:
-                dirty[at] = True
+                after[at] = True
             else:
                 tails[own] = True
-        stretches = Stretches(here, lane, known.quiet.all[here].astype(bool) & ~dirty, dirty, tails)
-        # Where all events of a lane are gone, or a quiet one is the last, no run is under way.
-        empty = lanes[tails[lanes] & ~stretches.open_end(lanes)]
-        self._go_on(empty, np.full(len(empty), -1))
-        chains = stretches.chains()
-        numbers = self.machine.new_lanes(len(chains))
-        for chain, number in zip(chains, numbers.tolist(), strict=True):
-            chain.number = number
-        new = [(stretches.events(chain.first, chain.last), chain) for chain in chains]
-        while True:
-            fed = [(events, np.full(len(events), chain.number)) for events, chain in new]
-            self._scan([*parts, *fed])
-            parts = []
-            for events, _ in new:
-                changed[events] = True
-            dropped, new = stretches.extend(chains, known.quiet.all)
-            self.machine.clear(np.array(dropped, np.int64))
-            chains = [chain for chain in chains if chain.number >= 0]
-            if not new:
-                break
-        ended = [chain for chain in chains if stretches.is_end(chain.last)]
-        settled = [chain.number for chain in chains if not stretches.is_end(chain.last)]
-        self.machine.release(np.array(settled, np.int64))
-        self._go_on(
-            np.array([stretches.lane_of(chain.last) for chain in ended], np.int64),
-            np.array([chain.number for chain in ended], np.int64),
-        )
+        return after, tails
 
     # Matches.
 
-    def _compare(self, changed: Any) -> Difference:
+    def _compare(self, found: MatchTable, changed: Any) -> Difference:
         """The matches that end at events where others may end than before."""
         known = self.events
-        new = []
-        for number, found in enumerate(self._found):
-            ends = found.last
-            new.append(found.take(np.flatnonzero(changed[ends] & (self._scanned[ends] == number))))
-        found = concatenate(new) if new else NONE
+        if not changed[found.last].all():  # before the first change of a lane, runs are not complete
+            found = found.take(np.flatnonzero(changed[found.last]))
         if len(found) > MOST:
             Given.refuse(len(found))
         if self.query.having is not None and not self.machine.tests_having and len(found):
@@ -339,20 +346,19 @@ class LaneReplay:
         nothing = self.head.queries[0].nothing()
         kept = self.standing if kept is None else kept
         self.standing = joined(kept, added)
-        others = [_Others(self, kept)]
-        if not len(removed):
-            return Difference(NOTHING, whole([self._given(added)]) if len(added) else NOTHING, others, nothing)
-        old, new = difference([self._given(removed)], [self._given(added)] if len(added) else [])
-        return Difference(old, new, others, nothing)
+        others = [LaneMatches(self, kept)]
+        old, new = ([LaneMatches(self, one)] if len(one) else [] for one in (removed, added))
+        if not old or not new or not self._may_be_equal(removed, added):
+            return Difference(whole(old), whole(new), others, nothing)
+        gone, fresh = difference(old, new)
+        return Difference(gone, fresh, others, nothing)
 
-    def _given(self, found: MatchTable) -> Given:
-        """Matches with the events that they have, in the order of S9."""
-        used, place = np.unique(found.rows, return_inverse=True)
-        table = self.events.table(used)
-        places = self.events.ranked(used, table)
-        found = replace(found, rows=place)
-        order = in_order(found, places[found.rows])
-        return Given(self.head.queries[0].nothing().with_found(found.take(order), table), 0)
+    def _may_be_equal(self, removed: MatchTable, added: MatchTable) -> bool:
+        """Whether matches of different events may have equal rows."""
+        if self.query.returns or self.query.schema.roles.types is not None:
+            return True
+        times = self.events.time.all[np.unique(np.concatenate([removed.rows, added.rows]))]
+        return len(np.unique(times)) < len(times)
 
     # What can't change any more.
 
@@ -461,23 +467,32 @@ class LaneReplay:
         self._update(self._due(saved["reached"] if saved["reached"] is not None else NEVER), NO_EVENTS)
 
 
-class _Others:
-    """Matches that stand beside those that change."""
+class LaneMatches(Given):
+    """Matches by the numbers of their events. Their rows are made when they are asked for, in the order of S9."""
 
     def __init__(self, replay: LaneReplay, found: MatchTable) -> None:
-        self._replay, self._found = replay, found
-        self._chunks = tuple(replay.log.chunks)
+        self._numbers = found
+        self._nothing = replay.head.queries[0].nothing()
+        self._schema = replay.log.schema
+        self._chunks = tuple(replay.log.chunks)  # numbers change when events are forgotten
+        self.base = 0
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._numbers)
+
+    bound = count = __len__
 
     @cached_property
-    def keys(self) -> Any:
-        """The keys of their rows."""
-        used, place = np.unique(self._found.rows, return_inverse=True)
-        table = rows_by_number(self._chunks, self._replay.log.schema, used)
-        nothing = self._replay.head.queries[0].nothing()
-        return Given(nothing.with_found(replace(self._found, rows=place), table), 0).keys
+    def matches(self) -> Matches:  # type: ignore[override]
+        """The matches with the events that they have."""
+        used, place = np.unique(self._numbers.rows, return_inverse=True)
+        table = rows_by_number(self._chunks, self._schema, used)
+        order = arrange(self._schema, table, ticks(self._schema, table))
+        places = np.arange(len(used))
+        if order is not None:
+            places[order] = np.arange(len(used))
+        found = replace(self._numbers, rows=place)
+        return self._nothing.with_found(found.take(in_order(found, places[place])), table)
 
 
 def _keys(found: MatchTable) -> Any:

@@ -14,7 +14,7 @@ from cepheid.kernel.arguments import CELLS, NOWHERE, EventFact, StateArray
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.fold import all_of, any_of, choose
-from cepheid.kernel.code.types import INT64, UINT8
+from cepheid.kernel.code.types import INT64
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constants
 from cepheid.kernel.expressions import Sort, Value
@@ -269,11 +269,18 @@ class _Generator:
             self.note_quiet()
 
     def note_quiet(self) -> None:
-        """Whether no run of the lane is under way."""
+        """Whether no run of the lane is under way; if so, events that meet none may be skipped."""
         pools = {name: lists.pool for lists in self.lists for name in lists.pool.lists}
         held = [room.name if room.is_slot else pools[room.name].first(room.name) for room in self.program.rooms]
-        quiet = all_of(self.values.get(name).equals(NOWHERE) for name in held)
-        self.code.put(self.events.fact(EventFact.QUIET), I, choose(quiet, n.Constant(1, UINT8), n.Constant(0, UINT8)))
+        empty = all_of(self.values.get(name).equals(NOWHERE) for name in held)
+        code, quiet, skip = self.code, self.events.fact(EventFact.QUIET), self.events.fact(EventFact.SKIP)
+        with code.when(empty):
+            code.put(quiet, I, 1)
+            with code.when(skip[I].differs(0)):
+                code.note("What follows is as it was.")
+                code.set(I, skip[I] - 1)
+        with code.otherwise():
+            code.put(quiet, I, 0)
 
     def check_room(self) -> None:
         """Stop before an event that could make an array overflow."""

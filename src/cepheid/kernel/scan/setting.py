@@ -12,7 +12,7 @@ class Setting:
     """How events are split, and what the window counts. `nowhere`: an event may belong to no lane.
 
     lasting: what must be absent after a match is absent for a while that counts from its last event.
-    tracked: it is written down after which events no run of the lane is under way.
+    tracked: it is written down after which events no run of the lane is under way, and some events may be skipped then.
     """
 
     lanes: bool
