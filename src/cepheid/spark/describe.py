@@ -66,10 +66,12 @@ def _changes(job: Job) -> Iterator[str]:
     op, speculate = job.options.op, job.worker_query.speculate
     if speculate == NOT_AHEAD:
         yield "matches are given when they are certain, as changes: op is always +"
-    elif speculate is not None:
+    elif speculate is not None and job.options.sequence is None:
         when = "as soon as their events are there" if speculate == ALL else f"{speculate} ahead of the watermark"
         yield f"matches are given {when} (op is +), and taken back (op is -) if what comes later undoes them"
         yield "the events since the watermark are kept in order to match them again"
+    if job.options.sequence is not None:
+        yield f"no match goes over a gap in column {job.options.sequence}: each is given at once, for good"
     if op is not None and speculate is None:
         yield f"column {op}: a retraction cancels an event that still waits for the watermark"
     elif op is not None:

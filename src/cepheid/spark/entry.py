@@ -43,6 +43,8 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
     speculate: stream: how far ahead of the watermark matches are given: "10 minutes", a timedelta, a whole number in
         the unit of the query, or "all" for at once. The rows are then changes: `op` is + for a match that is new and -
         for one that is taken back, and both have the same `match_id`. A match has at most one in a micro-batch.
+    sequence: a column that counts the events of a partition by 1, for contiguous queries: no match goes over a gap in
+        it, so that a stream gives each at once and never takes it back.
     """
     job = make_job(df, query, read_options(options))
     for name in ("event_time", "speculate"):
@@ -54,7 +56,7 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
 def explain(df: DataFrame, query: Query, **options: Any) -> Explanation:
     """Explain how a query would run on a DataFrame: what is sent to Python, how it is partitioned, and why."""
     job = make_job(df, query, read_options(options))
-    explanation = query.explain(job.worker_query.event_schema, plan=job.options.plan)
+    explanation = job.query.explain(job.worker_query.event_schema, plan=job.options.plan)
     return Explanation("\n\n".join([explanation.text, "\n".join(describe(job))]), explanation.sources)
 
 

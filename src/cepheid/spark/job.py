@@ -15,7 +15,7 @@ from cepheid.api import Query
 from cepheid.api.change_session import spelt_speculation
 from cepheid.api.options import read_column
 from cepheid.engine.stream.operations import WORDS
-from cepheid.errors import BindError, InputError, did_you_mean
+from cepheid.errors import BindError, InputError, UsageError, did_you_mean
 from cepheid.pattern.paths import Path
 from cepheid.spark.names import column_named
 from cepheid.spark.options import Options
@@ -86,6 +86,7 @@ class Job:
 def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     """Validate a query against a DataFrame. No Spark job runs."""
     _check_names(df)
+    query = query.sequenced(options.sequence)
     op = read_column("op", options.op, query.compiled.roles)
     all_columns = events_schema(_without_operations(df.schema, op), session_zone(df))
     bound = query.compiled.bind(query.compiled.schema(all_columns))
@@ -95,6 +96,9 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     )
     events = pushdown.schema(all_columns)
     speculate = spelt_speculation(options.speculate, query.compiled.roles.unit)
+    if op is not None and options.sequence is not None:
+        remedy = "leave one of them out: a number that can be retracted says nothing about what is missing"
+        raise UsageError("CEP603", "sequence and op can't be combined", remedy)
     query.session(engine=options.engine, plan=options.plan)  # raises for an unknown engine or plan
     worker_query = WorkerQuery(
         query=query,
@@ -106,6 +110,7 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
         long=options.long,
         op=op,
         speculate=speculate,
+        sequence=options.sequence,
     )
     partitioning = choose_partitioning(bound, [source for _, source in query.compiled.flow])
     _check_key(df, all_columns, partitioning.key)

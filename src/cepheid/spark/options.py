@@ -30,6 +30,7 @@ class Options:
     migrate: bool = False
     op: str | None = None
     speculate: object = None
+    sequence: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("partitions", "buckets"):

@@ -49,6 +49,7 @@ class WorkerQuery:
     long: bool = False  # one row for each event of a match
     op: str | None = None  # the column that says which rows insert events, and which retract them
     speculate: str | None = None  # how far ahead of the watermark matches are given; None: not at all
+    sequence: str | None = None  # the column that counts events, if the query goes over no gap in it
 
     @property
     def schema(self) -> Schema:
@@ -63,15 +64,15 @@ class WorkerQuery:
 
     @property
     def changes(self) -> bool:
-        """Whether events, and with speculation matches too, can be taken back in a stream."""
-        return self.op is not None or self.speculate is not None
+        """Whether a stream needs sessions that go ahead of the watermark, or in which events can be taken back."""
+        return any(option is not None for option in (self.op, self.speculate, self.sequence))
 
     def change_session(self) -> ChangeSession:
-        """Open a session in which that can be; it knows no columns yet."""
+        """Open such a session; it knows no columns yet."""
         query = cached_query(self.query)
-        session = query.session(engine=self.engine, plan=self.plan, speculate=self.speculate, op=self.op)
-        assert isinstance(session, ChangeSession)
-        return session
+        return query.change_session(
+            self.engine, self.plan, speculate=self.speculate, op=self.op, sequence=self.sequence
+        )
 
     def match(
         self, events: Iterable[Arrival], starts: range | None = None, horizon: int | None = None

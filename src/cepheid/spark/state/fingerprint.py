@@ -28,7 +28,7 @@ class StreamFingerprint:
     columns: a digest of the names and types of the event columns.
     buckets: the number of buckets that the keys are divided among.
     shape: digests of the clauses that the state depends on; empty if an earlier release wrote it.
-    op, speculate: as the options of the stream.
+    op, speculate, sequence: as the options of the stream.
     """
 
     query: str
@@ -38,6 +38,7 @@ class StreamFingerprint:
     shape: Mapping[str, str] = field(default_factory=dict, hash=False)
     op: str | None = None
     speculate: str | None = None
+    sequence: str | None = None
 
     def check(self, stored: dict[str, Any], *, by_shape: bool = False) -> None:
         """Raise CEP905 if the state was written by another stream.
@@ -64,7 +65,7 @@ class StreamFingerprint:
         if stored["buckets"] != self.buckets:
             message = f"the checkpoint has {stored['buckets']} buckets, the stream has {self.buckets}"
             raise UsageError("CEP905", message, f"pass buckets={stored['buckets']}, or {_START_AGAIN}")
-        for name in ("op", "speculate"):
+        for name in ("op", "speculate", "sequence"):
             was, now = stored.get(name), getattr(self, name)
             if was != now:
                 message = f"the checkpoint belongs to a stream with {name}={was!r}, and this one has {name}={now!r}"
@@ -82,4 +83,5 @@ def stream_fingerprint(worker_query: WorkerQuery, buckets: int) -> StreamFingerp
         shape=state_shape(query),
         op=worker_query.op,
         speculate=worker_query.speculate,
+        sequence=worker_query.sequence,
     )

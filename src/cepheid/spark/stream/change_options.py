@@ -14,8 +14,8 @@ def check_changes(options: Options) -> None:
         message = "event_time and speculate can't be combined: a match that may be taken back has no such time"
         remedy = "leave out speculate to follow certain matches, or write the changes to a table and read that"
         raise UsageError("CEP603", message, remedy)
-    if options.migrate and (options.speculate is not None or options.op is not None):
-        name = "speculate" if options.speculate is not None else "op"
+    name = next((name for name in ("speculate", "op", "sequence") if getattr(options, name) is not None), None)
+    if options.migrate and name is not None:
         message = f"migrate and {name} can't be combined: what was given by the old query could not be taken back"
         raise UsageError("CEP603", message, "start the changed query with a new checkpoint location")
 
