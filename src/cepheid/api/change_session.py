@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from cepheid.engine.stream.rows import RowsInMemory, arrival_of
 from cepheid.engine.stream.snapshot import read_state, telling_damage
 from cepheid.engine.stream.speculation import Speculation
 from cepheid.errors import InputError, PatternError, UsageError
+from cepheid.pattern.durations import spell
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.schema import Schema
 from cepheid.plan.spec import AUTO
@@ -151,9 +152,19 @@ class ChangeSession(Session):
         self._closed = True
         return found
 
-    def update(self, events: Timed, signs: Any, watermark: int | None) -> Any:
-        """Move the watermark, then insert (1) and retract (-1) events with their times in ticks; all in one change."""
-        events, signs, late = self._on_time(events, signs, watermark)
+    def update(
+        self,
+        events: Timed,
+        signs: Any,
+        watermark: int | None,
+        *,
+        late_before: int | None = None,
+    ) -> Any:
+        """Move the watermark, then insert (1) and retract (-1) events with their times in ticks; all in one change.
+
+        late_before: the time before which events are late, where that is not the watermark that is reached.
+        """
+        events, signs, late = self._on_time(events, signs, watermark if late_before is None else late_before)
         times = events[1]
         if self._lateness is not None and len(times):
             latest = int(times.max()) - self._lateness_ticks
@@ -237,6 +248,28 @@ class ChangeSession(Session):
             return self._with_op(empty_table(self._pipeline.schema.arrow), None)
         return super().late_events
 
+    # For whoever keeps many sessions, as Spark's state store does.
+
+    @property
+    def over(self) -> int | None:
+        """The watermark, in ticks, from which on nothing so far can matter to a change to come; None: never."""
+        known = self._replaying
+        return self._watermark if known.is_blank else self._opened.over_after(known.log.latest)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether events or retractions wait, or a match has ended that is not certain yet."""
+        return self._replaying.undecided or bool(self._replaying.log.debts)
+
+    def deadlines(self) -> Iterator[int]:
+        """The watermarks, in ticks, at which there is something to do even if no event arrives."""
+        ahead = self._replaying.ahead
+        if ahead is not None:  # else all is done at once that can be done
+            yield from (time - ahead for time in self._replaying.deadlines())
+        yield from (debt.time + 1 for debt in self._replaying.log.debts.values())
+
+    # Snapshots.
+
     def save(self, sink: Sink) -> dict[str, Any]:
         """The state: a header, and parts that go into a sink."""
         header = self._facts(sink, None)
@@ -305,6 +338,12 @@ class ChangeSession(Session):
         assert self._speculation is not None
         return self._speculation
 
+    @property
+    def _replaying(self) -> Speculation | LaneReplay:
+        assert self._speculation is not None
+        assert not isinstance(self._speculation, Recomputed)
+        return self._speculation
+
 
 def read_speculation(value: object, unit: str) -> int | None:
     """How far a session goes ahead of the watermark, in nanoseconds; None: as far as there are events."""
@@ -329,6 +368,16 @@ def _check_columns(program: CompiledProgram) -> None:
             remedy = "rename the variable"
         if OP in places:
             raise PatternError("CEP212", f"every change already has a column '{OP}'", remedy, places[OP])
+
+
+def spelt_speculation(value: object, unit: str) -> str | None:
+    """The one spelling of all values that mean the same: "all", or a duration.
+
+    >>> spelt_speculation(600_000, "milliseconds"), spelt_speculation("10 min", "seconds")
+    ('10 minutes', '10 minutes')
+    """
+    ahead = read_speculation(value, unit)
+    return None if value is None else ALL if ahead is None else spell(ahead)
 
 
 def _not_counting(sequence: str, found: Sequence[Difference]) -> InputError:

@@ -327,9 +327,9 @@ class Query:
         if sequence is not None:
             if op is not None:
                 raise retracts_numbers()
-            return self.sequenced(sequence)._change_session(engine, plan, lateness, late, speculate, sequence=sequence)
+            return self.sequenced(sequence).change_session(engine, plan, lateness, late, speculate, sequence=sequence)
         if speculate is not None or op is not None:
-            return self._change_session(engine, plan, lateness, late, speculate, op=op)
+            return self.change_session(engine, plan, lateness, late, speculate, op=op)
         choice = _check_engine(engine, plan)
         if engine == "reference":
             remedy = "use engine='auto', or speculate=0 for the same matches as changes"
@@ -337,17 +337,18 @@ class Query:
         factory = _machine_factory(engine, choice, None)
         return Session(self._cache, factory, self._empty_table, self._surprises, lateness=lateness, late=late)
 
-    def _change_session(
+    def change_session(
         self,
         engine: str,
         plan: str,
-        lateness: object,
-        late: str,
-        speculate: object,
+        lateness: object = None,
+        late: str = "error",
+        speculate: object = None,
         *,
         op: str | None = None,
         sequence: str | None = None,
     ) -> ChangeSession:
+        """Like `session`, of a query that goes over no gap in `sequence` itself."""
         choice = _check_engine(engine, plan)
         recomputes = engine == "reference"
         factory = _machine_factory("interpreted" if recomputes else engine, choice, None, steady=True)

@@ -258,8 +258,17 @@ class Session:
         late: another policy for late events from now on.
         """
         self._check_open()
-        self._late.policy = late or self._late.policy
+        self.treat_late(late or self._late.policy)
         return self._take(arrival).count
+
+    def treat_late(self, policy: str) -> None:
+        """Another policy for late events from now on."""
+        self._late.policy = policy
+
+    @property
+    def late_count(self) -> int:
+        """How many events came late."""
+        return self._late.count
 
     def end(self, horizon: int | None) -> Matches:
         """Like `close`, without the absences that are not over at a time, in ticks; None: the end ends them all."""

@@ -94,7 +94,7 @@ class ReplayMachine(ScanMachine):
         quiet = np.full(len(events), SKIPPED, np.uint8)
         arrays = [self._argument(wanted, lanes, times, skip, quiet, columns) for wanted in self.kernel.events]
         if not self.native:
-            self.consider(0)
+            self.consider(len(events))
         oldest = np.full(len(events), int(times.min()))  # no run may end because of the time in another lane
         self.state.expect(2 * len(events))
         self.go_over(arrays, self.tape.size, oldest, 0, len(events), {})

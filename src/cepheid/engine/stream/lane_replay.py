@@ -8,7 +8,7 @@ after it. These stretches are gone over again, each as a lane of its own, and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -435,6 +435,21 @@ class LaneReplay:
     def debts(self) -> int:
         """How many retractions wait for their event."""
         return sum(debt.count for debt in self.log.debts.values())
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it is as in the beginning: nothing came, or all was retracted."""
+        return not self.log.count and not self.log.debts
+
+    @property
+    def undecided(self) -> bool:
+        """Whether events wait."""
+        return len(self.waiting) > 0
+
+    def deadlines(self) -> Iterator[int]:
+        """The times at which there is something to do when it gets there, even if no event arrives."""
+        if len(self.waiting):
+            yield int(self.events.time.all[self.waiting].min()) + 1
 
     @property
     def nbytes(self) -> int:
