@@ -298,6 +298,9 @@ class ChangeSession(Session):
     def _take_up(self, columns: pa.Schema, header: dict[str, Any], source: Source) -> None:
         self._by_lanes = "replay" in header["speculation"]
         self._open(columns)
+        if ("rows" in header["speculation"]) != isinstance(self._speculation, Recomputed):
+            message = "the snapshot is of engine 'reference', or this is, and the other one is not"
+            raise UsageError("CEP607", message, "restore it with the engine that it was taken with")
         with telling_damage():
             self._speculating.load(header, header["speculation"], source)
         self._pipeline = self._speculating.head
