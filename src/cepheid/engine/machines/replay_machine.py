@@ -66,8 +66,8 @@ class ReplayMachine(ScanMachine):
 
     # Events.
 
-    def encode(self, batch: Batch) -> Columns:
-        """The arrays of events, each event by itself."""
+    def encode(self, batch: Batch) -> tuple[Columns, Errors]:
+        """The arrays of events, each event by itself; and what could not be computed, by the event."""
         errors: Errors = {}
         found: Columns = {}
         for wanted in self.kernel.events:
@@ -80,16 +80,14 @@ class ReplayMachine(ScanMachine):
                 case _:
                     read = reader(wanted, self.compiled.flat, self.lane_numbers, self.kernel.types)
                     found[wanted.array.name] = read(batch, errors)
-        if errors:
-            raise next(iter(errors.values()))
-        return found
+        return found, errors
 
-    def scan(self, events: Any, lanes: Any, times: Any, skip: Any, columns: Columns) -> Any:
+    def scan(self, events: Any, lanes: Any, times: Any, skip: Any, columns: Columns, errors: Errors) -> Any:
         """Go over events, given by their numbers, each in a lane.
 
         skip: where to go on after an event that leaves its lane without runs; 0: at the next one.
-        columns: of these events. Returns for each event 1 if it left its lane without runs, 0 if not, 2 if it was
-        skipped.
+        columns, errors: of these events. Returns for each event 1 if it left its lane without runs, 0 if not, and
+        `SKIPPED` if it was skipped.
         """
         quiet = np.full(len(events), SKIPPED, np.uint8)
         arrays = [self._argument(wanted, lanes, times, skip, quiet, columns) for wanted in self.kernel.events]
@@ -97,7 +95,7 @@ class ReplayMachine(ScanMachine):
             self.consider(len(events))
         oldest = np.full(len(events), int(times.min()))  # no run may end because of the time in another lane
         self.state.expect(2 * len(events))
-        self.go_over(arrays, self.tape.size, oldest, 0, len(events), {})
+        self.go_over(arrays, self.tape.size, oldest, 0, len(events), errors)
         self.tape.add(events)
         self.work += len(events) * (1 + (0 if self.native else self.runs_met))
         return quiet
