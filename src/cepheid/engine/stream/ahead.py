@@ -46,6 +46,7 @@ class Replaying(Ahead, Protocol):
     """One that keeps the events which can still change, as Spark's state does."""
 
     log: EventLog
+    ahead: int | None  # how far it is ahead of the watermark; None: as far as there are events
 
     @property
     def is_blank(self) -> bool:
