@@ -11,6 +11,8 @@ from cepheid.engine.encoding.event_arrays import Errors, reader
 from cepheid.engine.encoding.grown import Grown
 from cepheid.engine.machines.policy import Policy
 from cepheid.engine.machines.scan_machine import ScanMachine
+from cepheid.engine.matches.difference import check_count
+from cepheid.engine.matches.graph_matches import GraphMatches
 from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arguments import EventArray, EventFact
@@ -116,6 +118,8 @@ class ReplayMachine(ScanMachine):
 
     def taken(self) -> MatchTable:
         """The matches that were found since the last time; their rows are numbers of events."""
+        if self.decoder.subsets and self.state.matches:
+            check_count(GraphMatches(self.graph(), self.decoder, 0).bound()[0])
         self.flush()
         found = concatenate(self.given) if self.given else NONE
         self.given = []

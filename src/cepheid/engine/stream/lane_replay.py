@@ -25,7 +25,7 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.policy import read_policy
 from cepheid.engine.machines.replay_machine import SKIPPED, ReplayMachine
 from cepheid.engine.matches.changes import Difference
-from cepheid.engine.matches.difference import FORGOTTEN, Given, difference, differing, match_keys, whole
+from cepheid.engine.matches.difference import FORGOTTEN, Given, check_count, difference, differing, match_keys, whole
 from cepheid.engine.matches.having import keep_having
 from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate, in_order
 from cepheid.engine.matches.matches import Matches
@@ -43,8 +43,6 @@ from cepheid.kernel.runtime import NEVER
 from cepheid.pattern.tree import Output, Ties
 from cepheid.pattern.types import Kind
 
-MOST = 1_000_000
-"""Matches of one call."""
 NO_EVENTS: Any = np.zeros(0, np.int64)
 _LATEST = 2**63 - 1
 FEW = 4096
@@ -305,7 +303,9 @@ class LaneReplay:
         offset = len(appended.events)
         skip = np.where(calm[wanted], onward + offset, 0)
         met = self._scan([appended, Part(here[wanted], number[lane[wanted]], skip)])[offset:]
-        changed[here[wanted][met]] = True
+        # What ended before the first change is as it was, and may be forgotten by now.
+        recent = known.time.all[here[wanted]] >= first[lane[wanted]]
+        changed[here[wanted][met & recent]] = True
         # Where the last event of a lane was met, or none is left after the last quiet one, its runs go on from there.
         ends = tails.copy()
         closing = np.append(lane[wanted][1:] != lane[wanted][:-1], True)[: len(met)]
@@ -334,8 +334,7 @@ class LaneReplay:
         known = self.events
         if not changed[found.last].all():  # before the first change of a lane, runs are not complete
             found = found.take(np.flatnonzero(changed[found.last]))
-        if len(found) > MOST:
-            Given.refuse(len(found))
+        check_count(len(found))
         if self.query.having is not None and not self.machine.tests_having and len(found):
             used, place = np.unique(found.rows, return_inverse=True)
             local = keep_having(self.query, replace(found, rows=place), known.table(used))
