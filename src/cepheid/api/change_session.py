@@ -18,9 +18,9 @@ from cepheid.api.surprises import Surprises
 from cepheid.engine.encoding.arrow import empty_table, from_numpy
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.times import time_value
-from cepheid.engine.matches.changes import ADDED, REMOVED, Changes, Difference
+from cepheid.engine.matches.changes import ADDED, OP, REMOVED, Changes, Difference
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.program import QueryCache
+from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import Net
 from cepheid.engine.stream.operations import split_operations
@@ -30,7 +30,7 @@ from cepheid.engine.stream.retyped import retype
 from cepheid.engine.stream.rows import RowsInMemory, arrival_of
 from cepheid.engine.stream.snapshot import read_state, telling_damage
 from cepheid.engine.stream.speculation import Speculation
-from cepheid.errors import InputError, UsageError
+from cepheid.errors import InputError, PatternError, UsageError
 from cepheid.pattern.durations import spell
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.schema import Schema
@@ -77,6 +77,8 @@ class ChangeSession(Session):
         match: Callable[[pa.Table, Schema], Sequence[Matches]] | None = None,
     ) -> None:
         super().__init__(cache, factory, empty, surprises, lateness=lateness, late=late)
+        if speculate is not None:
+            _check_columns(cache.program)
         self._speculate = speculate
         self._ahead = read_speculation(speculate, self._roles.unit)
         if sequence is not None:
@@ -100,16 +102,29 @@ class ChangeSession(Session):
 
     def retract(self, rows: object) -> Any:
         """Take events back. Each row takes back one event that is equal in every column."""
-        self._check_open()
+        self._check_retractable()
         given = self._read(rows)
         return self._push(given, np.full(given.num_rows, -1, np.int8))
 
     def revise(self, old: object, new: object) -> Any:
         """Take events back and put others in their place, in one call."""
-        self._check_open()
+        self._check_retractable()
         after, before = as_table(self._read(new)), as_table(self._read(old))
         signs = np.repeat(np.array([-1, 1], np.int8), [before.num_rows, after.num_rows])
         return self._push(pa.concat_tables([before, after]), signs)
+
+    def _check_retractable(self) -> None:
+        self._check_open()
+        if self._sequence is not None:
+            raise retracts_numbers()
+
+    def advance(self, watermark: object) -> Any:
+        """Move the watermark: all events before it have arrived."""
+        return super().advance(watermark)
+
+    def close(self) -> Any:
+        """End the stream."""
+        return super().close()
 
     def _push(self, given: Events, signs: Any) -> Any:
         if isinstance(given, pa.Table):
@@ -223,7 +238,8 @@ class ChangeSession(Session):
         found = super().stats
         if self._speculation is None:
             return found
-        return replace(found, state_bytes=self._speculation.nbytes, steps=self._speculation.steps)
+        own = self._speculation
+        return replace(found, state_bytes=own.nbytes, steps=own.steps, debts=own.debts)
 
     @property
     def late_events(self) -> pa.Table:
@@ -289,8 +305,7 @@ class ChangeSession(Session):
     def _retype(self, columns: pa.Schema) -> None:
         flat = FlatSink()
         header = self.save(flat)
-        self._open(columns)
-        self._take_up(columns, header, retype(header, flat, self._opened))
+        self._take_up(columns, header, retype(header, flat, self._open(columns)))
 
     @property
     def _begun(self) -> bool:
@@ -339,7 +354,20 @@ def read_speculation(value: object, unit: str) -> int | None:
     try:
         return read_delay("speculate", value, unit)
     except UsageError as error:
-        raise UsageError(error.code, error.message, f'{error.remedy}; "all": as far as there are events') from None
+        remedy = 'pass "all", a duration such as "10 minutes", a timedelta, or a whole number in the unit of the query'
+        raise UsageError(error.code, error.message, remedy) from None
+
+
+def _check_columns(program: CompiledProgram) -> None:
+    """Refuse matches with a column of the name that the column of changes has."""
+    for analysed in program.queries:
+        places = {result.name: result.span for result in analysed.query.returns}
+        remedy = "rename it with AS"
+        if not places:
+            places = {component.variable: component.span for component in analysed.positive}
+            remedy = "rename the variable"
+        if OP in places:
+            raise PatternError("CEP212", f"every change already has a column '{OP}'", remedy, places[OP])
 
 
 def spelt_speculation(value: object, unit: str) -> str | None:
@@ -360,10 +388,18 @@ def _not_counting(sequence: str, found: Sequence[Difference]) -> InputError:
     return InputError("CEP413", f"{message}{row['match_end']}", remedy)
 
 
+def retracts_numbers() -> UsageError:
+    """An event that has a number can't be taken back."""
+    remedy = "leave out sequence=: a number that can be retracted says nothing about what is missing"
+    return UsageError("CEP603", "sequence can't be combined with op or with retractions", remedy)
+
+
 def _unmet(owed: pa.Table, time: str) -> InputError:
     value = owed.column(time)[0].as_py()
-    message = (
-        f"{owed.num_rows} retractions are of events that have not come, and can't come any more, the first at {value}"
-    )
-    remedy = 'push the events that they retract first, or open the session with late="drop" or late="collect"'
+    if owed.num_rows == 1:
+        what = "a retraction is of an event that has not come, and can't come any more, at"
+    else:
+        what = f"{owed.num_rows} retractions are of events that have not come, and can't come any more, the first at"
+    message = f"{what} {value}"
+    remedy = 'push what is retracted, which cancels both, or open the session with late="drop" or late="collect"'
     return InputError("CEP408", message, remedy)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import pyarrow as pa
 
 from cepheid.api.bar import measured
-from cepheid.api.change_session import ChangeSession
+from cepheid.api.change_session import ChangeSession, retracts_numbers
 from cepheid.api.events import to_table
 from cepheid.api.meter import read_progress
 from cepheid.api.observed import observe
@@ -207,6 +208,8 @@ class Query:
         choice = _check_engine(engine, plan)
         _check_limit(limit)
         read_progress(progress)
+        if sequence is not None and op is not None:
+            raise retracts_numbers()
         base = to_table(events, self._compiled.roles.type)
         if not base.num_columns:
             base = self._empty_table()
@@ -269,6 +272,32 @@ class Query:
             pipeline.push(arrival)
         return self._named(pipeline.advance(None, horizon))
 
+    @overload
+    def session(
+        self,
+        *,
+        engine: str = ...,
+        plan: str = ...,
+        lateness: object = ...,
+        late: str = ...,
+        speculate: None = ...,
+        op: str | None = ...,
+        sequence: str | None = ...,
+    ) -> Session: ...
+
+    @overload
+    def session(
+        self,
+        *,
+        engine: str = ...,
+        plan: str = ...,
+        lateness: object = ...,
+        late: str = ...,
+        speculate: int | str | timedelta,
+        op: str | None = ...,
+        sequence: str | None = ...,
+    ) -> ChangeSession: ...
+
     def session(
         self,
         *,
@@ -297,8 +326,7 @@ class Query:
         """
         if sequence is not None:
             if op is not None:
-                remedy = "leave one of them out: a number that can be retracted says nothing about what is missing"
-                raise UsageError("CEP603", "sequence and op can't be combined", remedy)
+                raise retracts_numbers()
             return self.sequenced(sequence).change_session(engine, plan, lateness, late, speculate, sequence=sequence)
         if speculate is not None or op is not None:
             return self.change_session(engine, plan, lateness, late, speculate, op=op)
@@ -341,8 +369,8 @@ class Query:
         """A session that continues from a snapshot."""
         header, source = from_bytes(blob)
         facts = header["session"]
-        told = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
-        session = self.session(engine=engine, plan=plan, **told)
+        told: dict[str, Any] = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
+        session: Session = self.session(engine=engine, plan=plan, **told)
         session.load(header, source)
         return session
 

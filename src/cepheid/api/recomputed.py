@@ -40,7 +40,7 @@ class _Recounted(Net):
     """The events that there are, and the retractions that wait for theirs."""
 
     rows: Sequence[_Row] = ()
-    left: Sequence[_Row] = ()
+    unmet: Sequence[_Row] = ()
 
 
 class Recomputed:
@@ -75,18 +75,17 @@ class Recomputed:
                 mine.append(row)
         late = [row for row in owed if watermark is not None and row.time < watermark]
         owed = [row for row in owed if row not in late]
-        return _Recounted(rows=rows, left=owed, overdue=[Debt(row.table, row.time, 1) for row in late])
+        return _Recounted(rows=rows, unmet=owed, overdue=[Debt(row.table, row.time, 1) for row in late])
 
     def _read(self, events: Timed) -> Iterable[_Row]:
         table = as_table(events[0])
         for k, (event, time) in enumerate(zip(read_rows(table, self.schema), events[1].tolist(), strict=True)):
-            values = [0.0 if value == 0 and isinstance(value, float) else value for value in event.values.values()]
-            yield _Row(content_text(values), time, table.slice(k, 1))
+            yield _Row(content_text(list(event.values.values())), time, table.slice(k, 1))
 
     def change(self, net: Net, watermark: int | None, *, closes: bool = False) -> list[Difference]:
         """O_n, and what it differs in from O_(n-1)."""
         assert isinstance(net, _Recounted)
-        self.rows, self.owed = net.rows, net.left
+        self.rows, self.owed = net.rows, net.unmet
         before, self.given = self.given, [Given(found, 0) for found in self._output(watermark, closes)]
         nothing = [query.nothing() for query in self.head.queries]
         return [_difference(*three) for three in zip(before, self.given, nothing, strict=True)]
@@ -108,6 +107,11 @@ class Recomputed:
     def final(self, watermark: int | None) -> int | None:
         """It is not known: the definition does not say when something can't change any more."""
         return None
+
+    @property
+    def debts(self) -> int:
+        """How many retractions wait for their event."""
+        return len(self.owed)
 
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
         """There is no state but all events."""

@@ -56,6 +56,7 @@ class Stats:
     replans: int = 0  # how often the plan was changed
     tests: int = 0  # how often conditions over several events were evaluated, the steps of a search included
     steps: int = 0  # with speculation: how many events were gone over, again and again if others came late
+    debts: int = 0  # retractions that wait for their event
 
 
 class Session:

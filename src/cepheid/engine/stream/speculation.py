@@ -16,7 +16,7 @@ from cepheid.engine.matches.difference import FORGOTTEN, NOTHING, Given, Keyed, 
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.arrivals import Arrivals, Timed
 from cepheid.engine.stream.event_log import EventLog, Net
-from cepheid.engine.stream.in_memory import MemorySink, MemorySource, written
+from cepheid.engine.stream.in_memory import MemorySink, MemorySource, size_of, written
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import arrival_of
@@ -147,6 +147,8 @@ class Speculation:
         return pipeline
 
     def _keep(self) -> Kept:
+        if self.place is not None:
+            self.head.compact(self.place)
         state = self._saved()
         state["streams"][0]["waiting"] = []  # they are in the log
         certain = None
@@ -157,8 +159,7 @@ class Speculation:
 
     def _enough(self) -> int:
         """After how many events it is worth to keep the state."""
-        held = sum(query.machine.state_bytes() for query in self.head.queries)
-        return max(FEW_EVENTS, held // BYTES_PER_EVENT, self.log.count // 3)
+        return max(FEW_EVENTS, size_of(self.kept[-1].state) // BYTES_PER_EVENT, self.log.count // 3)
 
     def _note(self, watermark: int | None) -> None:
         """The watermark moves, before the events that come with it are in."""
@@ -254,6 +255,11 @@ class Speculation:
         return found
 
     # The state.
+
+    @property
+    def debts(self) -> int:
+        """How many retractions wait for their event."""
+        return sum(debt.count for debt in self.log.debts.values())
 
     @property
     def is_blank(self) -> bool:

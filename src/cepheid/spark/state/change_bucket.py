@@ -80,4 +80,5 @@ class ChangeBucket(Bucket):
         """Return what would change if the stream ended here. Retractions that have met no event are ignored."""
         session = self._opened()
         session.treat_late("drop")
-        return session.close()
+        changed: Matches | Changes = session.close()
+        return changed
