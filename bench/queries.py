@@ -86,6 +86,33 @@ W5_PRICES = """
 W5_WINDOW = 2000
 
 
+def vs(k: int, window: str) -> str:
+    """Q1 of AFA with k Vs. Ticks without a change are not seen, as by its ignorable arcs (appendix D)."""
+    falls, rises = "aceg"[:k], "bdfh"[:k]
+    legs = ", ".join(f"Tick+ {a}[], Tick+ {b}[]" for a, b in zip(falls, rises, strict=True))
+    signs = " AND ".join(f"{a}[].change < 0 AND {b}[].change > 0" for a, b in zip(falls, rises, strict=True))
+    fallen, risen = (" + ".join(f"{name}.LEN" for name in names) for names in (falls, rises))
+    return f"""
+        FROM stream WHERE change <> 0
+        PATTERN SEQ(Tick drop, {legs})
+        WHERE strict_contiguity {{ drop.change < -0.25 AND {signs} AND {fallen} = {risen} }}
+        WITHIN {window}
+    """
+
+
+# Q2 of AFA: a drop of more than 0.25, then Vs, of which the first begins with a fall, until the price before the drop
+# is reached. Whatever lies between are Vs, as every tick falls or rises. AFA counts them.
+Q2 = """
+    PATTERN SEQ(Tick drop, Tick+ a[], Tick b)
+    WHERE strict_contiguity {
+        drop.change < -0.25 AND a[1].change < 0
+        AND a[].price < drop.price - drop.change AND b.price >= drop.price - drop.change
+    }
+    WITHIN 500 events
+"""
+Q2_WINDOW = 500
+
+
 def kleene(window: int) -> str:
     """Every subset of the Bs between an A and a C."""
     return f"PATTERN SEQ(A a, B+ b[], C c) WITHIN {window} events"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -110,6 +111,8 @@ def write_markdown(figures: Iterable[Figure], path: Path, command: str) -> None:
 
 
 def _number(value: float) -> str:
+    if math.isnan(value):
+        return "-"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 

@@ -101,6 +101,15 @@ def ticks(n: int, p_up: float = 0.5, seed: int = 4) -> pa.Table:
     )
 
 
+def quiet_ticks(n: int, ignorable: float, p_up: float = 0.5, seed: int = 4) -> pa.Table:
+    """The same where a share of the ticks does not move: what AFA calls ignorable events."""
+    table = ticks(n, p_up, seed)
+    still = np.random.default_rng(seed + 100).random(n) < ignorable
+    change = np.where(still, 0.0, table.column("change").to_numpy())
+    table = table.set_column(3, "change", pa.array(change))
+    return table.set_column(2, "price", pa.array((1000.0 + np.cumsum(change)).round(4)))
+
+
 def rfid(n: int, tags: int = 5000, theft: float = 0.01, seed: int = 5) -> pa.Table:
     """SASE Query 1: items move shelf -> register -> exit; a share `theft` skips the register."""
     rng = np.random.default_rng(seed)
@@ -122,6 +131,15 @@ def rfid(n: int, tags: int = 5000, theft: float = 0.01, seed: int = 5) -> pa.Tab
     )
 
 
+def disordered(table: pa.Table, percent: float, most: int, seed: int = 3) -> pa.Table:
+    """A stream in another order of arrival: a share of its events is behind by 1 to `most` events."""
+    rng = np.random.default_rng(seed)
+    arrives = np.arange(table.num_rows, dtype=np.float64)
+    late = rng.random(table.num_rows) < percent / 100
+    arrives[late] += rng.integers(1, most + 1, int(late.sum())) + 0.5  # after the event that is there already
+    return table.take(pa.array(np.argsort(arrives, kind="stable"))).combine_chunks()
+
+
 # A stream by name, and how many events it has at scale 1.
 STREAMS: dict[str, tuple[Stream, int]] = {
     "stock": (stock, 200_000),
@@ -131,6 +149,7 @@ STREAMS: dict[str, tuple[Stream, int]] = {
     "rare_last": (rare_last, 200_000),
     "switching": (switching, 600_000),
     "ticks": (ticks, 100_000),
+    "rising_ticks": (lambda n: ticks(n, 0.7), 100_000),
     "rfid": (rfid, 1_000_000),
 }
 

@@ -13,7 +13,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 EXAMPLES = [
     ROOT / "README.md",
     *sorted(
-        ROOT / "docs" / f"{name}.md" for name in ("builder", "data", "engine", "plans", "recipes", "sessions", "tasks")
+        ROOT / "docs" / f"{name}.md"
+        for name in ("builder", "changes", "data", "engine", "plans", "recipes", "sessions", "tasks")
     ),
 ]
 

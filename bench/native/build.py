@@ -14,6 +14,7 @@ from bench.cache import kept
 
 _HERE = Path(__file__).parent
 _FLAGS = ["-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fvisibility=hidden", "-shared", "-fPIC"]
+_COUNTERS = {"sase": ("matches", "positions", "steps"), "afa": ("changes", "held")}
 
 
 @cache
@@ -23,10 +24,8 @@ def library(name: str) -> ctypes.CDLL:
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
     loaded = ctypes.CDLL(str(kept(f"{name}-{digest}.so", lambda draft: _compile(sources[0], draft))))
     getattr(loaded, f"{name}_new").restype = c_void_p
-    for counter in ("matches", "positions"):
+    for counter in _COUNTERS.get(name, ("matches", "positions")):
         getattr(loaded, f"{name}_{counter}").restype = c_int64
-    if name == "sase":
-        loaded.sase_steps.restype = c_int64
     return loaded
 
 

@@ -9,6 +9,7 @@ from bench.rows.cold import cold
 from bench.rows.compiling import compiling
 from bench.rows.complexity import complexity
 from bench.rows.correct import correct
+from bench.rows.disorder import disorder
 from bench.rows.equivalence import equivalence
 from bench.rows.kleene import kleene
 from bench.rows.memory import long, memory
@@ -20,6 +21,7 @@ from bench.rows.sase import algorithms, nonoverlap, strategies, windows
 from bench.rows.sequence import sequence
 from bench.rows.shoplifting import shoplifting
 from bench.rows.snapshot import snapshot
+from bench.rows.speculation import speculation
 from bench.rows.stock import stock
 from bench.rows.switching import switching
 from bench.rows.ties import ties
@@ -48,6 +50,8 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "push": push,
     "ties": ties,
     "memory": memory,
+    "disorder": disorder,
+    "speculation": speculation,
     "cold": cold,
     "compile": compiling,
     "long": long,

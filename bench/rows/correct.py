@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import permutations
+from itertools import permutations, product
 
 import pyarrow as pa
 
@@ -13,6 +13,8 @@ from bench.cache import stream
 from bench.check import positions, unpacked
 from bench.harness import Figure, Options
 from bench.native import Loop
+from bench.native.algorithm1 import WAYS, Algorithm1
+from bench.workloads import disordered
 from cepheid import Query
 
 Case = tuple[str, str, Callable[[pa.Table], Loop], str, int]  # name, query, loop, stream, events
@@ -33,6 +35,23 @@ def correct(options: Options) -> Iterator[Figure]:
             assert sorted(found) == sorted(wanted), f"{name}, {plan}: {len(found)} matches, not {len(wanted)}"
         note = f"and {', '.join(plans)}" if plans else "" if wanted else "none"
         yield Figure("check", name, "equal", len(wanted), "matches", note=note)
+    yield from _algorithm1()
+
+
+def _algorithm1() -> Iterator[Figure]:
+    """The changes of Algorithm 1 sum up to the matches, also where half of the events are late."""
+    cases = {  # with windows that end some runs
+        "Q1 k=1": (queries.vs(1, "5 events"), "ticks", 5),
+        "Q1 k=2": (queries.W5_BALANCED.replace("2000 events", "10 events"), "ticks", 10),
+        "Q2": (queries.Q2.replace("500 events", "10 events"), "rising_ticks", 10),
+    }
+    for (name, (text, source, window)), way in product(cases.items(), WAYS):
+        table = disordered(stream(source, 4_000), 50, 300)
+        rival = Algorithm1(table, name, window, 300, way, batch=1)
+        rival()
+        wanted = [(match[0], match[-1]) for match in _by_reference(text, source, 4_000)]
+        assert list(map(tuple, rival.stands().tolist())) == wanted, f"Algorithm 1 {way}, {name}: not the matches"
+        yield Figure("check", f"Algorithm 1 {way}, {name}", "sum equal", len(wanted), "matches")
 
 
 def _plans(name: str) -> Iterator[str]:

@@ -6,7 +6,9 @@ What runs on Spark is in tests/spark/test_run.py.
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +20,7 @@ from cepheid.spark.failures import explain_failure
 from cepheid.spark.run import check_java
 
 QUERY = "EVENT A a"
+STREAM = ("--stream", "--checkpoint", "c")
 
 
 @pytest.fixture
@@ -35,6 +38,8 @@ class TestOptions:
             (["--checkpoint", "c"], "--checkpoint is for streams only: add --stream"),
             (["--flush"], "--flush is for streams only: add --stream"),
             (["--buckets", "2"], "--buckets is for streams only: add --stream"),
+            (["--speculate", "all"], "--speculate is for streams only: add --stream"),
+            (["--stream", "--checkpoint", "c", "--speculate", "al"], "error CEP603: speculate can't be 'al'"),
             (["--stream"], "a stream needs a checkpoint: add --checkpoint DIR"),
             (["--stream", "--checkpoint", "c", "--overwrite"], "--overwrite is not for streams: leave it out"),
             (["--stream", "--checkpoint", "c", "--partitions", "2"], "--partitions is not for streams: leave it out"),
@@ -50,6 +55,36 @@ class TestOptions:
     def test_a_wrong_query_needs_no_spark(self, run, events: Path, tmp_path: Path) -> None:
         result = run("run", "EVENT A a WHERE (", "--from", events, "--to", tmp_path / "out", code=1)
         assert result.stderr.startswith("error CEP102")
+
+
+class TestChanges:
+    """The options that make a stream of changes reach `match` by name, and only those that are given."""
+
+    @pytest.fixture
+    def given(self, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+        told: list[dict[str, Any]] = []
+        monkeypatch.setattr("cepheid.cli.spark.started", lambda master, conf: nullcontext())
+        monkeypatch.setattr("cepheid.cli.spark.run_batch", lambda spark, job: told.append(job.options))
+        monkeypatch.setattr("cepheid.cli.spark.run_stream", lambda spark, job, flow: told.append(job.options))
+        return told
+
+    @pytest.mark.parametrize(
+        ("options", "changes"),
+        [
+            ([], {}),
+            (["--op", "kind"], {"op": "kind"}),
+            (["--stream", "--checkpoint", "c"], {}),
+            (
+                ["--stream", "--checkpoint", "c", "--op", "kind", "--speculate", "all"],
+                {"op": "kind", "speculate": "all"},
+            ),
+            (["--stream", "--checkpoint", "c", "--speculate", "10 minutes"], {"speculate": "10 minutes"}),
+            (["--stream", "--checkpoint", "c", "--speculate", "0"], {"speculate": 0}),
+        ],
+    )
+    def test_options(self, run, events: Path, tmp_path: Path, given: list, options: list, changes: dict) -> None:
+        run("run", QUERY, "--from", events, "--to", tmp_path / "out", *options)
+        assert [{name: one[name] for name in ("op", "speculate") if name in one} for one in given] == [changes]
 
 
 class TestPlaces:

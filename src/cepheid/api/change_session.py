@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +18,9 @@ from cepheid.api.surprises import Surprises
 from cepheid.engine.encoding.arrow import empty_table, from_numpy
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.times import time_value
-from cepheid.engine.matches.changes import ADDED, REMOVED, Changes, Difference
+from cepheid.engine.matches.changes import ADDED, OP, REMOVED, Changes, Difference
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.program import QueryCache
+from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import Net
 from cepheid.engine.stream.operations import split_operations
@@ -30,7 +30,8 @@ from cepheid.engine.stream.retyped import retype
 from cepheid.engine.stream.rows import RowsInMemory, arrival_of
 from cepheid.engine.stream.snapshot import read_state, telling_damage
 from cepheid.engine.stream.speculation import Speculation
-from cepheid.errors import InputError, UsageError
+from cepheid.errors import InputError, PatternError, UsageError
+from cepheid.pattern.durations import spell
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.schema import Schema
 from cepheid.plan.spec import AUTO
@@ -76,6 +77,8 @@ class ChangeSession(Session):
         match: Callable[[pa.Table, Schema], Sequence[Matches]] | None = None,
     ) -> None:
         super().__init__(cache, factory, empty, surprises, lateness=lateness, late=late)
+        if speculate is not None:
+            _check_columns(cache.program)
         self._speculate = speculate
         self._ahead = read_speculation(speculate, self._roles.unit)
         if sequence is not None:
@@ -99,16 +102,29 @@ class ChangeSession(Session):
 
     def retract(self, rows: object) -> Any:
         """Take events back. Each row takes back one event that is equal in every column."""
-        self._check_open()
+        self._check_retractable()
         given = self._read(rows)
         return self._push(given, np.full(given.num_rows, -1, np.int8))
 
     def revise(self, old: object, new: object) -> Any:
         """Take events back and put others in their place, in one call."""
-        self._check_open()
+        self._check_retractable()
         after, before = as_table(self._read(new)), as_table(self._read(old))
         signs = np.repeat(np.array([-1, 1], np.int8), [before.num_rows, after.num_rows])
         return self._push(pa.concat_tables([before, after]), signs)
+
+    def _check_retractable(self) -> None:
+        self._check_open()
+        if self._sequence is not None:
+            raise retracts_numbers()
+
+    def advance(self, watermark: object) -> Any:
+        """Move the watermark: all events before it have arrived."""
+        return super().advance(watermark)
+
+    def close(self) -> Any:
+        """End the stream."""
+        return super().close()
 
     def _push(self, given: Events, signs: Any) -> Any:
         if isinstance(given, pa.Table):
@@ -136,9 +152,19 @@ class ChangeSession(Session):
         self._closed = True
         return found
 
-    def update(self, events: Timed, signs: Any, watermark: int | None) -> Any:
-        """Move the watermark, then insert (1) and retract (-1) events with their times in ticks; all in one change."""
-        events, signs, late = self._on_time(events, signs, watermark)
+    def update(
+        self,
+        events: Timed,
+        signs: Any,
+        watermark: int | None,
+        *,
+        late_before: int | None = None,
+    ) -> Any:
+        """Move the watermark, then insert (1) and retract (-1) events with their times in ticks; all in one change.
+
+        late_before: the time before which events are late, where that is not the watermark that is reached.
+        """
+        events, signs, late = self._on_time(events, signs, watermark if late_before is None else late_before)
         times = events[1]
         if self._lateness is not None and len(times):
             latest = int(times.max()) - self._lateness_ticks
@@ -212,7 +238,8 @@ class ChangeSession(Session):
         found = super().stats
         if self._speculation is None:
             return found
-        return replace(found, state_bytes=self._speculation.nbytes, steps=self._speculation.steps)
+        own = self._speculation
+        return replace(found, state_bytes=own.nbytes, steps=own.steps, debts=own.debts)
 
     @property
     def late_events(self) -> pa.Table:
@@ -220,6 +247,28 @@ class ChangeSession(Session):
         if not self._late.set_aside and self._pipeline is not None:
             return self._with_op(empty_table(self._pipeline.schema.arrow), None)
         return super().late_events
+
+    # For whoever keeps many sessions, as Spark's state store does.
+
+    @property
+    def over(self) -> int | None:
+        """The watermark, in ticks, from which on nothing so far can matter to a change to come; None: never."""
+        known = self._replaying
+        return self._watermark if known.is_blank else self._opened.over_after(known.log.latest)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether events or retractions wait, or a match has ended that is not certain yet."""
+        return self._replaying.undecided or bool(self._replaying.log.debts)
+
+    def deadlines(self) -> Iterator[int]:
+        """The watermarks, in ticks, at which there is something to do even if no event arrives."""
+        ahead = self._replaying.ahead
+        if ahead is not None:  # else all is done at once that can be done
+            yield from (time - ahead for time in self._replaying.deadlines())
+        yield from (debt.time + 1 for debt in self._replaying.log.debts.values())
+
+    # Snapshots.
 
     def save(self, sink: Sink) -> dict[str, Any]:
         """The state: a header, and parts that go into a sink."""
@@ -249,6 +298,9 @@ class ChangeSession(Session):
     def _take_up(self, columns: pa.Schema, header: dict[str, Any], source: Source) -> None:
         self._by_lanes = "replay" in header["speculation"]
         self._open(columns)
+        if ("rows" in header["speculation"]) != isinstance(self._speculation, Recomputed):
+            message = "the snapshot is of engine 'reference', or this is, and the other one is not"
+            raise UsageError("CEP607", message, "restore it with the engine that it was taken with")
         with telling_damage():
             self._speculating.load(header, header["speculation"], source)
         self._pipeline = self._speculating.head
@@ -256,8 +308,7 @@ class ChangeSession(Session):
     def _retype(self, columns: pa.Schema) -> None:
         flat = FlatSink()
         header = self.save(flat)
-        self._open(columns)
-        self._take_up(columns, header, retype(header, flat, self._opened))
+        self._take_up(columns, header, retype(header, flat, self._open(columns)))
 
     @property
     def _begun(self) -> bool:
@@ -290,6 +341,12 @@ class ChangeSession(Session):
         assert self._speculation is not None
         return self._speculation
 
+    @property
+    def _replaying(self) -> Speculation | LaneReplay:
+        assert self._speculation is not None
+        assert not isinstance(self._speculation, Recomputed)
+        return self._speculation
+
 
 def read_speculation(value: object, unit: str) -> int | None:
     """How far a session goes ahead of the watermark, in nanoseconds; None: as far as there are events."""
@@ -300,7 +357,30 @@ def read_speculation(value: object, unit: str) -> int | None:
     try:
         return read_delay("speculate", value, unit)
     except UsageError as error:
-        raise UsageError(error.code, error.message, f'{error.remedy}; "all": as far as there are events') from None
+        remedy = 'pass "all", a duration such as "10 minutes", a timedelta, or a whole number in the unit of the query'
+        raise UsageError(error.code, error.message, remedy) from None
+
+
+def _check_columns(program: CompiledProgram) -> None:
+    """Refuse matches with a column of the name that the column of changes has."""
+    for analysed in program.queries:
+        places = {result.name: result.span for result in analysed.query.returns}
+        remedy = "rename it with AS"
+        if not places:
+            places = {component.variable: component.span for component in analysed.positive}
+            remedy = "rename the variable"
+        if OP in places:
+            raise PatternError("CEP212", f"every change already has a column '{OP}'", remedy, places[OP])
+
+
+def spelt_speculation(value: object, unit: str) -> str | None:
+    """The one spelling of all values that mean the same: "all", or a duration.
+
+    >>> spelt_speculation(600_000, "milliseconds"), spelt_speculation("10 min", "seconds")
+    ('10 minutes', '10 minutes')
+    """
+    ahead = read_speculation(value, unit)
+    return None if value is None else ALL if ahead is None else spell(ahead)
 
 
 def _not_counting(sequence: str, found: Sequence[Difference]) -> InputError:
@@ -311,10 +391,18 @@ def _not_counting(sequence: str, found: Sequence[Difference]) -> InputError:
     return InputError("CEP413", f"{message}{row['match_end']}", remedy)
 
 
+def retracts_numbers() -> UsageError:
+    """An event that has a number can't be taken back."""
+    remedy = "leave out sequence=: a number that can be retracted says nothing about what is missing"
+    return UsageError("CEP603", "sequence can't be combined with op or with retractions", remedy)
+
+
 def _unmet(owed: pa.Table, time: str) -> InputError:
     value = owed.column(time)[0].as_py()
-    message = (
-        f"{owed.num_rows} retractions are of events that have not come, and can't come any more, the first at {value}"
-    )
-    remedy = 'push the events that they retract first, or open the session with late="drop" or late="collect"'
+    if owed.num_rows == 1:
+        what = "a retraction is of an event that has not come, and can't come any more, at"
+    else:
+        what = f"{owed.num_rows} retractions are of events that have not come, and can't come any more, the first at"
+    message = f"{what} {value}"
+    remedy = 'push what is retracted, which cancels both, or open the session with late="drop" or late="collect"'
     return InputError("CEP408", message, remedy)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import pyarrow as pa
 
 from cepheid.api.bar import measured
-from cepheid.api.change_session import ChangeSession
+from cepheid.api.change_session import ChangeSession, retracts_numbers
 from cepheid.api.events import to_table
 from cepheid.api.meter import read_progress
 from cepheid.api.observed import observe
@@ -207,6 +208,8 @@ class Query:
         choice = _check_engine(engine, plan)
         _check_limit(limit)
         read_progress(progress)
+        if sequence is not None and op is not None:
+            raise retracts_numbers()
         base = to_table(events, self._compiled.roles.type)
         if not base.num_columns:
             base = self._empty_table()
@@ -269,6 +272,32 @@ class Query:
             pipeline.push(arrival)
         return self._named(pipeline.advance(None, horizon))
 
+    @overload
+    def session(
+        self,
+        *,
+        engine: str = ...,
+        plan: str = ...,
+        lateness: object = ...,
+        late: str = ...,
+        speculate: None = ...,
+        op: str | None = ...,
+        sequence: str | None = ...,
+    ) -> Session: ...
+
+    @overload
+    def session(
+        self,
+        *,
+        engine: str = ...,
+        plan: str = ...,
+        lateness: object = ...,
+        late: str = ...,
+        speculate: int | str | timedelta,
+        op: str | None = ...,
+        sequence: str | None = ...,
+    ) -> ChangeSession: ...
+
     def session(
         self,
         *,
@@ -297,11 +326,10 @@ class Query:
         """
         if sequence is not None:
             if op is not None:
-                remedy = "leave one of them out: a number that can be retracted says nothing about what is missing"
-                raise UsageError("CEP603", "sequence and op can't be combined", remedy)
-            return self.sequenced(sequence)._change_session(engine, plan, lateness, late, speculate, sequence=sequence)
+                raise retracts_numbers()
+            return self.sequenced(sequence).change_session(engine, plan, lateness, late, speculate, sequence=sequence)
         if speculate is not None or op is not None:
-            return self._change_session(engine, plan, lateness, late, speculate, op=op)
+            return self.change_session(engine, plan, lateness, late, speculate, op=op)
         choice = _check_engine(engine, plan)
         if engine == "reference":
             remedy = "use engine='auto', or speculate=0 for the same matches as changes"
@@ -309,17 +337,18 @@ class Query:
         factory = _machine_factory(engine, choice, None)
         return Session(self._cache, factory, self._empty_table, self._surprises, lateness=lateness, late=late)
 
-    def _change_session(
+    def change_session(
         self,
         engine: str,
         plan: str,
-        lateness: object,
-        late: str,
-        speculate: object,
+        lateness: object = None,
+        late: str = "error",
+        speculate: object = None,
         *,
         op: str | None = None,
         sequence: str | None = None,
     ) -> ChangeSession:
+        """Like `session`, of a query that goes over no gap in `sequence` itself."""
         choice = _check_engine(engine, plan)
         recomputes = engine == "reference"
         factory = _machine_factory("interpreted" if recomputes else engine, choice, None, steady=True)
@@ -340,8 +369,8 @@ class Query:
         """A session that continues from a snapshot."""
         header, source = from_bytes(blob)
         facts = header["session"]
-        told = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
-        session = self.session(engine=engine, plan=plan, **told)
+        told: dict[str, Any] = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
+        session: Session = self.session(engine=engine, plan=plan, **told)
         session.load(header, source)
         return session
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.few_events import as_table
+from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.changes import Difference
 from cepheid.engine.matches.difference import Given, Selection
 from cepheid.engine.matches.matches import Matches
@@ -20,7 +21,7 @@ from cepheid.engine.stream.event_log import Debt, Net
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import arrival_of
-from cepheid.errors import UsageError
+from cepheid.engine.stream.snapshot import write_pipeline
 from cepheid.pattern.schema import Schema
 from cepheid.values.match_id import content_text
 from cepheid.values.rows import read_rows
@@ -40,7 +41,7 @@ class _Recounted(Net):
     """The events that there are, and the retractions that wait for theirs."""
 
     rows: Sequence[_Row] = ()
-    owed: Sequence[_Row] = ()
+    unmet: Sequence[_Row] = ()
 
 
 class Recomputed:
@@ -60,6 +61,7 @@ class Recomputed:
         self.rows: Sequence[_Row] = ()
         self.owed: Sequence[_Row] = ()
         self.given = [Given(query.nothing(), 0) for query in self.head.queries]
+        self.watermark: int | None = None
         self.steps = self.nbytes = 0
 
     def weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
@@ -75,18 +77,17 @@ class Recomputed:
                 mine.append(row)
         late = [row for row in owed if watermark is not None and row.time < watermark]
         owed = [row for row in owed if row not in late]
-        return _Recounted(rows=rows, owed=owed, overdue=[Debt(row.table, row.time, 1) for row in late])
+        return _Recounted(rows=rows, unmet=owed, overdue=[Debt(row.table, row.time, 1) for row in late])
 
     def _read(self, events: Timed) -> Iterable[_Row]:
         table = as_table(events[0])
         for k, (event, time) in enumerate(zip(read_rows(table, self.schema), events[1].tolist(), strict=True)):
-            values = [0.0 if value == 0 and isinstance(value, float) else value for value in event.values.values()]
-            yield _Row(content_text(values), time, table.slice(k, 1))
+            yield _Row(content_text(list(event.values.values())), time, table.slice(k, 1))
 
     def change(self, net: Net, watermark: int | None, *, closes: bool = False) -> list[Difference]:
         """O_n, and what it differs in from O_(n-1)."""
         assert isinstance(net, _Recounted)
-        self.rows, self.owed = net.rows, net.owed
+        self.rows, self.owed, self.watermark = net.rows, net.unmet, watermark
         before, self.given = self.given, [Given(found, 0) for found in self._output(watermark, closes)]
         nothing = [query.nothing() for query in self.head.queries]
         return [_difference(*three) for three in zip(before, self.given, nothing, strict=True)]
@@ -109,13 +110,24 @@ class Recomputed:
         """It is not known: the definition does not say when something can't change any more."""
         return None
 
+    @property
+    def debts(self) -> int:
+        """How many retractions wait for their event."""
+        return len(self.owed)
+
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
-        """There is no state but all events."""
-        raise UsageError("CEP601", "engine 'reference' does not support snapshots", "use engine='auto'")
+        """All events, and the retractions that wait for theirs."""
+        rows, owed = (
+            sink.table(name, self._table(found)) for name, found in (("rows", self.rows), ("owed", self.owed))
+        )
+        return write_pipeline(self.head, sink), {"rows": rows, "owed": owed, "watermark": self.watermark}
 
     def load(self, state: dict[str, Any], saved: dict[str, Any], source: Source) -> None:
-        """A state of another engine has not all events."""
-        raise UsageError("CEP601", "engine 'reference' does not support snapshots", "use engine='auto'")
+        """Take up what was written down; what was given is found again."""
+        tables = (source.table(saved[name]) for name in ("rows", "owed"))
+        self.rows, self.owed = (list(self._read((table, ticks(self.schema, table)))) for table in tables)
+        self.watermark = saved["watermark"]
+        self.given = [Given(found, 0) for found in self._output(self.watermark, closes=False)]
 
 
 def _difference(old: Given, new: Given, nothing: Matches) -> Difference:

@@ -56,6 +56,7 @@ class Stats:
     replans: int = 0  # how often the plan was changed
     tests: int = 0  # how often conditions over several events were evaluated, the steps of a search included
     steps: int = 0  # with speculation: how many events were gone over, again and again if others came late
+    debts: int = 0  # retractions that wait for their event
 
 
 class Session:
@@ -257,8 +258,17 @@ class Session:
         late: another policy for late events from now on.
         """
         self._check_open()
-        self._late.policy = late or self._late.policy
+        self.treat_late(late or self._late.policy)
         return self._take(arrival).count
+
+    def treat_late(self, policy: str) -> None:
+        """Another policy for late events from now on."""
+        self._late.policy = policy
+
+    @property
+    def late_count(self) -> int:
+        """How many events came late."""
+        return self._late.count
 
     def end(self, horizon: int | None) -> Matches:
         """Like `close`, without the absences that are not over at a time, in ticks; None: the end ends them all."""

@@ -79,8 +79,10 @@ class Surprises:
     def of_retractions(self, unmet: int) -> Iterator[CepheidWarning]:
         """Retractions of events that are not there: maybe a change feed that was not read from its beginning."""
         if unmet:
-            message = f"{unmet} retraction{'s are' if unmet > 1 else ' is'} of events that were never inserted"
-            yield CepheidWarning("CEP012", message, "read the changes from the beginning; they were ignored")
+            many = f"{unmet} retractions are ignored: their events were"
+            ignored = many if unmet > 1 else "a retraction is ignored: its event was"
+            remedy = "read the changes from their beginning, and retract rows that are equal in every column"
+            yield CepheidWarning("CEP012", f"{ignored} never inserted", remedy)
 
     def _types(self, seen: Observed) -> Iterator[CepheidWarning]:
         """A type that no event has: it never matches, and its negation always holds.

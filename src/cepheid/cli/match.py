@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from cepheid.api import Progress
+from cepheid.api import Progress, Query
 from cepheid.api.files.formats import FORMATS
 from cepheid.api.query import ENGINES
 from cepheid.cli.errors import EXIT_CODES, note
@@ -16,9 +20,11 @@ from cepheid.cli.events import read_events
 from cepheid.cli.options import Settings, query_options
 from cepheid.cli.progress import bar, working
 from cepheid.cli.query import read_query
+from cepheid.cli.replay import Tell, read_replay, replay
 from cepheid.cli.streams import write_stdout
 from cepheid.cli.table import print_table
 from cepheid.cli.write import csv_lines, json_lines, write_file
+from cepheid.engine.matches.changes import OP, REMOVED
 from cepheid.errors import FileError
 from cepheid.language import parse
 
@@ -56,6 +62,28 @@ from cepheid.language import parse
     show_default=True,
     help="Whether an absence counts if the events end before its WITHIN or FOR does.",
 )
+@click.option(
+    "--op",
+    metavar="COLUMN",
+    help="The column that says whether a row inserts (+, +I, +U) or retracts (-, -D, -U) an event.",
+)
+@click.option("--sequence", metavar="COLUMN", help="A column that counts by 1: no match goes over a gap in it.")
+@click.option(
+    "--speculate",
+    metavar="TIME",
+    help="Replay the rows in the order of the file, give matches this far ahead of the watermark, or at once (all), "
+    "and print the changes.",
+)
+@click.option("--lateness", metavar="TIME", help="In a replay: how late a row may be.  [default: any time]")
+@click.option(
+    "--late", type=click.Choice(["drop", "error"]), help="In a replay: what to do with late rows.  [default: drop]"
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="In a replay: rows that arrive together; more are faster.  [default: 1]",
+)
 @query_options
 def match(
     settings: Settings,
@@ -68,6 +96,12 @@ def match(
     engine: str,
     plan: str,
     open_: bool,
+    op: str | None,
+    sequence: str | None,
+    speculate: str | None,
+    lateness: str | None,
+    late: str | None,
+    batch: int | None,
 ) -> None:
     """Find all matches of QUERY in EVENTS.
 
@@ -83,12 +117,17 @@ def match(
     such as a.tag_id per attribute, and JSON text for a Kleene variable. Times are written in ISO form; NaN is null
     in JSON.
 
+    With --op the events are a stream of changes, and the matches are those of the events that are left. With
+    --speculate the rows arrive one by one in the order of the file, also if their times are not in order, and what
+    is printed are changes: + a match that is new, - one that is taken back because a row came late or was retracted.
+
     \b
     Examples:
       cepheid match thefts.sase readings.csv
       cepheid match thefts.sase readings.parquet -o thefts.parquet
       cepheid match "PATTERN SEQ(Shelf a, Exit b) WHERE [tag_id] WITHIN T" day.jsonl --param "T=1 hour"
       cepheid match "PATTERN Tick+ t[] WITHIN 3 events" ticks.csv --time at --no-type
+      cepheid match thefts.sase readings.csv --speculate all --lateness "10 minutes"
       zcat readings.csv.gz | cepheid match thefts.sase - | jq .a.tag_id
     """
     if query == events == "-":
@@ -99,31 +138,68 @@ def match(
         if form is not None:
             raise click.UsageError("--format is for stdout; the ending of --output sets the format of a file")
         _check_output(output, events)
+    how = read_replay(speculate, lateness, late, batch, long=long, open_=open_)
     program = parse(read_query(query).text)
     prepared = settings.query(program)
     table = read_events(events, settings.type)
     what = f"matching {table.num_rows:,} events"
     with bar(what) as drawn:
 
-        def tell(at: Progress) -> None:
-            drawn.tell(what, at.events, at.total)
+        def tell(done: int, of: int | None) -> None:
+            drawn.tell(what, done, of)
 
-        matches = prepared.match(table, engine=engine, plan=plan, open=open_, progress=tell)
-        first = matches if limit is None else matches.head(limit)
-        shown = first.to_long() if long else first.to_arrow()
-        given = len(first) if long else shown.num_rows
-        total = given if limit is None else matches.count()  # counting does not enumerate them
-    count = _count(given, total)
+        options: dict[str, Any] = {"engine": engine, "plan": plan, "op": op, "sequence": sequence}
+        if how is None:
+            found = _matches(prepared, table, tell, long, limit, open=open_, **options)
+        else:
+            found = _changes(replay(prepared, table, how, tell, **options), limit)
     if output is not None:
         with working(f"writing '{output}'"):
-            write_file(shown, Path(output))
-        note(f"{count} written to '{output}'")
+            write_file(found.rows, Path(output))
+        note(f"{found.count} written to '{output}'")
     elif form == "table" or (form is None and sys.stdout.isatty()):
-        print_table(shown, count, settings.time, returned=long or bool(program.queries[-1].returns))
+        returned = long or bool(program.queries[-1].returns)
+        print_table(found.rows, found.count, settings.time, returned=returned, changes=how is not None)
     else:
-        write_stdout(csv_lines(shown) if form == "csv" else json_lines(shown))
-        if given < total:
-            note(count)
+        write_stdout(csv_lines(found.rows) if form == "csv" else json_lines(found.rows))
+        if found.cut:
+            note(found.count)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is printed, and its number in words. cut: there is more."""
+
+    rows: pa.Table
+    count: str
+    cut: bool
+
+
+def _matches(query: Query, events: pa.Table, tell: Tell, long: bool, limit: int | None, **options: Any) -> _Found:
+    def told(at: Progress) -> None:
+        tell(at.events, at.total)
+
+    matches = query.match(events, progress=told, **options)
+    first = matches if limit is None else matches.head(limit)
+    rows = first.to_long() if long else first.to_arrow()
+    given = len(first) if long else rows.num_rows
+    total = given if limit is None else matches.count()  # counting does not enumerate them
+    if given < total:
+        return _Found(rows, f"the first {given:,} of {total:,} matches", cut=True)
+    return _Found(rows, _number(total, "match", "matches"), cut=False)
+
+
+def _changes(rows: pa.Table, limit: int | None) -> _Found:
+    total = _number(rows.num_rows, "change", "changes")
+    if limit is not None and limit < rows.num_rows:
+        return _Found(rows.slice(0, limit), f"the first {limit:,} of {total}", cut=True)
+    removed = pc.sum(pc.equal(rows[OP], REMOVED)).as_py() or 0
+    told = f"{total} ({rows.num_rows - removed:,} added, {removed:,} taken back)" if rows.num_rows else total
+    return _Found(rows, told, cut=False)
+
+
+def _number(count: int, one: str, more: str) -> str:
+    return f"{count:,} {one if count == 1 else more}" if count else f"no {more}"
 
 
 def _check_output(output: str, events: str) -> None:
@@ -138,9 +214,3 @@ def _check_output(output: str, events: str) -> None:
     if not os.path.isdir(path.parent):
         message = f"can't write '{output}': there is no directory '{path.parent}'"
         raise FileError("CEP801", message, "create it first, or choose another one")
-
-
-def _count(shown: int, all_: int) -> str:
-    if shown < all_:
-        return f"the first {shown:,} of {all_:,} matches"
-    return f"{all_:,} {'match' if all_ == 1 else 'matches'}" if all_ else "no matches"

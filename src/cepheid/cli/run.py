@@ -8,12 +8,14 @@ from typing import Any
 
 import click
 
+from cepheid.api.change_session import read_speculation
 from cepheid.api.files.formats import FORMATS, Format
 from cepheid.api.options import read_delay
 from cepheid.api.query import ENGINES
 from cepheid.cli.errors import EXIT_CODES, refuse_to_write
 from cepheid.cli.options import Settings, query_options, read_pairs
 from cepheid.cli.query import read_query
+from cepheid.cli.replay import read_span
 from cepheid.cli.sources import address, find_source, local
 from cepheid.language import parse
 
@@ -52,6 +54,16 @@ _FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json
     type=click.IntRange(0, 65535),
     metavar="PORT",
     help="Serve the metrics of a stream for Prometheus on this port.",
+)
+@click.option(
+    "--op",
+    metavar="COLUMN",
+    help="The column that says whether a row inserts (+, +I, +U) or retracts (-, -D, -U) an event.",
+)
+@click.option(
+    "--speculate",
+    metavar="TIME",
+    help="In a stream: give matches this far ahead of the watermark, or at once (all), and write changes.",
 )
 @click.option("--migrate", is_flag=True, help="Go on with the state of a query with another RETURN or constants.")
 @click.option("--flush", is_flag=True, help="At the end, also write the matches as if the stream ended here.")
@@ -103,6 +115,8 @@ def run(
     files: int | None,
     watch: bool,
     prometheus: int | None,
+    op: str | None,
+    speculate: str | None,
     migrate: bool,
     flush: bool,
     late: str,
@@ -124,24 +138,31 @@ def run(
     crash: run the same command again to resume. With --flush, PATH/batch=end has the matches as if the stream ended
     here; it is removed when the stream resumes. Into a log, it writes a line for each micro-batch.
 
+    With --speculate a stream writes changes: `op` is + for a match that is new, and - for one that is taken back
+    because an event came late or was retracted; `match_id` is the same in both.
+
     \b
     Examples:
       cepheid run thefts.sase --from readings/ --to thefts/
       cepheid run thefts.sase --from day.csv --to thefts.csv --overwrite
       cepheid run thefts.sase --from readings/ --to live-thefts/ --stream --checkpoint state/ --flush
+      cepheid run thefts.sase --from readings/ --to changes/ --stream --checkpoint state/ --speculate all
       cepheid run thefts.sase --from table:readings --to s3a://bucket/thefts --master spark://host:7077
     """
     for_streams = {"checkpoint": checkpoint, "watch": watch, "flush": flush, "files": files, "buckets": buckets}
-    for_streams |= {"migrate": migrate, "prometheus": prometheus}
+    for_streams |= {"migrate": migrate, "prometheus": prometheus, "speculate": speculate}
     for_batches = {"overwrite": overwrite, "partitions": partitions}
     _check_options(stream, for_streams, for_batches)
     read_delay("--watermark", watermark, "milliseconds")  # an error comes before Spark starts
+    ahead = None if speculate is None else read_span(speculate)
+    read_speculation(ahead, "milliseconds")
     _check_places(source, to, checkpoint if stream else None, overwrite=overwrite)
     prepared = settings.query(parse(read_query(query).text))
     found = find_source(source, from_format, stream=stream)
     form = form or _FORMS[FORMATS.get(Path(to.rstrip("/")).suffix.lower(), Format.PARQUET)]
     options: dict[str, Any] = {"engine": engine, "plan": plan, "long": long}
     options |= {"late": late, "buckets": buckets, "migrate": migrate} if stream else {"partitions": partitions}
+    options |= {name: given for name, given in (("op", op), ("speculate", ahead)) if given is not None}
     from cepheid.cli.spark import Flow, Job, run_batch, run_stream, started  # only here: it needs pyspark
 
     job = Job(prepared, found, to, form, options, settings, overwrite)

@@ -158,12 +158,14 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
         finally:
             streaming.stop()
         look()
-    note(f"{count.text}; matches written to '{job.to}'")
+    changes = "speculate" in job.options
+    note(f"{count.text}; {'changes' if changes else 'matches'} written to '{job.to}'")
     if flow.flush:
         with working("flushing"):
             left = pending(spark, job.query, flow.checkpoint, long=job.options["long"], migrate=job.options["migrate"])
             rest = running.write_files(left, end, job.form)
-        note(f"{_matches(rest, long=job.options['long'])} pending, written to '{job.to}/{running.END}'")
+        told = f"{rest:,} changes" if changes else _matches(rest, long=job.options["long"])
+        note(f"{told} pending, written to '{job.to}/{running.END}'")
 
 
 class _Count:
@@ -171,7 +173,7 @@ class _Count:
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
-        self._events = self._matches = self._late = 0
+        self._events = self._matches = self._withdrawn = self._late = 0
 
     def add(self, progress: Any) -> Iterator[Any]:
         """Add the micro-batches that are new, and yield them."""
@@ -182,6 +184,7 @@ class _Count:
             found = metrics(batch)
             self._events += found["events"]
             self._matches += found["matches"]
+            self._withdrawn += found.get("withdrawn", 0)
             self._late += found["late"]
             yield batch
 
@@ -189,13 +192,15 @@ class _Count:
     def text(self) -> str:
         batches = f"{len(self._seen):,} micro-batch{'' if len(self._seen) == 1 else 'es'}"
         late = f", {self._late:,} late" if self._late else ""
-        return f"{batches}: {self._events:,} events{late}, {_matches(self._matches)}"
+        withdrawn = f", {self._withdrawn:,} taken back" if self._withdrawn else ""
+        return f"{batches}: {self._events:,} events{late}, {_matches(self._matches)}{withdrawn}"
 
 
 def _line(batch: Any) -> str:
     """A micro-batch as one line of a log."""
     found = metrics(batch)
     facts = {"batch": batch.batchId, "rows": batch.numInputRows, "matches": found["matches"]}
+    facts |= {"withdrawn": found["withdrawn"]} if found.get("withdrawn") else {}
     facts |= {"watermark": watermark_of(batch) or "none", "state_bytes": found["state_bytes"], "late": found["late"]}
     return f"{batch.timestamp} {' '.join(f'{name}={value}' for name, value in facts.items())}"
 

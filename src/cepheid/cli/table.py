@@ -1,4 +1,7 @@
-"""Matches as a table for people: a line per event, or a line per match where the query has RETURN."""
+"""Matches as a table for people: a line per event, or a line per match where the query has RETURN.
+
+Changes are shown in the same way, with a column `op`; what is taken back is in red and struck through.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,11 @@ from rich.text import Text
 
 from cepheid.cli.errors import printable
 from cepheid.cli.values import to_text, values
-from cepheid.pattern.schema import END, START
+from cepheid.engine.matches.changes import OP, REMOVED
+from cepheid.pattern.schema import END, MATCH_ID, START
 
 _MATCH, _VARIABLE = "match", "variable"
+_TAKEN_BACK = "red strike"
 _UNBOUNDED = 1_000_000
 
 
@@ -28,14 +33,25 @@ class _Line:
     keys: tuple[str, ...]
     cells: dict[str, Any]
     last: bool = False
+    style: str = ""
 
 
-def print_table(matches: pa.Table, count: str, time: str, *, returned: bool) -> None:
-    """Print the matches and their number."""
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What the first line of a match begins with, and the style of all of its lines."""
+
+    keys: tuple[str, ...]
+    style: str = ""
+
+
+def print_table(matches: pa.Table, count: str, time: str, *, returned: bool, changes: bool = False) -> None:
+    """Print the matches and their number. changes: they have `op` and `match_id`."""
     console = Console(highlight=False, markup=False, emoji=False)
     if matches.num_rows:
-        keys = () if returned else (_MATCH, _VARIABLE)
-        lines = _returned(matches) if returned else _events(matches, time)
+        heads = _heads(matches, changes=changes, numbered=not returned)
+        keys = (OP,) * changes + (() if returned else (_MATCH, _VARIABLE))
+        rows = matches.drop_columns([OP, MATCH_ID]) if changes else matches
+        lines = _returned(rows, heads) if returned else _events(rows, heads, time)
         table = _table(keys, lines, time, packed=False)
         unbounded = console.options.update(max_width=_UNBOUNDED)
         if console.measure(table, options=unbounded).minimum > console.width:
@@ -44,23 +60,39 @@ def print_table(matches: pa.Table, count: str, time: str, *, returned: bool) -> 
     console.print(count)
 
 
-def _returned(matches: pa.Table) -> list[_Line]:
+def _heads(matches: pa.Table, *, changes: bool, numbered: bool) -> list[_Head]:
+    """A match has the same number when it is added and when it is taken back."""
+    if not changes:
+        return [_Head((str(number),) * numbered) for number in range(1, matches.num_rows + 1)]
+    numbers: dict[str, int] = {}
+    heads = []
+    for op, known in zip(values(matches[OP]), values(matches[MATCH_ID]), strict=True):
+        number = numbers.setdefault(known, len(numbers) + 1)
+        heads.append(_Head((op, *(str(number),) * numbered), _TAKEN_BACK if op == REMOVED else ""))
+    return heads
+
+
+def _returned(matches: pa.Table, heads: Sequence[_Head]) -> list[_Line]:
     columns = [values(column) for column in matches.columns]
-    return [_Line((), dict(zip(matches.column_names, row, strict=True))) for row in zip(*columns, strict=True)]
+    rows = zip(*columns, strict=True)
+    return [
+        _Line(head.keys, dict(zip(matches.column_names, row, strict=True)), style=head.style)
+        for head, row in zip(heads, rows, strict=True)
+    ]
 
 
-def _events(matches: pa.Table, time: str) -> list[_Line]:
+def _events(matches: pa.Table, heads: Sequence[_Head], time: str) -> list[_Line]:
     """A line per event in the order of time; start and end of a match are the times of its first and last line."""
     variables = [name for name in matches.column_names if name not in (START, END)]
     columns = [values(matches.column(name)) for name in variables]
     lines: list[_Line] = []
-    for number, row in enumerate(zip(*columns, strict=True), start=1):
+    for head, row in zip(heads, zip(*columns, strict=True), strict=True):
         bound = [event for name, found in zip(variables, row, strict=True) for event in _labelled(name, found)]
         bound.sort(key=lambda event: _instant(event[1][time]))
         for k, (label, event) in enumerate(bound):
             shown = {name: value for name, value in event.items() if name != time}
-            keys = (str(number) if k == 0 else "", label)
-            lines.append(_Line(keys, {time: event[time], **shown}, last=k == len(bound) - 1))
+            keys = (*(head.keys if k == 0 else ("",) * len(head.keys)), label)
+            lines.append(_Line(keys, {time: event[time], **shown}, k == len(bound) - 1, head.style))
     # A column that is always NULL belongs to other event types.
     names = [name for name in lines[0].cells if any(line.cells[name] is not None for line in lines)]
     return [replace(line, cells={name: line.cells[name] for name in names}) for line in lines]
@@ -94,13 +126,13 @@ def _table(keys: Sequence[str], lines: Sequence[_Line], time: str, *, packed: bo
     if rest:
         table.add_column("attributes", overflow="fold")
     for line in lines:
-        cells = [_cell(line.cells[name]) for name in first]
+        cells = [*map(printable, line.keys), *(_cell(line.cells[name]) for name in first)]
         if rest:
             shown = [f"{printable(name)}={_cell(line.cells[name])}" for name in rest if line.cells[name] is not None]
-            cells.append(Text("  ".join(shown)))
-        table.add_row(*(Text(printable(key)) for key in line.keys), *cells, end_section=line.last)
+            cells.append("  ".join(shown))
+        table.add_row(*(Text(cell, line.style) for cell in cells), end_section=line.last)
     return table
 
 
-def _cell(value: object) -> Text:
-    return Text(printable(to_text(value)).replace("\n", "\\n"))
+def _cell(value: object) -> str:
+    return printable(to_text(value)).replace("\n", "\\n")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from cepheid.errors import PatternError
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.components import name_events
-from cepheid.pattern.tree import Event, Output, Pattern, Program, Repeat, Seq, Strategy
+from cepheid.pattern.tree import Event, Negation, Output, Pattern, Program, Repeat, Seq, Strategy
 from cepheid.pattern.types import INT
 
 _CONTIGUOUS = (Strategy.STRICT, Strategy.PARTITION)
@@ -43,15 +43,21 @@ def _consecutive(pattern: Pattern, column: str) -> Iterator[ex.Expression]:
         return ex.Compare("=", later, ex.Arithmetic("+", earlier, _ONE))
 
     before: ex.Expression | None = None
-    for part in pattern.parts if isinstance(pattern, Seq) else (pattern,):
+    if not isinstance(pattern, Seq):
+        pattern = Seq((pattern,))
+    for part in pattern.parts:
         match part:
+            case Negation() if part not in (pattern.parts[0], pattern.parts[-1]):  # nothing can be there anyhow
+                continue
             case Event(variable=str(name)):
                 first = last = number(name, ex.Index.ONE)
             case Repeat(body=Event(variable=str(name)), low=low) if low > 0:
                 first, last = number(name, ex.Index.FIRST), number(name, ex.Index.LAST)
                 yield follows(number(name, ex.Index.CURRENT), number(name, ex.Index.PREVIOUS))
             case _:
-                remedy = "use a SEQ of events and closures such as A+ a[], without negation, OR, AND, ? and *"
+                remedy = (
+                    "use a SEQ of events and closures such as A+ a[], without OR, AND, ?, * and negations at its ends"
+                )
                 raise _refused("this pattern", remedy)
         if before is not None:
             yield follows(first, before)

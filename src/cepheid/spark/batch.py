@@ -15,7 +15,10 @@ from cepheid.spark.parquet import DirectScan, find_direct_scan, match_files
 from cepheid.spark.peek import warn_of_first_events
 from cepheid.spark.schemas import spark_schema
 from cepheid.spark.slices import repartition_by, slice_by_time, slice_hot_keys, ticks_of
+from cepheid.spark.unmet import unmet_report
 from cepheid.spark.worker import HORIZON, SLICE, match_in_order, match_in_slices
+
+_NET = "__cepheid_net"
 
 WORTH_A_SAMPLE = 1 << 30
 """Bytes of input from which on hot keys are looked for: that costs one more scan, and a lookup for each row."""
@@ -42,7 +45,7 @@ def match(job: Job) -> DataFrame:
         placed = events.repartition(1)
     sliced = SLICE in placed.columns
     order = [F.col(SLICE), column_named(job.time)] if sliced else [column_named(job.time)]
-    function = match_in_slices(job.worker_query) if sliced else match_in_order(job.worker_query)
+    function = (match_in_slices if sliced else match_in_order)(job.worker_query, unmet_report(job))
     if tap is not None:
         function = tap.on(function)
     rows = rename_for_python(placed.sortWithinPartitions(*order))
@@ -53,8 +56,16 @@ def with_horizon(job: Job, events: DataFrame) -> DataFrame:
     """Events, with the last time of all rows where an absence must not be cut short by the end of the input."""
     if job.options.open:
         return events
-    last = job.df.agg(F.max(ticks_of(job.df, job.time)).alias(HORIZON))
+    rows = job.df if job.options.op is None else _left(job.df, job.options.op)
+    last = rows.agg(F.max(ticks_of(rows, job.time)).alias(HORIZON))
     return events.crossJoin(F.broadcast(last))
+
+
+def _left(df: DataFrame, op: str) -> DataFrame:
+    """Return the rows that are left of insertions and retractions, each once."""
+    columns = [column_named(name) for name in df.columns if name != op]
+    signs = F.when(column_named(op).startswith("+"), F.lit(1)).otherwise(F.lit(-1))
+    return df.groupBy(*columns).agg(F.sum(signs).alias(_NET)).where(F.col(_NET) > 0)
 
 
 def why_keys_are_whole(job: Job) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cepheid.api.change_session import ALL, spelt_speculation
 from cepheid.pattern.paths import spell
 from cepheid.spark.batch import direct_scan, slice_count, why_keys_are_whole
 from cepheid.spark.job import Job
 from cepheid.spark.stream import bucket_count
+
+NOT_AHEAD = spelt_speculation(0, "seconds")
 
 
 def describe(job: Job) -> Iterator[str]:
@@ -42,6 +45,8 @@ def _batch(job: Job) -> Iterator[str]:
         yield f"no key: split by time into about {slice_count(job)} slices, which overlap by the window"
     else:
         yield f"no key: one task, in order; {partitioning.not_by_time}"
+    if job.options.op is not None:
+        yield f"column {job.options.op}: each task drops the events that are retracted, and matches the others"
 
 
 def _key(job: Job) -> str:
@@ -53,4 +58,21 @@ def _stream(job: Job) -> Iterator[str]:
         yield f"split by key: {_key(job)}; the state is in {bucket_count(job)} buckets of keys"
     else:
         yield "no key: one bucket, so that one task does all the work"
+    yield from _changes(job)
     yield f"late events: {'counted and dropped' if job.options.late == 'drop' else 'an error'}"
+
+
+def _changes(job: Job) -> Iterator[str]:
+    op, speculate = job.options.op, job.worker_query.speculate
+    if speculate == NOT_AHEAD:
+        yield "matches are given when they are certain, as changes: op is always +"
+    elif speculate is not None and job.options.sequence is None:
+        when = "as soon as their events are there" if speculate == ALL else f"{speculate} ahead of the watermark"
+        yield f"matches are given {when} (op is +), and taken back (op is -) if what comes later undoes them"
+        yield "the events since the watermark are kept in order to match them again"
+    if job.options.sequence is not None:
+        yield f"no match goes over a gap in column {job.options.sequence}: each is given at once, for good"
+    if op is not None and speculate is None:
+        yield f"column {op}: a retraction cancels an event that still waits for the watermark"
+    elif op is not None:
+        yield f"column {op}: a retraction takes back an event that the watermark has not passed, and its matches"

@@ -37,17 +37,26 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
         of the stream, so that operators on event time may follow.
     checkpoint: stream: its checkpoint location, so that a checkpoint of another query is refused at once.
     migrate: stream: whether to go on with the state of a query that has another RETURN or other constants.
+    op: the column that says of each row whether it inserts (`+`, `+I`, `+U`) or retracts an event (`-`, `-D`, `-U`).
+        It is no column of the events. A batch matches the events that are left; a stream without `speculate` does too,
+        as long as they wait for the watermark.
+    speculate: stream: how far ahead of the watermark matches are given: "10 minutes", a timedelta, a whole number in
+        the unit of the query, or "all" for at once. The rows are then changes: `op` is + for a match that is new and -
+        for one that is taken back, and both have the same `match_id`. A match has at most one in a micro-batch.
+    sequence: a column that counts the events of a partition by 1, for contiguous queries: no match goes over a gap in
+        it, so that a stream gives each at once and never takes it back.
     """
     job = make_job(df, query, read_options(options))
-    if job.options.event_time is not None and not df.isStreaming:
-        raise UsageError("CEP603", "event_time is an option for streams, and this is a batch", "leave it out")
+    for name in ("event_time", "speculate"):
+        if getattr(job.options, name) is not None and not df.isStreaming:
+            raise UsageError("CEP603", f"{name} is an option for streams, and this is a batch", "leave it out")
     return stream.match(job) if df.isStreaming else batch.match(job)
 
 
 def explain(df: DataFrame, query: Query, **options: Any) -> Explanation:
     """Explain how a query would run on a DataFrame: what is sent to Python, how it is partitioned, and why."""
     job = make_job(df, query, read_options(options))
-    explanation = query.explain(job.worker_query.event_schema, plan=job.options.plan)
+    explanation = job.query.explain(job.worker_query.event_schema, plan=job.options.plan)
     return Explanation("\n\n".join([explanation.text, "\n".join(describe(job))]), explanation.sources)
 
 

@@ -135,7 +135,7 @@ def tapped_events(job: Job) -> tuple[DataFrame, Tap | None]:
 
 def _with_marked(job: Job, role: str | None, named: frozenset[str]) -> DataFrame:
     """The rows that are sent, and some that are there to be looked at only."""
-    condition, columns = job.condition, job.pushdown.selection
+    condition, columns = job.condition, job.selection
     if condition is None:
         return job.events
     kept = F.coalesce(condition, F.lit(False)).alias(KEPT)

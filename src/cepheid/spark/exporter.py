@@ -18,6 +18,7 @@ _COUNTERS = {
     "rows": "Rows that Spark has read.",
     "events": "Events that were taken in, without those that pushdown has dropped.",
     "matches": "Matches that were emitted.",
+    "withdrawn": "Matches that were taken back.",
     "late": "Events that arrived after the watermark had passed them.",
 }
 _GAUGES = {

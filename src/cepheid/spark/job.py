@@ -9,9 +9,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as st
 
 from cepheid.api import Query
-from cepheid.errors import InputError
+from cepheid.api.change_session import spelt_speculation
+from cepheid.api.options import read_column
+from cepheid.engine.stream.operations import WORDS
+from cepheid.errors import BindError, InputError, UsageError, did_you_mean
 from cepheid.pattern.paths import Path
 from cepheid.spark.names import column_named
 from cepheid.spark.options import Options
@@ -19,6 +23,7 @@ from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.partitioning import Partitioning, choose_partitioning
 from cepheid.spark.pushdown import Pushdown, derive_pushdown
 from cepheid.spark.schemas import collated_columns, events_schema
+from cepheid.spark.signs import OPERATION
 from cepheid.spark.worker import WorkerQuery
 
 _BEFORE_ALL = -(2**55)  # microseconds, in the year -827: no event is earlier
@@ -41,6 +46,24 @@ class Job:
         return self.query.compiled.roles.time
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that are sent to Python, with that of the operations."""
+        op = self.options.op
+        return self.pushdown.columns if op is None else (*self.pushdown.columns, op)
+
+    @property
+    def selection(self) -> list[Column]:
+        """The columns that are sent to Python."""
+        op = self.options.op
+        return self.pushdown.selection + ([] if op is None else [column_named(op).alias(OPERATION)])
+
+    @property
+    def sent(self) -> pa.Schema:
+        """The types of the columns that are sent to Python, under the names that they have in the DataFrame."""
+        events, op = self.worker_query.event_schema, self.options.op
+        return events if op is None else events.append(pa.field(op, pa.string()))
+
+    @property
     def condition(self) -> Column | None:
         """The condition of the rows that are sent to Python; None if all are."""
         condition = self.pushdown.condition
@@ -57,31 +80,55 @@ class Job:
         rows = self.df if condition is None else self.df.where(condition)
         if self.pushdown.columns == tuple(self.df.columns) and self.pushdown.narrowed is None:
             return rows
-        return rows.select(*self.pushdown.selection)
+        return rows.select(*self.selection)
 
 
 def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     """Validate a query against a DataFrame. No Spark job runs."""
     _check_names(df)
-    all_columns = events_schema(df.schema, session_zone(df))
+    query = query.sequenced(options.sequence)
+    op = read_column("op", options.op, query.compiled.roles)
+    all_columns = events_schema(_without_operations(df.schema, op), session_zone(df))
     bound = query.compiled.bind(query.compiled.schema(all_columns))
+    collated = collated_columns(df.schema)
     pushdown = derive_pushdown(
-        query, all_columns, enabled=options.pushdown, collated=collated_columns(df.schema), whole=options.long
+        query, all_columns, enabled=options.pushdown, collated=collated, whole=options.long, op=op
     )
     events = pushdown.schema(all_columns)
+    speculate = spelt_speculation(options.speculate, query.compiled.roles.unit)
+    if op is not None and options.sequence is not None:
+        remedy = "leave one of them out: a number that can be retracted says nothing about what is missing"
+        raise UsageError("CEP603", "sequence and op can't be combined", remedy)
     query.session(engine=options.engine, plan=options.plan)  # raises for an unknown engine or plan
     worker_query = WorkerQuery(
         query=query,
         event_schema=events,
-        match_schema=match_schema(query, events, options.output, long=options.long),
+        match_schema=match_schema(query, events, options.output, long=options.long, changes=speculate is not None),
         output=output_number(query, options.output),
         engine=options.engine,
         plan=options.plan,
         long=options.long,
+        op=op,
+        speculate=speculate,
+        sequence=options.sequence,
     )
     partitioning = choose_partitioning(bound, [source for _, source in query.compiled.flow])
     _check_key(df, all_columns, partitioning.key)
     return Job(df, query, options, pushdown, partitioning, worker_query)
+
+
+def _without_operations(schema: st.StructType, op: str | None) -> st.StructType:
+    """Return the columns of the events. The column that says what is inserted and what is retracted is none of them."""
+    if op is None:
+        return schema
+    if op not in schema.names:
+        remedy = did_you_mean(op, schema.names, "columns")
+        raise BindError("CEP301", f"op is '{op}', and the events have no such column", remedy)
+    kind = schema[op].dataType
+    if not isinstance(kind, st.StringType):
+        message = f"column '{op}' is {kind.simpleString()}, not text"
+        raise InputError("CEP412", message, f"write one of {WORDS} into it")
+    return st.StructType([field for field in schema if field.name != op])
 
 
 def session_zone(df: DataFrame) -> str:

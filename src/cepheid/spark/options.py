@@ -28,6 +28,9 @@ class Options:
     event_time: str | None = None
     checkpoint: str | None = None
     migrate: bool = False
+    op: str | None = None
+    speculate: object = None
+    sequence: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("partitions", "buckets"):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import pyarrow as pa
 
 from cepheid.api import Query
+from cepheid.engine.matches.changes import OP
 from cepheid.engine.matches.long_form import long_schema
 from cepheid.errors import BindError, UsageError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.declared import declared_type, how_to_declare
+from cepheid.pattern.schema import MATCH_ID
 from cepheid.pattern.types import Kind
 
 
@@ -25,10 +29,13 @@ def output_number(query: Query, output: str | None) -> int:
     return names.index(output)
 
 
-def match_schema(query: Query, events: pa.Schema, output: str | None = None, *, long: bool = False) -> pa.Schema:
+def match_schema(
+    query: Query, events: pa.Schema, output: str | None = None, *, long: bool = False, changes: bool = False
+) -> pa.Schema:
     """Return the columns of a match in those types of Arrow that Spark has: times in microseconds, plain strings.
 
     long: the columns of an event of a match.
+    changes: the columns of a match that is added or taken back.
     """
     bound = query.compiled.bind(query.compiled.schema(events))[output_number(query, output)]
     fields = []
@@ -37,7 +44,17 @@ def match_schema(query: Query, events: pa.Schema, output: str | None = None, *, 
     declared = {r.name: _declared_type(bound, r.expression) for r in bound.returns if r.type.kind is Kind.ANY}
     for field in bound.match_schema():
         fields.append(pa.field(field.name, declared.get(field.name) or _spark_type(field.type)))
-    return pa.schema(fields)
+    return pa.schema([*_of_changes(fields), *fields] if changes else fields)
+
+
+def _of_changes(fields: Sequence[pa.Field]) -> Iterator[pa.Field]:
+    """Yield the columns that a change has besides those of its match."""
+    taken = {field.name.lower(): field.name for field in fields}
+    for name in (OP, MATCH_ID):
+        if name in taken:
+            message = f"a match has a column '{taken[name]}', and so have changes, which speculate= gives"
+            raise UsageError("CEP603", message, "give it another name in RETURN, or in PATTERN if it is a variable")
+        yield pa.field(name, pa.string())
 
 
 def _spark_type(arrow: pa.DataType) -> pa.DataType:

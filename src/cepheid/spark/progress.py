@@ -12,13 +12,14 @@ OBSERVATION = "cepheid"
 
 _ABSENT = object()
 
-COUNTERS = ("events", "runs", "state_bytes", "matches", "late")
+COUNTERS = ("events", "runs", "state_bytes", "matches", "withdrawn", "late")
 
 
 def metrics(progress: Any) -> dict[str, int]:
     """Return the metrics of one micro-batch from `query.lastProgress`, or from the event of a StreamingQueryListener.
 
     events: how many events the micro-batch took in. matches: how many matches it returned.
+    withdrawn: how many matches it took back, in a stream with `speculate`.
     late: how many events arrived after the watermark had passed them.
     runs, state_bytes: what the buckets hold that the micro-batch updated.
     All are 0 if Spark reports nothing. If a stream has several queries, such as two that are joined, they are added up.

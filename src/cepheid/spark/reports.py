@@ -28,6 +28,7 @@ class Seen:
     valued: the columns of `[attr]` in which some event has a value.
     low, high: the first and the last time in ticks, if there is one.
     times: the first different times, in order; None if some are so close that no window is tiny against that.
+    unmet: how many retractions have met no event.
     """
 
     rows: int = 0
@@ -36,6 +37,7 @@ class Seen:
     low: int | None = None
     high: int | None = None
     times: tuple[int, ...] | None = ()
+    unmet: int = 0
 
     def __add__(self, other: Seen) -> Seen:
         times = None
@@ -49,6 +51,7 @@ class Seen:
             min(lows, default=None),
             max(highs, default=None),
             times,
+            self.unmet + other.unmet,
         )
 
 

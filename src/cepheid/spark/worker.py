@@ -9,9 +9,12 @@ from itertools import chain
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.api import Matches, Query, Session
+from cepheid.api import Changes, ChangeSession, Matches, Query, Session
+from cepheid.engine.matches.changes import OP, REMOVED
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.pattern.schema import MATCH_ID, Schema
+from cepheid.spark.netting import Changed, Unmet, net_arrivals
+from cepheid.spark.signs import signs_of
 
 SLICE = "__cepheid_slice"
 """The column with the code of a row's time slice: the number of the slice times 64, plus the bits of its length."""
@@ -44,6 +47,9 @@ class WorkerQuery:
     engine: str = "auto"
     plan: str = "auto"
     long: bool = False  # one row for each event of a match
+    op: str | None = None  # the column that says which rows insert events, and which retract them
+    speculate: str | None = None  # how far ahead of the watermark matches are given; None: not at all
+    sequence: str | None = None  # the column that counts events, if the query goes over no gap in it
 
     @property
     def schema(self) -> Schema:
@@ -55,6 +61,18 @@ class WorkerQuery:
         session = cached_query(self.query).session(engine=self.engine, plan=self.plan)
         session.push(self.event_schema.empty_table())
         return session
+
+    @property
+    def changes(self) -> bool:
+        """Whether a stream needs sessions that go ahead of the watermark, or in which events can be taken back."""
+        return any(option is not None for option in (self.op, self.speculate, self.sequence))
+
+    def change_session(self) -> ChangeSession:
+        """Open such a session; it knows no columns yet."""
+        query = cached_query(self.query)
+        return query.change_session(
+            self.engine, self.plan, speculate=self.speculate, op=self.op, sequence=self.sequence
+        )
 
     def match(
         self, events: Iterable[Arrival], starts: range | None = None, horizon: int | None = None
@@ -92,23 +110,58 @@ class WorkerQuery:
             rows += session.take(arrival)
         yield from self.tables(session.end(horizon), starts)
 
-    def tables(self, matches: Matches, starts: range | None = None) -> Iterator[pa.Table]:
-        """Yield the matches of the chosen query, or their events, in the types that were declared to Spark."""
-        chosen = list(matches.outputs.values())[self.output]
+    def tables(
+        self, found: Matches | Changes, starts: range | None = None, *, bucket: int | None = None
+    ) -> Iterator[pa.Table]:
+        """Yield the matches of the chosen query, or their events, in the types that were declared to Spark.
+
+        bucket: where changes come from, if there are several such places.
+        """
+        outputs: list[Matches | Changes] = [*found.outputs.values()]
+        chosen = outputs[self.output]
+        if isinstance(chosen, Changes):
+            if len(chosen):
+                yield self._told_apart(chosen.to_arrow(ids=True), bucket).cast(self.match_schema)
+            return
         for part in chosen.parts():
             if starts is not None:
                 part = part.starting(starts)
             table = part.to_long() if self.long else part.to_arrow()
             yield table.cast(self.match_schema)
 
-    def count(self, table: pa.Table) -> int:
-        """Return how many matches a table of the output has."""
-        return int(pc.count_distinct(table[MATCH_ID]).as_py()) if self.long else int(table.num_rows)
+    def _told_apart(self, changes: pa.Table, bucket: int | None) -> pa.Table:
+        """Give matches of different buckets different identifiers.
+
+        Those of a match that has its events are different anyway. Of a RETURN, different keys may give equal rows.
+        """
+        if bucket is None or not self.query.compiled.queries[self.output].query.returns:
+            return changes
+        k = changes.schema.get_field_index(MATCH_ID)
+        longer = pc.binary_join_element_wise(changes.column(k), f"{bucket & 0xFFFFFFFF:08x}", "")
+        return changes.set_column(k, changes.schema.field(k), longer)
+
+    def count(self, table: pa.Table) -> tuple[int, int]:
+        """Return how many matches a table of the output has, and how many it takes back."""
+        if self.long:
+            return int(pc.count_distinct(table[MATCH_ID]).as_py()), 0
+        removed = 0 if self.speculate is None else int(pc.sum(pc.equal(table[OP], REMOVED)).as_py() or 0)
+        return int(table.num_rows) - removed, removed
 
     def conform(self, table: pa.Table) -> pa.Table:
         """Give the event columns, which come first, the names and types that the query is bound to."""
         names = self.event_schema.names
         return table.select(list(range(len(names)))).rename_columns(names).cast(self.event_schema)
+
+    def read(self, table: pa.Table) -> Changed:
+        """Read rows of Spark: the events, and which of them are inserted and retracted."""
+        return self.conform(table), signs_of(table, self.op)
+
+    def arrivals(self, changes: Iterable[Changed], unmet: Unmet) -> Iterator[Arrival]:
+        """Yield the events that are left of rows which come in the order of their first times."""
+        schema = self.schema
+        if self.op is not None:
+            return net_arrivals(schema, changes, unmet)
+        return (arrival_of(schema, events) for events, _ in changes)
 
 
 _QUERIES: dict[str, Query] = {}
@@ -123,18 +176,24 @@ def cached_query(query: Query) -> Query:
     return _QUERIES.setdefault(query.compiled.fingerprint, query)
 
 
-def match_in_order(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
+Report = Callable[[int], None]
+"""What a task tells how many of its retractions have met no event."""
+
+
+def match_in_order(worker_query: WorkerQuery, report: Report | None = None) -> Callable[[Batches], Batches]:
     """Make the function for `mapInArrow` that matches rows which arrive in time order."""
 
     def cepheid_match(batches: Batches) -> Batches:
         horizon, batches = _horizon(batches)
-        for table in worker_query.match(_arrivals(worker_query, batches), horizon=horizon):
+        unmet = UnmetRetractions()
+        for table in worker_query.match(_arrivals(worker_query, batches, unmet.counted()), horizon=horizon):
             yield from table.to_batches()
+        unmet.tell(report)
 
     return cepheid_match
 
 
-def match_in_slices(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
+def match_in_slices(worker_query: WorkerQuery, report: Report | None = None) -> Callable[[Batches], Batches]:
     """Make the function that matches rows which arrive slice by slice, and within a slice in time order.
 
     A slice returns the matches that start in it. Rows without a slice come first, and return all their matches.
@@ -142,13 +201,16 @@ def match_in_slices(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
 
     def cepheid_match_slices(batches: Batches) -> Batches:
         horizon, batches = _horizon(batches)
+        unmet = UnmetRetractions()
         rows = _Slices(batches)
         while rows.more():
             code = rows.code
             length = 1 << (code & 63) if code is not None else 0
             starts = range((code >> 6) * length, ((code >> 6) + 1) * length) if code is not None else None
-            for table in worker_query.match(_arrivals(worker_query, rows.of(code)), starts, horizon):
+            events = _arrivals(worker_query, rows.of(code), unmet.counted(starts))
+            for table in worker_query.match(events, starts, horizon):
                 yield from table.to_batches()
+        unmet.tell(report)
 
     return cepheid_match_slices
 
@@ -162,11 +224,30 @@ def _horizon(batches: Batches) -> tuple[int | None, Batches]:
     return None, iter(())
 
 
-def _arrivals(worker_query: WorkerQuery, batches: Batches) -> Iterator[Arrival]:
-    schema = worker_query.schema
-    for batch in batches:
-        if batch.num_rows:
-            yield arrival_of(schema, worker_query.conform(pa.Table.from_batches([batch])))
+def _arrivals(worker_query: WorkerQuery, batches: Batches, unmet: Unmet) -> Iterator[Arrival]:
+    tables = (pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
+    return worker_query.arrivals(map(worker_query.read, tables), unmet)
+
+
+class UnmetRetractions:
+    """Counts the retractions of a task that have met no event."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def counted(self, times: range | None = None) -> Unmet:
+        """Return what counts those of some times: a slice also has rows of its neighbours, which count them."""
+
+        def count(time: int, number: int) -> None:
+            if times is None or time in times:
+                self.count += number
+
+        return count
+
+    def tell(self, report: Report | None) -> None:
+        """Tell how many there are, if that was asked."""
+        if report is not None:
+            report(self.count)
 
 
 class _Slices:

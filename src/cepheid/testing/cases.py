@@ -16,9 +16,11 @@
 The header is optional: the options of Query (`time`, `type`, `unit`, `order_by`, `params`, `types`, `functions`;
 `type: none` for a stream of one type), `rule`, `source`, `note`, `warns: part of the warning` (or `warns: none`;
 without it warnings are ignored) and `not_on: path: the reason` for an execution path that can't run the case yet.
+`op: column` names the column of events with `+` and `-`: the matches are those of the events that are left (S16).
 
-Events are numbered from 1 in the order of the file. The type of a column is inferred from its cells unless given;
-`NULL` is NULL, 'text' a string. Without events the query is made and not run.
+Events are numbered from 1 in the order of the file; with `op`, equal ones have the number of the first. The type of a
+column is inferred from its cells unless given; `NULL` is NULL, 'text' a string. Without events the query is made and
+not run.
 
 A match names the events of each variable: `a=1`; `b=[2 4]` for a closure; `b=[]` if it is empty; `c=-` if nothing is
 bound. Matches of a query with RETURN, and of composite events, are JSON objects with match_start and match_end first.
@@ -54,6 +56,7 @@ class Case:
     query: str
     events: pa.Table | None = None  # without events the query is made, and not run
     options: Mapping[str, Any] = field(default_factory=dict)  # of Query: params, functions, time, …
+    op: str | None = None  # the column of insertions and retractions
     expected: Outcome | None = None
     rule: str = ""
     sources: tuple[str, ...] = ()
@@ -128,6 +131,7 @@ def _case(page: Page, start: int, end: int, functions: Functions) -> Case:
         query="\n".join(page.lines[query]),
         events=parse_table(page, sections["events"], header.options) if "events" in sections else None,
         options=header.options,
+        op=header.op,
         expected=_expected(page, at, "error" if "error" in sections else "matches") if at else None,
         rule=header.rule,
         sources=header.sources,

@@ -12,7 +12,7 @@ from cepheid.testing.page import Page
 
 OPTIONS = ("time", "type", "unit", "order_by", "params", "types", "functions")  # those of Query
 REPEATED = ("source", "note", "not_on")
-KEYS = ("rule", *OPTIONS, "warns", *REPEATED)
+KEYS = ("rule", *OPTIONS, "op", "warns", *REPEATED)
 
 Functions = Mapping[str, Callable[..., object]]
 
@@ -22,6 +22,7 @@ class Header:
     """The contents of a header."""
 
     options: Mapping[str, Any]
+    op: str | None
     rule: str
     sources: tuple[str, ...]
     notes: tuple[str, ...]
@@ -46,6 +47,7 @@ def parse_header(page: Page, section: slice, functions: Functions) -> Header:
     values = {key: tuple(value for _, value in lines) for key, lines in found.items()}
     return Header(
         options={key: _option(page, k, key, value, functions) for key in OPTIONS for k, value in found[key]},
+        op=values["op"][0] if values["op"] else None,
         rule=values["rule"][0] if values["rule"] else "",
         sources=values["source"],
         notes=values["note"],

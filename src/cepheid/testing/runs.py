@@ -32,21 +32,48 @@ def run_case(case: Case, match: Matcher) -> Outcome:
     return Outcome(lines, error, tuple(str(w.message) for w in caught if w.category is CepheidWarning))
 
 
+class Changed(Query):
+    """A query on insertions and retractions, in `match` and in its sessions."""
+
+    def __init__(self, query: Query, op: str) -> None:
+        vars(self).update(vars(query))
+        self._op = op
+
+    def match(self, events: Any, **options: Any) -> Any:
+        """Like the method of the query."""
+        return super().match(events, **{"op": self._op, **options})
+
+    def session(self, **options: Any) -> Any:
+        """Like the method of the query."""
+        return super().session(**{"op": self._op, **options})
+
+
+def with_numbers(case: Case, table: pa.Table) -> pa.Table:
+    """The events with their numbers. What is retracted has the number of what was inserted: it is equal to that."""
+    numbers = list(range(1, table.num_rows + 1))
+    if case.op is not None and case.op in table.column_names:
+        rows = map(to_json, table.drop_columns([case.op]).to_pylist())
+        first: dict[str, int] = {}
+        numbers = [first.setdefault(row, number) for row, number in zip(rows, numbers, strict=True)]
+    return table.append_column(_ROW, pa.array(numbers, pa.int64()))
+
+
 def _lines(case: Case, match: Matcher) -> Iterator[str]:
     query = Query(case.query, **case.options)
     if case.events is None:
         return
+    if case.op is not None:
+        query = Changed(query, case.op)
     found = match(query, case.events)
     # Errors and RETURN columns must not see the column of row numbers. It is the last column, so that it does not
     # change how the content of rows breaks ties (S1).
-    numbers = pa.array(range(1, case.events.num_rows + 1), pa.int64())
-    numbered = match(query, case.events.append_column(_ROW, numbers))
+    numbered = match(query, with_numbers(case, case.events))
     if query.compiled.queries[-1].query.returns or not any(map(_events, numbered)):
         yield from map(to_json, found)
         return
     if [to_json(_without_numbers(m)) for m in numbered] != [to_json(dict(m)) for m in found]:
         raise AssertionError("a column that the query does not use changes the matches")
-    events = case.events.to_pylist()
+    events = [{name: value for name, value in row.items() if name != case.op} for row in case.events.to_pylist()]
     for m in numbered:
         _check_events(m, events, case.options.get("time", "ts"))
         yield " ".join(f"{name}={_binding(value)}" for name, value in m.items() if name not in _TIMES)

@@ -9,7 +9,7 @@ from random import Random
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.api import Matches, Query
+from cepheid.api import Changes, Matches, Query
 
 Feed = Callable[[Query, pa.Table, str, Random], Iterator[Matches]]
 """Pushes a table, with a time column, cut and ordered at random; yields the matches of each call."""
@@ -47,6 +47,27 @@ def shuffled_within_watermark(query: Query, table: pa.Table, time: str, chance: 
         known += batch.num_rows
         if known < events.num_rows:
             yield session.advance(pc.min(events[time].slice(known)).as_py())
+    yield session.close()
+
+
+def speculating(query: Query, table: pa.Table, time: str, chance: Random, ahead: object) -> Iterator[Changes]:
+    """One push per event, in any order, with matches that are given before they are certain (S15).
+
+    ahead: how far; None: half of the time that the events take.
+    """
+    if ahead is None:
+        query.session().push(table.slice(0, 0))  # reports a wrong schema before the times are read
+        times = table[time].drop_null()
+        ahead = (pc.max(times).as_py() - pc.min(times).as_py()) // 2 if len(times) else 0
+    session = query.session(speculate=ahead)  # type: ignore[call-overload]
+    yield session.push(table.slice(0, 0))
+    order = list(range(table.num_rows))
+    chance.shuffle(order)
+    for known, row in enumerate(order):
+        yield session.push(table.slice(row, 1))
+        later = table[time].take(pa.array(order[known + 1 :], pa.int64()))
+        if len(later):
+            yield session.advance(pc.min(later).as_py())
     yield session.close()
 
 

@@ -36,7 +36,7 @@ from cepheid.spark.stream import pending
 from cepheid.testing.cases import Case
 from cepheid.testing.outcomes import Outcome
 from cepheid.testing.paths import Path, run_reference
-from cepheid.testing.runs import _ROW, Rows, _without_numbers, run_case
+from cepheid.testing.runs import Rows, _without_numbers, run_case, with_numbers
 
 _MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000}
 _CODE = re.compile(r"error (CEP\d+): ([^\n]*)")
@@ -74,8 +74,7 @@ def _numbered_once(case: Case, run: Callable[[Case, Query, pa.Table], Rows]) -> 
     def match(query: Query, table: pa.Table) -> Rows:
         if numbered:
             return numbered[0]
-        numbers = pa.array(range(1, table.num_rows + 1), pa.int64())
-        numbered.append(run(case, query, table.append_column(_ROW, numbers)))
+        numbered.append(run(case, query, with_numbers(case, table)))
         return [_without_numbers(row) for row in numbered[0]]
 
     return run_case(case, match)

@@ -224,7 +224,7 @@ def test_stats() -> None:
     stats = session.stats
     assert (stats.events, stats.matches, stats.late) == (3, 2, 1)
     assert (stats.plan, stats.replans, stats.tests) == ("automaton", 0, 0)
-    told = "events runs merged state_bytes matches late plan replans tests steps"
+    told = "events runs merged state_bytes matches late plan replans tests steps debts"
     assert [f.name for f in dataclasses.fields(stats)] == told.split()
     with pytest.raises(dataclasses.FrozenInstanceError):
         stats.events = 0

@@ -42,8 +42,9 @@ def test_a_case_that_holds_on_every_path(path: Path) -> None:
 def test_the_paths_that_there_are() -> None:
     of_reference = ["reference", "shuffled", "arrow_dictionary"]
     of_sessions = ["batch_of_1", "restart_every_batch", "shuffled_within_watermark"]
+    of_changes = ["speculate_all", "speculate_some"]
     of_plans = ["stacks", "tree", "lazy", *(f"tree_{name}" for name in of_sessions)]
-    names = [*of_reference, "engine", "plain", "compiled", "interpreted", *of_sessions, *of_plans]
+    names = [*of_reference, "engine", "plain", "compiled", "interpreted", *of_sessions, *of_changes, *of_plans]
     assert [path.name for path in PATHS] == names
 
 

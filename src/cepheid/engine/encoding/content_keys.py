@@ -17,7 +17,10 @@ _NAN = np.float64("nan")
 
 
 def row_keys(table: pa.Table) -> Any:
-    """The keys of all rows: an array of two rows of words. NaN equals NaN, and zero has no sign."""
+    """The keys of all rows: an array of two rows of words.
+
+    NaN equals NaN. -0.0 is not 0.0: else what is left when one is retracted would depend on which came first.
+    """
     keys: Any = np.zeros((2, table.num_rows), np.uint64) + _SEEDS
     for column in table.columns:
         keys = mixed(keys, _words(_in_one(column)))
@@ -48,7 +51,7 @@ def _words(array: pa.Array) -> Any:
     if pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or pa.types.is_binary(arrow):
         return _with_nulls(array, _of_codes(array.dictionary_encode()))
     if pa.types.is_floating(arrow):
-        numbers = to_numpy(_filled(array).cast(pa.float64())) + 0.0
+        numbers = to_numpy(_filled(array).cast(pa.float64()))
         return _with_nulls(array, np.where(np.isnan(numbers), _NAN, numbers).view(np.uint64))
     if pa.types.is_boolean(arrow):
         return _with_nulls(array, flags_to_numpy(_filled(array)).astype(np.uint64))

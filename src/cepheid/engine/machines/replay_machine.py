@@ -8,6 +8,7 @@ import numpy as np
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.event_arrays import Errors, reader
+from cepheid.engine.encoding.grown import Grown
 from cepheid.engine.machines.policy import Policy
 from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate
@@ -16,6 +17,9 @@ from cepheid.kernel.arguments import EventArray, EventFact
 from cepheid.kernel.scan.kernel import ScanKernel
 
 SKIPPED = 2
+LONG_AGO = -(2**62)
+LONG = 1 << 16
+"""Events on the tape from which on those are dropped that no run has."""
 Columns = dict[str, Any]
 """Arrays of events as the scan reads them, by the names of its parameters."""
 
@@ -28,7 +32,7 @@ class ReplayMachine(ScanMachine):
     def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy) -> None:
         self._lanes = 0
         self._free: list[int] = []
-        self.tape: Any = np.zeros(0, np.int64)  # the event of each id
+        self.tape = Grown(np.int64)  # the event of each id
         super().__init__(compiled, codes, policy)
 
     def kernel_for(self, nullable: frozenset[str]) -> ScanKernel:
@@ -90,11 +94,11 @@ class ReplayMachine(ScanMachine):
         quiet = np.full(len(events), SKIPPED, np.uint8)
         arrays = [self._argument(wanted, lanes, times, skip, quiet, columns) for wanted in self.kernel.events]
         if not self.native:
-            self.consider(0)
+            self.consider(len(events))
         oldest = np.full(len(events), int(times.min()))  # no run may end because of the time in another lane
         self.state.expect(2 * len(events))
-        self.go_over(arrays, len(self.tape), oldest, 0, len(events), {})
-        self.tape = np.concatenate([self.tape, events])
+        self.go_over(arrays, self.tape.size, oldest, 0, len(events), {})
+        self.tape.add(events)
         self.work += len(events) * (1 + (0 if self.native else self.runs_met))
         return quiet
 
@@ -117,10 +121,19 @@ class ReplayMachine(ScanMachine):
         self.flush()
         found = concatenate(self.given) if self.given else NONE
         self.given = []
-        return MatchTable(self.tape[found.rows], found.variables, found.offsets, found.reached, found.reaches)
+        found = MatchTable(self.tape.all[found.rows], found.variables, found.offsets, found.reached, found.reaches)
+        if self.tape.size > LONG:
+            self.state.collect(LONG_AGO)
+            self.shorten()
+        return found
 
-    def shorten(self, number: Any, oldest: int) -> None:
-        """Forget what no run can need, and number events anew. oldest: no event comes before this time."""
+    def forget(self, oldest: int) -> None:
+        """Forget what no run can need; no event comes before a time."""
         self.state.end_old_runs(oldest)
         self.state.collect(oldest)
-        self.tape = number[self.tape[self.state.renumber_events()]]
+
+    def shorten(self, number: Any = None) -> None:
+        """Drop events from the tape that no run has. number: the new number of each event, if they have others."""
+        self.tape.keep(self.state.renumber_events())
+        if number is not None:
+            self.tape.all[:] = number[self.tape.all]

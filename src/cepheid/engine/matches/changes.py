@@ -16,6 +16,7 @@ from cepheid.engine.matches.difference import Keyed, Selection, counted_in, gath
 from cepheid.engine.matches.matches import Matches, require
 from cepheid.engine.matches.pandas_frame import to_frame
 from cepheid.engine.matches.shown import HTML_ROWS, ROWS, as_html, as_text
+from cepheid.errors import CepheidError, PatternError
 from cepheid.pattern.schema import MATCH_ID
 
 if TYPE_CHECKING:
@@ -89,9 +90,10 @@ class Changes:
         ):
             table = matches.to_arrow()
             if ids:
+                _check_free(table)
                 known = pa.array(self._ids(selected, order), pa.string())
                 table = table.add_column(0, pa.field(MATCH_ID, pa.string()), known)
-            parts.append(table.add_column(0, pa.field(OP, pa.string()), pa.array([op] * table.num_rows, pa.string())))
+            parts.append(_with_op(table, op))
         if not parts[0].num_rows:
             return parts[1]
         return parts[0] if not parts[1].num_rows else pa.concat_tables(parts, promote_options="permissive")
@@ -119,19 +121,47 @@ class Changes:
         return frame
 
     def __repr__(self) -> str:
-        if not len(self):
+        first = self._first(ROWS)
+        if first is None:
             return f"<{self._counted}: {', '.join([OP, *self.added.query.match_schema().names])}>"
-        return as_text(f"<{self._counted}>", self.to_arrow().slice(0, ROWS), more=len(self) > ROWS)
+        return as_text(f"<{self._counted}>", first, more=self._count > ROWS)
 
     def _repr_html_(self) -> str:
-        if not len(self):
+        first = self._first(HTML_ROWS)
+        if first is None:
             return f"<p>{escape(repr(self))}</p>"
-        return as_html(self._counted, self.to_arrow().slice(0, HTML_ROWS), more=len(self) > HTML_ROWS)
+        return as_html(self._counted, first, more=self._count > HTML_ROWS)
+
+    def _first(self, wanted: int) -> pa.Table | None:
+        """The first changes, also if there are too many to enumerate; None if there are none."""
+        if not self._count:
+            return None
+        try:
+            removed = _with_op(self.removed.head(wanted).to_arrow(), REMOVED)
+            added = _with_op(self.added.head(wanted - removed.num_rows).to_arrow(), ADDED)
+        except CepheidError:  # such as one of a user's function: whoever asks for the changes gets it
+            return None
+        return pa.concat_tables([removed, added], promote_options="permissive")
+
+    @property
+    def _count(self) -> int:
+        """How many there are; they are not enumerated for it."""
+        return self._difference.removed.count() + self._difference.added.count()
 
     @property
     def _counted(self) -> str:
         """How many there are, in words."""
-        return f"{len(self)} change{'s' * (len(self) != 1)}" if len(self) else "no changes"
+        return f"{self._count} change{'s' * (self._count != 1)}" if self._count else "no changes"
+
+
+def _check_free(table: pa.Table) -> None:
+    if MATCH_ID in table.column_names:
+        remedy = "leave it out of RETURN, or rename it with AS"
+        raise PatternError("CEP212", f"every change already has a column '{MATCH_ID}'", remedy)
+
+
+def _with_op(table: pa.Table, op: str) -> pa.Table:
+    return table.add_column(0, pa.field(OP, pa.string()), pa.array([op] * table.num_rows, pa.string()))
 
 
 def _places(keys: Any) -> Any:

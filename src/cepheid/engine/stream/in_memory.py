@@ -88,3 +88,15 @@ def written(header: Any, sink: Sink | None = None) -> Any:
         case list() | tuple():
             return [written(value, sink) for value in header]
     return header
+
+
+def size_of(header: Any) -> int:
+    """How many bytes the arrays of a state have: that is what is copied."""
+    match header:
+        case Part(method="array", value=array):
+            return int(array.nbytes)
+        case dict():
+            return sum(map(size_of, header.values()))
+        case list():
+            return sum(map(size_of, header))
+    return 0

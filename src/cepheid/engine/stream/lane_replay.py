@@ -8,7 +8,7 @@ after it. These stretches are gone over again, each as a lane of its own, and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from cepheid.engine.encoding.batch import Batch, StreamCodes, check_times
 from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.content_keys import mixed
 from cepheid.engine.encoding.few_events import Events
+from cepheid.engine.encoding.grown import Grown
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.policy import read_policy
 from cepheid.engine.machines.replay_machine import SKIPPED, ReplayMachine
@@ -29,7 +30,7 @@ from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate, in
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.arrivals import Timed, arrange
-from cepheid.engine.stream.event_arrays import NOWHERE, EventArrays, Grown
+from cepheid.engine.stream.event_arrays import NOWHERE, EventArrays
 from cepheid.engine.stream.event_log import EventLog, Net, rows_by_number
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
@@ -87,6 +88,7 @@ class LaneReplay:
         self.last: Any = np.zeros(0, np.int64)  # of each lane: the time of its last event
         self.standing = NONE  # the matches that were given and may change
         self.enough = FEW
+        self.watermark: int | None = None
 
     # A call.
 
@@ -366,10 +368,11 @@ class LaneReplay:
         """A time before which no change to come has its end."""
         return watermark
 
-    def _forget(self, watermark: int | None) -> None:
-        """Let go of what no change to come can need, where that may be much."""
+    def _forget(self, watermark: int | None, *, eager: bool = False) -> None:
+        """Let go of what no change to come can need, where that may be much. eager: even if it is little."""
         known = self.events
-        if watermark is None or known.count < self.enough:
+        self.watermark = watermark
+        if watermark is None or (known.count < self.enough and not eager):
             return
         time, lane = known.time.all, known.lane.all
         somewhere = lane != NOWHERE
@@ -393,7 +396,8 @@ class LaneReplay:
         self.waiting = number[self.waiting[keep[self.waiting]]]
         self.standing = replace(self.standing, rows=number[self.standing.rows])
         self._forget_lanes()
-        self.machine.shorten(number, watermark)
+        self.machine.forget(watermark)
+        self.machine.shorten(number)
         self._forget_strings()
         self.enough = 2 * known.count + FEW
 
@@ -428,13 +432,33 @@ class LaneReplay:
     # The state.
 
     @property
+    def debts(self) -> int:
+        """How many retractions wait for their event."""
+        return sum(debt.count for debt in self.log.debts.values())
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it is as in the beginning: nothing came, or all was retracted."""
+        return not self.log.count and not self.log.debts
+
+    @property
+    def undecided(self) -> bool:
+        """Whether events wait."""
+        return len(self.waiting) > 0
+
+    def deadlines(self) -> Iterator[int]:
+        """The times at which there is something to do when it gets there, even if no event arrives."""
+        if len(self.waiting):
+            yield int(self.events.time.all[self.waiting].min()) + 1
+
+    @property
     def nbytes(self) -> int:
         """How much the log and the runs take."""
-        tape = int(self.machine.tape.nbytes)
-        return self.log.nbytes + self.events.nbytes + self.machine.state_bytes() + tape
+        return self.log.nbytes + self.events.nbytes + self.machine.state_bytes() + self.machine.tape.nbytes
 
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
         """The events that may matter: all else follows from these."""
+        self._forget(self.watermark, eager=True)
         seen = self.events.time.all[self.events.seen.all]
         reached = int(seen.max()) + 1 if len(seen) else None
         older = [[sink.array("older.0", np.zeros(0, np.uint64)), sink.array("older.0.ends", np.zeros(0, np.int64))]]

@@ -24,10 +24,11 @@ def split_operations(table: pa.Table, op: str) -> tuple[pa.Table, Any]:
         remedy = did_you_mean(op, table.column_names, "columns")
         raise BindError("CEP301", f"op is '{op}', and the events have no such column", remedy)
     column = table.column(op)
-    return table.drop_columns([op]), _signs(column, op)
+    return table.drop_columns([op]), read_signs(column, op)
 
 
-def _signs(column: pa.ChunkedArray, op: str) -> Any:
+def read_signs(column: pa.ChunkedArray, op: str) -> Any:
+    """1 for each row that inserts an event, -1 for each that retracts one. op: what the column is called."""
     if pa.types.is_null(column.type) or column.null_count:
         if not len(column):
             return np.zeros(0, np.int8)

@@ -190,7 +190,11 @@ class Pipeline:
     @property
     def over(self) -> int | None:
         """The time from which on no event so far matters to a match to come; None if that never comes."""
-        last, window = self.streams[EVENTS].last, self.window
+        return self.over_after(self.streams[EVENTS].last)
+
+    def over_after(self, last: int | None) -> int | None:
+        """The time from which on no event up to a time matters to a match to come; None if that never comes."""
+        window = self.window
         cooldown = max(-(-query.query.cooldown // query.query.schema.tick) for query in self.queries)
         return None if last is None or window is None else last + max(window, cooldown)
 

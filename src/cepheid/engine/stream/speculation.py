@@ -7,7 +7,7 @@ last state before the event; from there it goes over the events again, and what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from cepheid.engine.matches.difference import FORGOTTEN, NOTHING, Given, Keyed, 
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.arrivals import Arrivals, Timed
 from cepheid.engine.stream.event_log import EventLog, Net
-from cepheid.engine.stream.in_memory import MemorySink, MemorySource, written
+from cepheid.engine.stream.in_memory import MemorySink, MemorySource, size_of, written
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import arrival_of
@@ -65,6 +65,8 @@ class Speculation:
         self.forgotten = 0  # how often matches were given that are no longer in `given`
         self.since_kept = 0  # events since the last state that is kept
         self.steps = 0  # events that it went over, replays included
+        self.watermark: int | None = None
+        self.trail: int | None = None  # how far the watermark was behind the last event when it moved last
         self.prompt = all(map(_is_prompt, self.head.queries))
 
     # A call.
@@ -75,6 +77,7 @@ class Speculation:
 
     def change(self, net: Net, watermark: int | None, *, closes: bool = False) -> list[Difference]:
         """Insert and retract events, move the watermark; what that changes of the matches of each query."""
+        self._note(watermark)
         self.log.apply(net)
         before, undone = self.tail, []
         back = net.first is not None and self.place is not None and net.first < self.place
@@ -86,9 +89,7 @@ class Speculation:
             self.head.push(arrival_of(self.head.schema, *net.inserted))
         made = len(self.given)
         target = self._target(watermark)
-        if back and watermark is not None and self.log.count_between(self.place, watermark) >= self._enough():
-            self._advance(watermark)
-            self._keep_state()
+        self._keep_on_the_way(target)
         if closes and self.ahead is not None:
             self._advance(None)
         elif target is not None and (self.place is None or target > self.place):
@@ -146,6 +147,8 @@ class Speculation:
         return pipeline
 
     def _keep(self) -> Kept:
+        if self.place is not None:
+            self.head.compact(self.place)
         state = self._saved()
         state["streams"][0]["waiting"] = []  # they are in the log
         certain = None
@@ -156,8 +159,28 @@ class Speculation:
 
     def _enough(self) -> int:
         """After how many events it is worth to keep the state."""
-        held = sum(query.machine.state_bytes() for query in self.head.queries)
-        return max(FEW_EVENTS, held // BYTES_PER_EVENT, self.log.count // 3)
+        return max(FEW_EVENTS, size_of(self.kept[-1].state) // BYTES_PER_EVENT, self.log.count // 3)
+
+    def _note(self, watermark: int | None) -> None:
+        """The watermark moves, before the events that come with it are in."""
+        if watermark is not None and watermark != self.watermark:
+            latest = self.log.latest
+            self.trail = None if latest is None or latest < watermark else latest - watermark
+        self.watermark = watermark
+
+    def _keep_on_the_way(self, target: int | None) -> None:
+        """Keep the state where the watermark is, and where it will be next if it trails the events as before.
+
+        Then the events before need not be held for longer than that. It is not done if they are few.
+        """
+        latest, trail = self.log.latest, self.trail
+        next_ = None if latest is None or trail is None else latest - trail
+        for stop in (self.watermark, next_):
+            if stop is None or target is None or stop >= target or (self.place is not None and stop <= self.place):
+                continue
+            if self.log.count_between(self.place, stop) >= self._enough():
+                self._advance(stop)
+                self._keep_state()
 
     def _keep_state(self) -> None:
         if self.place != self.kept[-1].place:
@@ -234,6 +257,25 @@ class Speculation:
     # The state.
 
     @property
+    def debts(self) -> int:
+        """How many retractions wait for their event."""
+        return sum(debt.count for debt in self.log.debts.values())
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it is as in the beginning: nothing came, or all was retracted."""
+        return self.kept[0].place is None and not self.log.count and not self.log.debts
+
+    @property
+    def undecided(self) -> bool:
+        """Whether events wait, or a match has ended that is not certain yet."""
+        return self.head.undecided
+
+    def deadlines(self) -> Iterator[int]:
+        """The times at which there is something to do when it gets there, even if no event arrives."""
+        return self.head.deadlines()
+
+    @property
     def nbytes(self) -> int:
         """How much the log and the pipeline take."""
         machines = sum(query.machine.state_bytes() for query in self.head.queries)
@@ -248,6 +290,7 @@ class Speculation:
             for k, old in enumerate(self.older)
         ]
         facts = {"place": first.place, "reached": self.place, "certain": first.certain, "older": older}
+        facts |= {"watermark": self.watermark, "trail": self.trail}
         return written(first.state, sink), facts | {"log": self.log.save(sink)}
 
     def load(self, state: dict[str, Any], saved: dict[str, Any], source: Source) -> None:
@@ -261,7 +304,9 @@ class Speculation:
         self.log.load(saved["log"], source)
         for events, times in self.log.since(self.place):
             self.head.push(arrival_of(self.head.schema, events, times))
+        self.watermark, self.trail = saved["watermark"], saved["trail"]
         if saved["reached"] != self.place:
+            self._keep_on_the_way(saved["reached"])
             self._advance(saved["reached"])
         if not self.prompt and self.ahead is None:
             self.tail = self._close_copy()

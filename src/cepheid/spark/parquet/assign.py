@@ -64,7 +64,7 @@ def find_direct_scan(job: Job) -> DirectScan | str:
     try:
         footers = {path: read_footer(path) for path in eligible_paths(job)}
         for path, footer in footers.items():
-            check_columns(path, footer, job.worker_query.event_schema)
+            check_columns(path, footer, job.sent)
         return _assign(job, footers)
     except NotDirect as reason:
         return str(reason)
@@ -72,7 +72,7 @@ def find_direct_scan(job: Job) -> DirectScan | str:
 
 def _assign(job: Job, footers: Mapping[str, Footer]) -> DirectScan:
     """Assign the row groups that may have a row that is needed to tasks of about the same size, in file order."""
-    where, names = job.pushdown.row_groups, set(job.pushdown.columns)
+    where, names = job.pushdown.row_groups, set(job.columns)
     chosen: list[tuple[str, int, int]] = []  # path, number, size
     groups = rows = 0
     for path, footer in footers.items():
@@ -123,7 +123,7 @@ def _by_file(groups: Sequence[tuple[str, int]]) -> tuple[RowGroups, ...]:
 
 def _share_sent(job: Job, path: str, number: int) -> float:
     """Estimate from a sample which share of the rows is needed. A bucket that is larger is matched in parts."""
-    names = job.worker_query.event_schema.names
+    names = job.sent.names
     with pq.ParquetFile(path) as file:
         sample = next(file.iter_batches(SAMPLE_ROWS, [number], columns=names, use_threads=False))
     return max(int(job.pushdown.filter_batch(sample).num_rows) / int(sample.num_rows), LEAST_SHARE)

@@ -49,7 +49,7 @@ def _relation(job: Job) -> Any:
         node = node.children().head()
     if name != "LogicalRelation":
         raise NotDirect(f"it is not a plain Parquet scan: the logical plan has {name}")
-    _check_output(root, node, job.pushdown.columns)
+    _check_output(root, node, job.columns)
     relation = node.relation()
     kind = relation.getClass().getSimpleName()
     if kind != "HadoopFsRelation":
@@ -104,7 +104,7 @@ def _check_settings(job: Job) -> None:
         if conf.get(name, "") and not job.options.direct:
             told = "a tool that follows the lineage of data would not see the files"
             raise NotDirect(f"{name} is set, and {told}; direct=True reads them all the same")
-    for name in sorted(collated_columns(job.df.schema) & set(job.pushdown.columns)):
+    for name in sorted(collated_columns(job.df.schema) & set(job.columns)):
         raise NotDirect(f"column {name} is CHAR, VARCHAR or collated")
 
 

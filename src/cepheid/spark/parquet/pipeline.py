@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cepheid.engine.encoding.times import ticks
-from cepheid.engine.stream.rows import arrival_of
+from cepheid.engine.stream.operations import read_signs
 from cepheid.spark.codes import CODES, with_codes
 from cepheid.spark.job import Job
 from cepheid.spark.packing import pack
@@ -21,7 +21,9 @@ from cepheid.spark.parquet.buckets import bucket_numbers
 from cepheid.spark.parquet.encoding import narrow, widen
 from cepheid.spark.pushdown import Pushdown
 from cepheid.spark.schemas import spark_schema
-from cepheid.spark.worker import Batches, WorkerQuery
+from cepheid.spark.signs import SIGN_FIELD, without_signs
+from cepheid.spark.unmet import unmet_report
+from cepheid.spark.worker import Batches, Report, UnmetRetractions, WorkerQuery
 
 READ_ROWS = 1 << 18
 """Rows that are read together."""
@@ -45,7 +47,8 @@ def match_files(job: Job, direct: DirectScan) -> DataFrame:
     else:
         placed = blobs.repartition(direct.buckets, "bucket")
     ordered = placed.sortWithinPartitions("bucket", "low")
-    return ordered.mapInArrow(bucket_matcher(worker_query), spark_schema(worker_query.match_schema))
+    matcher = bucket_matcher(worker_query, unmet_report(job))
+    return ordered.mapInArrow(matcher, spark_schema(worker_query.match_schema))
 
 
 def file_reader(
@@ -57,20 +60,25 @@ def file_reader(
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 groups = direct.tasks[number] if number < len(direct.tasks) else ()
-                for table in _gathered(_read(groups, worker_query.event_schema, pushdown)):
+                for table in _gathered(_read(groups, worker_query, pushdown)):
                     yield _packed(table, worker_query, key, direct.buckets)
 
     return cepheid_read_parquet
 
 
-def _read(files: Iterable[RowGroups], events: pa.Schema, pushdown: Pushdown) -> Iterator[pa.Table]:
+def _read(files: Iterable[RowGroups], worker_query: WorkerQuery, pushdown: Pushdown) -> Iterator[pa.Table]:
     """Yield the rows that are needed. A file has codes of its strings, and gives them as such."""
-    names = events.names
+    events, op = worker_query.event_schema, worker_query.op
     encoded = [field.name for field in events if field.type == CODES]
+    names = [*events.names, *([] if op is None else [op])]
     for groups in files:
         with pq.ParquetFile(groups.path, read_dictionary=encoded) as file:
             for batch in file.iter_batches(READ_ROWS, list(groups.numbers), columns=names, use_threads=False):
-                yield pa.Table.from_batches([pushdown.filter_batch(batch)]).select(names)
+                table = pa.Table.from_batches([pushdown.filter_batch(batch)])
+                rows = table.select(events.names)
+                if op is not None:
+                    rows = rows.append_column(SIGN_FIELD, pa.array(read_signs(table.column(op), op)))
+                yield rows
 
 
 def _gathered(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -94,14 +102,19 @@ def _packed(table: pa.Table, worker_query: WorkerQuery, key: Sequence[str], coun
     return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, BLOBS, strict=True)], BLOBS)
 
 
-def bucket_matcher(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
+def bucket_matcher(worker_query: WorkerQuery, report: Report | None = None) -> Callable[[Batches], Batches]:
     """Make the function of the tasks that match: blobs arrive by bucket, in the order of their first times."""
 
     def cepheid_match_buckets(batches: Batches) -> Batches:
-        events, schema = worker_query.event_schema, worker_query.schema
+        columns = worker_query.event_schema
+        if worker_query.op is not None:
+            columns = columns.append(SIGN_FIELD)
+        unmet = UnmetRetractions()
         for _, own in groupby(_blobs(batches), key=lambda row: row[0]):
-            for table in worker_query.match(arrival_of(schema, widen(blob, events)) for _, blob in own):
+            changes = (without_signs(widen(blob, columns)) for _, blob in own)
+            for table in worker_query.match(worker_query.arrivals(changes, unmet.counted())):
                 yield from table.to_batches()
+        unmet.tell(report)
 
     return cepheid_match_buckets
 

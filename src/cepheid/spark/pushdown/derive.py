@@ -11,15 +11,19 @@ from pyspark.sql import Column
 
 from cepheid.api import Query
 from cepheid.engine.program import CompiledProgram
+from cepheid.engine.stream.operations import SIGNS
 from cepheid.pattern.analysis import paths_read, reads_whole_events
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.schema import Schema
+from cepheid.pattern.types import STRING
 from cepheid.spark.names import column_named
 from cepheid.spark.pushdown.narrow import Narrowed, narrow
 from cepheid.spark.pushdown.predicate import (
     TRUE,
+    CompareConstant,
     IsNull,
     Predicate,
+    all_of,
     any_of,
     computed_in,
     without_computed,
@@ -103,18 +107,22 @@ def derive_pushdown(
     enabled: bool = True,
     collated: frozenset[str] = frozenset(),
     whole: bool = False,
+    op: str | None = None,
 ) -> Pushdown:
     """Derive which columns and rows a query needs, so that its matches stay the same without the others.
 
     collated: string columns that Spark does not compare byte by byte.
     whole: the output has the events, whatever RETURN says.
+    op: the column that says which rows insert events, and which retract them. It is sent besides.
     """
     if not enabled:
         return Pushdown(tuple(schema.names), None, (), ("all rows and columns are sent: pushdown=False",))
     readers = [analysed for analysed, source in query.compiled.flow if None in source]
     names = tuple(schema.names)
     narrowed = None
-    if not whole and not any(reads_whole_events(analysed.query) for analysed in readers):
+    if op is not None:
+        columns, sent = names, ["all columns are sent: a retraction names its event by all of them"]
+    elif not whole and not any(reads_whole_events(analysed.query) for analysed in readers):
         paths = frozenset(path for analysed in readers for path in paths_read(analysed, names))
         columns, sent = _needed_columns(names, {path[0] for path in paths})
         last = columns[-1]
@@ -125,6 +133,9 @@ def derive_pushdown(
     time = query.compiled.roles.time
     if where is not None and schema.field(time).nullable:
         where = any_of([where, IsNull(time)])  # a NULL time is an error, and the engine raises it
+    if where is not None and op is not None:  # so are operations that do not exist
+        unknown = all_of([CompareConstant(op, "!=", word, STRING) for word in SIGNS])
+        where = any_of([where, IsNull(op), unknown])
     dropped = [f"column {name} is not sent: the query does not read it" for name in names if name not in columns]
     if narrowed is not None:
         dropped += [f"field {name} is not sent: the query does not read it" for name in narrowed.dropped(columns[-1])]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cepheid.api import Matches, Session
+from cepheid.api import Changes, Matches, Session
 from cepheid.engine.stream.rows import Arrival
 from cepheid.errors import InputError
 from cepheid.spark.packing import PackedEvents
@@ -23,10 +23,12 @@ from cepheid.spark.worker import WorkerQuery, cached_query
 class BucketOutput:
     """What a bucket did in a micro-batch: the new matches, and how many events it took in and dropped as late.
 
+    matches: or what it changed of them.
+
     passed: the latest watermark, in ticks, that the stream may have had before this micro-batch; None if it had none.
     """
 
-    matches: Matches | None
+    matches: Matches | Changes | None
     events: int
     late: int
     passed: int | None
@@ -75,7 +77,7 @@ class Bucket:
     def _take_in(self, arrived: Iterable[PackedEvents], late: str) -> tuple[int, int]:
         """Take in events; return how many of them are not late, and how many there are."""
         events = rows = 0
-        with _explaining_the_watermark():
+        with explaining_the_watermark():
             for blob, low, high, count in arrived:
                 events += self._opened().take(Arrival(packed(blob), count, low, high), late=late)
                 rows += count
@@ -97,10 +99,15 @@ class Bucket:
         if session.window is not None and now - self.cleared >= session.window // 2:
             session.compact()  # else what could go would be written in every micro-batch
             self.cleared = now
-        if session.over is not None and session.over <= now and not session.undecided:
-            self.session = None  # a new one would give the same matches
-            self.stored.segments = {}
+        self._drop_if_over(now)
         return matches
+
+    def _drop_if_over(self, now: int) -> None:
+        """Do without the session if a new one would give the same from now on."""
+        session = self.session
+        if session is not None and session.over is not None and session.over <= now and not session.undecided:
+            self.session = None
+            self.stored.segments = {}
 
     def _opened(self) -> Session:
         """Return the session, or a new one that knows the watermark."""
@@ -110,7 +117,7 @@ class Bucket:
                 self.session.reach(self.watermark)
         return self.session
 
-    def close(self) -> Matches:
+    def close(self) -> Matches | Changes:
         """Return the matches that there would be if the stream ended here."""
         return self._opened().close()
 
@@ -169,9 +176,14 @@ class Bucket:
     def _restored(self, saved: dict[str, Any], reader: StateReader) -> Session:
         query = self.worker_query
         saved["session"]["fingerprint"] = query.query.compiled.fingerprint  # maybe of another query of the same shape
-        session = cached_query(query.query).session(engine=query.engine, plan=query.plan)
+        session = self._new_session()
         session.load(saved, reader)
         return session
+
+    def _new_session(self) -> Session:
+        """Open a session that knows no columns yet."""
+        query = self.worker_query
+        return cached_query(query.query).session(engine=query.engine, plan=query.plan)
 
     def use_store(self, store: StateStore) -> None:
         """Read parts from the store of the running task; the one that they were loaded from was another task's."""
@@ -180,7 +192,7 @@ class Bucket:
 
 
 @contextmanager
-def _explaining_the_watermark() -> Iterator[None]:
+def explaining_the_watermark() -> Iterator[None]:
     """Say of late events what a stream's user can do: the watermark is Spark's."""
     try:
         yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cepheid.spark.state.bucket import Bucket
+from cepheid.spark.state.change_bucket import open_bucket
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.state.parts import NONCE
 from cepheid.spark.state.store import StateStore
@@ -37,7 +38,7 @@ class BucketCache:
         if cached is not None and header is not None and header[:NONCE] == cached.nonce:
             cached.use_store(store)
             return cached
-        bucket = Bucket(worker_query, fingerprint, by_shape=by_shape)
+        bucket = open_bucket(worker_query, fingerprint, by_shape=by_shape)
         if header is not None:
             bucket.load(store, header)
         return bucket

@@ -28,6 +28,7 @@ class StreamFingerprint:
     columns: a digest of the names and types of the event columns.
     buckets: the number of buckets that the keys are divided among.
     shape: digests of the clauses that the state depends on; empty if an earlier release wrote it.
+    op, speculate, sequence: as the options of the stream.
     """
 
     query: str
@@ -35,6 +36,9 @@ class StreamFingerprint:
     buckets: int
     format: int = FORMAT
     shape: Mapping[str, str] = field(default_factory=dict, hash=False)
+    op: str | None = None
+    speculate: str | None = None
+    sequence: str | None = None
 
     def check(self, stored: dict[str, Any], *, by_shape: bool = False) -> None:
         """Raise CEP905 if the state was written by another stream.
@@ -61,10 +65,23 @@ class StreamFingerprint:
         if stored["buckets"] != self.buckets:
             message = f"the checkpoint has {stored['buckets']} buckets, the stream has {self.buckets}"
             raise UsageError("CEP905", message, f"pass buckets={stored['buckets']}, or {_START_AGAIN}")
+        for name in ("op", "speculate", "sequence"):
+            was, now = stored.get(name), getattr(self, name)
+            if was != now:
+                message = f"the checkpoint belongs to a stream with {name}={was!r}, and this one has {name}={now!r}"
+                raise UsageError("CEP905", message, f"pass {name}={was!r}, or {_START_AGAIN}")
 
 
 def stream_fingerprint(worker_query: WorkerQuery, buckets: int) -> StreamFingerprint:
     """Return the fingerprint of a stream that runs a query in some number of buckets."""
     columns = sha256(worker_query.event_schema.remove_metadata().serialize().to_pybytes()).hexdigest()
     query = worker_query.query
-    return StreamFingerprint(query.compiled.fingerprint, columns, buckets, shape=state_shape(query))
+    return StreamFingerprint(
+        query.compiled.fingerprint,
+        columns,
+        buckets,
+        shape=state_shape(query),
+        op=worker_query.op,
+        speculate=worker_query.speculate,
+        sequence=worker_query.sequence,
+    )

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.times import ticks
 from cepheid.spark.packing import pack, unpack
+from cepheid.spark.signs import with_signs
 from cepheid.spark.stream.buckets import CONTROL, slot
 from cepheid.spark.worker import Batches, WorkerQuery
 
@@ -29,8 +30,9 @@ def event_packer(worker_query: WorkerQuery) -> Callable[[Batches], Batches]:
 
     def packed(buffered: list[pa.RecordBatch]) -> pa.RecordBatch:
         table = pa.Table.from_batches(buffered)
-        buckets, events = table.column(BUCKET).to_numpy(), worker_query.conform(table)
-        rows = [(slot(bucket), *blob) for bucket, blob in pack(events, ticks(schema, events), buckets, dense=True)]
+        buckets, (events, signs) = table.column(BUCKET).to_numpy(), worker_query.read(table)
+        packed = pack(with_signs(events, signs), ticks(schema, events), buckets, dense=True)
+        rows = [(slot(bucket), *blob) for bucket, blob in packed]
         columns = zip(*rows, strict=True)
         return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, PACKED, strict=True)], schema=PACKED)
 

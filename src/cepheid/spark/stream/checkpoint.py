@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 
 from pyspark.errors import PySparkException
@@ -10,14 +11,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cepheid.api import Query
-from cepheid.errors import UsageError
+from cepheid.errors import CepheidError, UsageError
 from cepheid.spark.codes import without_codes
 from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.schemas import spark_schema
-from cepheid.spark.state.bucket import Bucket
+from cepheid.spark.state.change_bucket import open_bucket
 from cepheid.spark.state.control import Control, read_control_header
 from cepheid.spark.state.fingerprint import StreamFingerprint, stream_fingerprint
 from cepheid.spark.stream.buckets import CONTROL
+from cepheid.spark.stream.change_options import no_long_changes
 from cepheid.spark.worker import Batches, WorkerQuery
 
 
@@ -34,6 +36,7 @@ def pending(
 
     These are matches with events that the watermark has not passed, and absences whose window is still open.
     The checkpoint is only read: the stream can be started again, and then returns these matches itself.
+    Of a stream with `speculate` they are changes, which belong to those that it has returned.
 
     migrate: whether the state may be that of a query with another RETURN or other constants.
     """
@@ -44,11 +47,18 @@ def pending(
     if not ours:
         raise _no_state(checkpoint, "no stream of a query has run")
     # A streaming query may have several operators. If none is of this query, the check below says what differs.
-    fitting = {n: control for n, control in ours.items() if control.fingerprint.query == query.compiled.fingerprint}
+    fitting = {n: control for n, control in ours.items() if _is_of(control.fingerprint, query)}
     number, control = next(iter((fitting or ours).items()))
     fingerprint, events = control.fingerprint, control.event_schema
-    matches = match_schema(query, without_codes(events), output, long=long)
-    worker_query = WorkerQuery(query, events, matches, output_number(query, output), long=long)
+    op, speculate, sequence = fingerprint.op, fingerprint.speculate, fingerprint.sequence
+    query = query.sequenced(sequence if fitting else None)
+    if long and speculate is not None:
+        raise no_long_changes()
+    matches = match_schema(query, without_codes(events), output, long=long, changes=speculate is not None)
+    number_of = output_number(query, output)
+    worker_query = WorkerQuery(
+        query, events, matches, number_of, long=long, op=op, speculate=speculate, sequence=sequence
+    )
     stream_fingerprint(worker_query, fingerprint.buckets).check(asdict(fingerprint), by_shape=migrate)
     headers = _read(spark, checkpoint, number, "header").selectExpr("key.slot", "'' AS name", "value.header AS value")
     parts = _read(spark, checkpoint, number, "parts")
@@ -56,6 +66,13 @@ def pending(
     states = headers.union(parts).repartition("slot")
     closer = bucket_closer(worker_query, fingerprint, by_shape=migrate or control.migrated)
     return states.mapInArrow(closer, spark_schema(worker_query.match_schema))
+
+
+def _is_of(fingerprint: StreamFingerprint, query: Query) -> bool:
+    """Tell whether a stream is of a query, as far as its text says."""
+    with suppress(CepheidError):  # a query that can't have a sequence
+        return fingerprint.query == query.sequenced(fingerprint.sequence).compiled.fingerprint
+    return False
 
 
 def claims(
@@ -144,10 +161,11 @@ def bucket_closer(
         for batch in batches:
             for slot, name, value in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 states.setdefault(slot, {})[name] = value
-        for state in states.values():
-            bucket = Bucket(worker_query, fingerprint, by_shape=by_shape)
+        for slot, state in states.items():
+            bucket = open_bucket(worker_query, fingerprint, by_shape=by_shape)
             bucket.load(CheckpointStore(state))
-            for table in worker_query.tables(bucket.close()):
+            place = slot if fingerprint.buckets > 1 else None
+            for table in worker_query.tables(bucket.close(), bucket=place):
                 yield from table.to_batches()
 
     return cepheid_pending

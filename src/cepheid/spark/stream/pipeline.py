@@ -17,6 +17,7 @@ from cepheid.spark.schemas import spark_schema
 from cepheid.spark.state.fingerprint import stream_fingerprint
 from cepheid.spark.stream.blobs import BUCKET, PACKED, event_packer, match_unpacker
 from cepheid.spark.stream.buckets import bucket_count, bucket_of
+from cepheid.spark.stream.change_options import check_changes
 from cepheid.spark.stream.checkpoint import claims
 from cepheid.spark.stream.event_time import event_time_of, follows_state, output_schema, refuse_second_watermark
 from cepheid.spark.stream.processor import OUTPUT, cepheid_match
@@ -25,6 +26,7 @@ from cepheid.spark.stream.processor import OUTPUT, cepheid_match
 def match(job: Job) -> DataFrame:
     """Return the matches as a streaming DataFrame."""
     check_stream(job.df, job.time)
+    check_changes(job.options)
     worker_query, buckets = with_codes(job.worker_query), bucket_count(job)
     bucket = bucket_of(worker_query.event_schema, job.partitioning.key, buckets)
     surprises = job.query.surprises

@@ -92,22 +92,30 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
             "runs": 0 if stats is None else stats.runs,
             "state_bytes": bucket.size,
             "matches": 0,
+            "withdrawn": 0,
             "late": output.late,
         }
-        yield from output_frames(self.worker_query, output, counters, self.event_time)
+        place = number if self.fingerprint.buckets > 1 else None
+        yield from output_frames(self.worker_query, output, counters, self.event_time, place)
         _CACHE.put(bucket, number, bucket.size + (0 if stats is None else stats.state_bytes))
 
 
 def output_frames(
-    worker_query: WorkerQuery, output: BucketOutput, counters: dict[str, int], event_time: EventTime | None
+    worker_query: WorkerQuery,
+    output: BucketOutput,
+    counters: dict[str, int],
+    event_time: EventTime | None,
+    bucket: int | None,
 ) -> Iterator[Any]:
     """Yield pandas DataFrames, as Spark wants them. Matches are packed, because pandas has no nested columns."""
     import pandas as pd
 
-    for table in worker_query.tables(output.matches) if output.matches is not None else ():
+    for table in worker_query.tables(output.matches, bucket=bucket) if output.matches is not None else ():
         if event_time is not None:
             table = event_time.add(worker_query, table, output.passed)
-        yield pd.DataFrame([{"blob": write(table), **counters, "matches": worker_query.count(table)}])
+        matches, withdrawn = worker_query.count(table)
+        counters |= {"matches": matches, "withdrawn": withdrawn}
+        yield pd.DataFrame([{"blob": write(table), **counters}])
         counters = dict.fromkeys(counters, 0)
     if any(counters.values()):
         yield pd.DataFrame([{"blob": None, **counters}])

@@ -1,0 +1,72 @@
+"""`cepheid match --speculate`: the rows of a file as if they arrived now, and the changes that each of them makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import pyarrow as pa
+
+from cepheid.api import Query
+from cepheid.api.change_session import read_speculation
+from cepheid.cli.errors import note
+
+Tell = Callable[[int, int | None], None]
+"""Is told how many rows are done, and how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """How the rows of a file arrive, and how far ahead of the watermark matches are given."""
+
+    speculate: int | str
+    lateness: int | str | None
+    late: str
+    batch: int
+
+
+def read_replay(
+    speculate: str | None, lateness: str | None, late: str | None, batch: int | None, *, long: bool, open_: bool
+) -> Replay | None:
+    """What the options ask for; None: all events are there at once."""
+    if speculate is None:
+        for name, given in (("lateness", lateness), ("late", late), ("batch", batch)):
+            if given is not None:
+                raise click.UsageError(f"--{name} is for a replay only: add --speculate, such as --speculate all")
+        return None
+    if long:
+        raise click.UsageError("--long and --speculate can't be combined")
+    if not open_:
+        raise click.UsageError("--no-open and --speculate can't be combined: a replay ends with the file")
+    span = read_span(speculate)
+    read_speculation(span, "milliseconds")  # an error comes before the events are read
+    if lateness is None and speculate != "all":
+        message = "without it there is no watermark to go ahead of, and all matches come at the end"
+        raise click.UsageError(f"--speculate {speculate} needs --lateness: {message}")
+    return Replay(span, None if lateness is None else read_span(lateness), late or "drop", batch or 1)
+
+
+def read_span(text: str) -> int | str:
+    """A duration such as "10 minutes", "all", or a whole number in the unit of the query.
+
+    >>> read_span("10 minutes"), read_span("0")
+    ('10 minutes', 0)
+    """
+    return int(text) if text.isdecimal() else text
+
+
+def replay(query: Query, events: pa.Table, how: Replay, tell: Tell, **options: Any) -> pa.Table:
+    """Push the rows in the order of the file, and return all changes in the order in which they came."""
+    session = query.session(lateness=how.lateness, late=how.late, speculate=how.speculate, **options)
+    changes = []
+    for start in range(0, max(1, events.num_rows), how.batch):
+        found = session.push(events.slice(start, how.batch))
+        if found:
+            changes.append(found.to_arrow(ids=True))
+        tell(start, events.num_rows)
+    last = session.close().to_arrow(ids=True)
+    if session.stats.late:
+        note(f"{session.stats.late:,} late row{'s were' if session.stats.late > 1 else ' was'} dropped")
+    return pa.concat_tables([*changes, last], promote_options="permissive")

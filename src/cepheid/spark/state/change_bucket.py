@@ -1,0 +1,84 @@
+"""A bucket whose events can be taken back, and whose matches can be: what a micro-batch brings is one change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.api import Changes, ChangeSession, Matches
+from cepheid.engine.encoding.times import ticks
+from cepheid.engine.stream.arrivals import Timed
+from cepheid.spark.packing import PackedEvents, unpack
+from cepheid.spark.signs import joined_signs, without_signs
+from cepheid.spark.state.bucket import Bucket, BucketOutput, explaining_the_watermark
+from cepheid.spark.state.fingerprint import StreamFingerprint
+from cepheid.spark.worker import WorkerQuery
+
+_EVER = -(2**63)
+"""A time before which there is no event."""
+
+
+def open_bucket(worker_query: WorkerQuery, fingerprint: StreamFingerprint, *, by_shape: bool = False) -> Bucket:
+    """Make a bucket without events."""
+    kind = ChangeBucket if worker_query.changes else Bucket
+    return kind(worker_query, fingerprint, by_shape=by_shape)
+
+
+class ChangeBucket(Bucket):
+    """The events of some keys, with insertions and retractions, in a session that speculates or not.
+
+    A match has at most one change in a micro-batch: the session gets its watermark and all its rows in one call.
+    """
+
+    def take(
+        self, arrived: Iterable[PackedEvents], watermark: int | None, late: str, *, chained: bool = False
+    ) -> BucketOutput:
+        """Take in the new rows and the watermark, and return what that changes."""
+        now = None if watermark is None else watermark * self.ticks_per_ms
+        passed, before = self._passed(now), self.watermark
+        if now is not None:
+            self.watermark = now
+        events, signs = self._read(arrived)
+        times = events[1]
+        if self.session is None and not len(times):
+            return BucketOutput(None, 0, 0, passed)
+        session = self._opened()
+        known = session.late_count
+        limit = (_EVER if before is None else before) if chained else now
+        session.treat_late(late)
+        with explaining_the_watermark():
+            found = session.update(events, signs, now, late_before=limit)
+        taken = len(times) if limit is None else int((times >= limit).sum())
+        if now is not None:
+            self._drop_if_over(now)
+        return BucketOutput(found, taken, session.late_count - known, passed)
+
+    def _read(self, arrived: Iterable[PackedEvents]) -> tuple[Timed, Any]:
+        """Return the rows of a micro-batch with their times, and which of them are inserted and retracted."""
+        parts = [without_signs(unpack(packed.blob)) for packed in arrived]
+        if not parts:
+            return (self.worker_query.event_schema.empty_table(), np.zeros(0, np.int64)), None
+        events = pa.concat_tables([events for events, _ in parts])
+        return (events, ticks(self.worker_query.schema, events)), joined_signs(parts)
+
+    def _opened(self) -> ChangeSession:
+        """Return the session, or a new one; the call that follows tells it the watermark."""
+        if self.session is None:
+            self.session = self._new_session()
+            events, op = self.worker_query.event_schema, self.worker_query.op
+            self.session.push((events if op is None else events.append(pa.field(op, pa.string()))).empty_table())
+        assert isinstance(self.session, ChangeSession)
+        return self.session
+
+    def _new_session(self) -> ChangeSession:
+        return self.worker_query.change_session()
+
+    def close(self) -> Matches | Changes:
+        """Return what would change if the stream ended here. Retractions that have met no event are ignored."""
+        session = self._opened()
+        session.treat_late("drop")
+        changed: Matches | Changes = session.close()
+        return changed
