@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from cepheid.engine.encoding.times import time_value
 from cepheid.engine.matches.changes import ADDED, OP, REMOVED, Changes, Difference
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache
+from cepheid.engine.stream.ahead import Ahead, Replaying
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import Net
 from cepheid.engine.stream.operations import split_operations
@@ -38,7 +39,6 @@ from cepheid.plan.spec import AUTO
 
 if TYPE_CHECKING:
     from cepheid.engine.machines.factory import MachineFactory
-    from cepheid.engine.stream.lane_replay import LaneReplay
 
 ALL = "all"
 _NEVER = 2**63 - 1
@@ -86,7 +86,7 @@ class ChangeSession(Session):
         self._op = op
         self._sequence = sequence
         self._match = match  # all matches of each query, where all is found again after each call
-        self._speculation: Speculation | LaneReplay | Recomputed | None = None
+        self._speculation: Ahead | None = None
         self._by_lanes = True  # late events are handled lane by lane, where the query allows it
         self._retracted = 0
 
@@ -322,9 +322,7 @@ class ChangeSession(Session):
         self._speculation = self._new_speculation(make, schema, ahead)
         return self._speculation.head
 
-    def _new_speculation(
-        self, make: Callable[[], Pipeline], schema: Schema, ahead: int | None
-    ) -> Speculation | LaneReplay | Recomputed:
+    def _new_speculation(self, make: Callable[[], Pipeline], schema: Schema, ahead: int | None) -> Ahead:
         if self._match is not None:
             return Recomputed(make, ahead, self._match)
         factory = self._factory
@@ -337,15 +335,15 @@ class ChangeSession(Session):
         return Speculation(make, ahead)
 
     @property
-    def _speculating(self) -> Speculation | LaneReplay | Recomputed:
+    def _speculating(self) -> Ahead:
         assert self._speculation is not None
         return self._speculation
 
     @property
-    def _replaying(self) -> Speculation | LaneReplay:
+    def _replaying(self) -> Replaying:
         assert self._speculation is not None
         assert not isinstance(self._speculation, Recomputed)
-        return self._speculation
+        return cast("Replaying", self._speculation)
 
 
 def read_speculation(value: object, unit: str) -> int | None:

@@ -137,12 +137,17 @@ def _difference(old: Given, new: Given, nothing: Matches) -> Difference:
 
 def _without(given: Given, other: Given) -> Selection:
     """The matches whose rows the others have less often."""
-    known = Counter(map(content_text, other.matches.to_pylist()))
+    known = Counter(map(_text, other.matches.to_pylist()))
     chosen, ranks = [], []
     seen: Counter[str] = Counter()
-    for k, text in enumerate(map(content_text, given.matches.to_pylist())):
+    for k, text in enumerate(map(_text, given.matches.to_pylist())):
         if seen[text] >= known[text]:
             chosen.append(k)
             ranks.append(seen[text])
         seen[text] += 1
     return Selection([(given, np.array(chosen, np.int64))] if chosen else [], np.array(ranks, np.int64))
+
+
+def _text(row: dict[str, Any]) -> str:
+    """A row; what a user-defined function returns may be 1 in one column and 1.0 in another."""
+    return content_text([int(v) if isinstance(v, float) and v.is_integer() else v for v in row.values()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -16,14 +17,16 @@ _NULL = np.uint64(0x5851F42D4C957F2D)
 _NAN = np.float64("nan")
 
 
-def row_keys(table: pa.Table) -> Any:
+def row_keys(table: pa.Table, untyped: Sequence[str] = ()) -> Any:
     """The keys of all rows: an array of two rows of words.
 
+    untyped: columns whose values count whatever the type of the column: 1 is 1.0.
     NaN equals NaN. -0.0 is not 0.0: else what is left when one is retracted would depend on which came first.
     """
     keys: Any = np.zeros((2, table.num_rows), np.uint64) + _SEEDS
-    for column in table.columns:
-        keys = mixed(keys, _words(_in_one(column)))
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        words = _of_values(column.to_pylist()) if name in untyped else _words(_in_one(column))
+        keys = mixed(keys, words)
     return keys
 
 
@@ -63,6 +66,11 @@ def _words(array: pa.Array) -> Any:
         fields = pa.Table.from_arrays(array.flatten(), [str(k) for k in range(arrow.num_fields)])
         return _with_nulls(array, row_keys(fields))
     return _of_texts([content_text(value) for value in array.to_pylist()])
+
+
+def _of_values(values: list[Any]) -> Any:
+    whole = [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
+    return _of_texts([content_text(value) for value in whole])
 
 
 def _filled(array: pa.Array) -> pa.Array:

@@ -11,6 +11,8 @@ from cepheid.engine.encoding.event_arrays import Errors, reader
 from cepheid.engine.encoding.grown import Grown
 from cepheid.engine.machines.policy import Policy
 from cepheid.engine.machines.scan_machine import ScanMachine
+from cepheid.engine.matches.difference import check_count
+from cepheid.engine.matches.graph_matches import GraphMatches
 from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arguments import EventArray, EventFact
@@ -66,8 +68,8 @@ class ReplayMachine(ScanMachine):
 
     # Events.
 
-    def encode(self, batch: Batch) -> Columns:
-        """The arrays of events, each event by itself."""
+    def encode(self, batch: Batch) -> tuple[Columns, Errors]:
+        """The arrays of events, each event by itself; and what could not be computed, by the event."""
         errors: Errors = {}
         found: Columns = {}
         for wanted in self.kernel.events:
@@ -80,16 +82,14 @@ class ReplayMachine(ScanMachine):
                 case _:
                     read = reader(wanted, self.compiled.flat, self.lane_numbers, self.kernel.types)
                     found[wanted.array.name] = read(batch, errors)
-        if errors:
-            raise next(iter(errors.values()))
-        return found
+        return found, errors
 
-    def scan(self, events: Any, lanes: Any, times: Any, skip: Any, columns: Columns) -> Any:
+    def scan(self, events: Any, lanes: Any, times: Any, skip: Any, columns: Columns, errors: Errors) -> Any:
         """Go over events, given by their numbers, each in a lane.
 
         skip: where to go on after an event that leaves its lane without runs; 0: at the next one.
-        columns: of these events. Returns for each event 1 if it left its lane without runs, 0 if not, 2 if it was
-        skipped.
+        columns, errors: of these events. Returns for each event 1 if it left its lane without runs, 0 if not, and
+        `SKIPPED` if it was skipped.
         """
         quiet = np.full(len(events), SKIPPED, np.uint8)
         arrays = [self._argument(wanted, lanes, times, skip, quiet, columns) for wanted in self.kernel.events]
@@ -97,7 +97,7 @@ class ReplayMachine(ScanMachine):
             self.consider(len(events))
         oldest = np.full(len(events), int(times.min()))  # no run may end because of the time in another lane
         self.state.expect(2 * len(events))
-        self.go_over(arrays, self.tape.size, oldest, 0, len(events), {})
+        self.go_over(arrays, self.tape.size, oldest, 0, len(events), errors)
         self.tape.add(events)
         self.work += len(events) * (1 + (0 if self.native else self.runs_met))
         return quiet
@@ -118,6 +118,8 @@ class ReplayMachine(ScanMachine):
 
     def taken(self) -> MatchTable:
         """The matches that were found since the last time; their rows are numbers of events."""
+        if self.decoder.subsets and self.state.matches:
+            check_count(GraphMatches(self.graph(), self.decoder, 0).bound()[0])
         self.flush()
         found = concatenate(self.given) if self.given else NONE
         self.given = []

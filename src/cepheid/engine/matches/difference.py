@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +15,18 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.match_table import MatchTable, concatenate, in_order
 from cepheid.engine.matches.matches import Matches
 from cepheid.errors import EvaluationError
+from cepheid.pattern.types import Kind
 
 MOST = 1_000_000
 """Matches of one call that are compared with those of others."""
+
+
+def check_count(number: int) -> None:
+    """Refuse matches that are too many to be compared one by one."""
+    if number > MOST:
+        message = f"{number:,} matches are too many to be taken back one by one when an event is late"
+        remedy = "add conditions or a shorter WITHIN, use skip_till_next_match, or wait: leave out speculate="
+        raise EvaluationError("CEP505", message, remedy)
 
 
 class Keyed(Protocol):
@@ -45,19 +54,6 @@ class Given:
         """How many there are, found without enumerating them."""
         return self.matches.count()
 
-    def check(self) -> None:
-        """Refuse matches that are too many to be compared one by one."""
-        number = self.matches.bound()
-        if number > MOST:
-            self.refuse(number)
-
-    @staticmethod
-    def refuse(number: int) -> NoReturn:
-        """There are too many."""
-        message = f"{number:,} matches are too many to be taken back one by one when an event is late"
-        remedy = "add conditions or a shorter WITHIN, use skip_till_next_match, or wait: leave out speculate="
-        raise EvaluationError("CEP505", message, remedy)
-
     @property
     def found(self) -> MatchTable:
         """The matches, enumerated."""
@@ -69,8 +65,11 @@ class Given:
     @cached_property
     def keys(self) -> Any:
         """What stands for the rows of the matches: without RETURN, their events do."""
-        if self.matches.query.returns or not len(self):
-            return row_keys(self.matches.to_arrow())
+        query = self.matches.query
+        if query.returns or not len(self):
+            # What a user-defined function returns has the type that its values have: it may be another one next time.
+            untyped = [result.name for result in query.returns if result.type.kind is Kind.ANY]
+            return row_keys(self.matches.to_arrow(), untyped)
         used, place = np.unique(self.found.rows, return_inverse=True)
         return match_keys(self.found, row_keys(rows_of(self.matches.table, used))[:, place])
 

@@ -18,13 +18,14 @@ import numpy as np
 from cepheid.engine.encoding.batch import Batch, StreamCodes, check_times
 from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.content_keys import mixed
+from cepheid.engine.encoding.event_arrays import Errors
 from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.encoding.grown import Grown
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.policy import read_policy
 from cepheid.engine.machines.replay_machine import SKIPPED, ReplayMachine
 from cepheid.engine.matches.changes import Difference
-from cepheid.engine.matches.difference import FORGOTTEN, Given, difference, differing, match_keys, whole
+from cepheid.engine.matches.difference import FORGOTTEN, Given, check_count, difference, differing, match_keys, whole
 from cepheid.engine.matches.having import keep_having
 from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate, in_order
 from cepheid.engine.matches.matches import Matches
@@ -42,8 +43,6 @@ from cepheid.kernel.runtime import NEVER
 from cepheid.pattern.tree import Output, Ties
 from cepheid.pattern.types import Kind
 
-MOST = 1_000_000
-"""Matches of one call."""
 NO_EVENTS: Any = np.zeros(0, np.int64)
 _LATEST = 2**63 - 1
 FEW = 4096
@@ -83,6 +82,7 @@ class LaneReplay:
         self.codes = StreamCodes(self.head.schema)
         self.machine = ReplayMachine(self.compiled, self.codes, read_policy(self.engine, once=False))
         self.events = EventArrays(self.log)
+        self.errors: Errors = {}  # what could not be computed of an event
         self.waiting: Any = NO_EVENTS  # events that are too far ahead
         self.version: Any = np.zeros(0, np.int64)  # of each lane: under which number its runs go on; -1: it has none
         self.last: Any = np.zeros(0, np.int64)  # of each lane: the time of its last event
@@ -114,12 +114,14 @@ class LaneReplay:
             batch = Batch(self.codes, events, times, 0)
             if self._has_new_nulls(batch):
                 self._read_again()
-            columns = self.machine.encode(batch)
+            columns, errors = self.machine.encode(batch)
             lanes = self._lanes(batch)
         except Unfit as reason:
             remedy = "run the stream anew with engine='interpreted', which computes with integers of any size"
             raise InputError("CEP410", str(reason), remedy) from None
-        return self.events.add(times, lanes, columns)
+        events = self.events.add(times, lanes, columns)
+        self.errors |= {int(events[place]): error for place, error in errors.items()}
+        return events
 
     def _has_new_nulls(self, batch: Batch) -> bool:
         """Whether a column has NULLs for the first time; then the scan is another one."""
@@ -134,7 +136,7 @@ class LaneReplay:
         """More columns have NULLs: the scan reads other arrays, of the events so far too."""
         self.events.columns = {}
         for chunk in self.log.chunks:
-            columns = self.machine.encode(Batch(self.codes, chunk.events, chunk.times, 0))
+            columns, _ = self.machine.encode(Batch(self.codes, chunk.events, chunk.times, 0))
             for name, values in columns.items():
                 self.events.columns.setdefault(name, Grown(values.dtype)).add(values)
 
@@ -213,7 +215,10 @@ class LaneReplay:
             return np.zeros(0, bool)
         lanes, skip = (np.concatenate([getattr(part, name) for part in parts]) for name in ("lanes", "skip"))
         known = self.events
-        quiet = self.machine.scan(events, lanes, known.time.all[events], skip, known.of(events))
+        failed: Errors = {}
+        if self.errors:
+            failed = {k: self.errors[event] for k, event in enumerate(events.tolist()) if event in self.errors}
+        quiet = self.machine.scan(events, lanes, known.time.all[events], skip, known.of(events), failed)
         met = quiet != SKIPPED
         known.quiet.all[events[met]] = quiet[met]
         self.steps += int(met.sum())
@@ -248,14 +253,14 @@ class LaneReplay:
 
     def _replay_windows(self, late: Any, gone: Any, changed: Any, appended: Part) -> None:
         """From a window before the first change of a lane to a window after the last one."""
-        known, window, reach = self.events, self.window or 0, self.reach or 0
+        known, reach = self.events, self.reach or 0
         lanes, here, first, last = self._disturbed(late, gone)
         if self.query.timed:
             near = known.time.all[here] > first[known.lane.all[here]] - reach
             self._note_last(lanes, here)
             here = known.in_order(here[near])
             time, lane = known.time.all[here], known.lane.all[here]
-            wanted = time < last[lane] + window
+            wanted = time < last[lane] + reach
         else:
             self._note_last(lanes, here)
             here = known.in_order(here)
@@ -263,7 +268,7 @@ class LaneReplay:
             place = np.arange(len(here)) - np.searchsorted(lane, lane)
             before = np.bincount(lane, time < first[lane], len(self.version))
             until = np.bincount(lane, time <= last[lane], len(self.version))
-            wanted = (place >= before[lane] - reach) & (place < until[lane] + window)
+            wanted = (place >= before[lane] - reach) & (place < until[lane] + reach)
         changed[here[wanted & (time >= first[lane])]] = True
         ends = np.ones(len(self.version), bool)  # whether the lane is gone over to its end
         if len(here):
@@ -298,7 +303,9 @@ class LaneReplay:
         offset = len(appended.events)
         skip = np.where(calm[wanted], onward + offset, 0)
         met = self._scan([appended, Part(here[wanted], number[lane[wanted]], skip)])[offset:]
-        changed[here[wanted][met]] = True
+        # What ended before the first change is as it was, and may be forgotten by now.
+        recent = known.time.all[here[wanted]] >= first[lane[wanted]]
+        changed[here[wanted][met & recent]] = True
         # Where the last event of a lane was met, or none is left after the last quiet one, its runs go on from there.
         ends = tails.copy()
         closing = np.append(lane[wanted][1:] != lane[wanted][:-1], True)[: len(met)]
@@ -327,8 +334,7 @@ class LaneReplay:
         known = self.events
         if not changed[found.last].all():  # before the first change of a lane, runs are not complete
             found = found.take(np.flatnonzero(changed[found.last]))
-        if len(found) > MOST:
-            Given.refuse(len(found))
+        check_count(len(found))
         if self.query.having is not None and not self.machine.tests_having and len(found):
             used, place = np.unique(found.rows, return_inverse=True)
             local = keep_having(self.query, replace(found, rows=place), known.table(used))
@@ -393,6 +399,7 @@ class LaneReplay:
         number = np.cumsum(keep) - 1
         self.log.keep(keep)
         known.keep(keep)
+        self.errors = {int(number[event]): error for event, error in self.errors.items() if keep[event]}
         self.waiting = number[self.waiting[keep[self.waiting]]]
         self.standing = replace(self.standing, rows=number[self.standing.rows])
         self._forget_lanes()

@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cepheid.engine.matches.changes import Difference
-from cepheid.engine.matches.difference import FORGOTTEN, NOTHING, Given, Keyed, Remembered, difference, whole
+from cepheid.engine.matches.difference import (
+    FORGOTTEN,
+    NOTHING,
+    Given,
+    Keyed,
+    Remembered,
+    check_count,
+    difference,
+    whole,
+)
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.arrivals import Arrivals, Timed
 from cepheid.engine.stream.event_log import EventLog, Net
@@ -127,7 +136,7 @@ class Speculation:
         found = [Given(one, query.base) for one, query in zip(matches, pipeline.queries, strict=True)]
         if self.ahead != 0:
             for one in found:
-                one.check()
+                check_count(one.bound())
         return found
 
     def _close_copy(self) -> list[Given]:

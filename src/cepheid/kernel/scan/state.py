@@ -410,8 +410,12 @@ class ScanState:
         """End the runs of some lanes."""
         initial = {wanted.array.name: wanted.initial for wanted in self.kernel.state}
         for name in (*self.kernel.slots, *self.kernel.witnesses, *self.kernel.lasting):
-            for lane in lanes.tolist():
-                self.arrays[name][lane] = initial[name]
+            array = self.arrays[name]
+            if self.native:
+                array[lanes] = initial[name]
+            else:
+                for lane in lanes.tolist():
+                    array[lane] = initial[name]
         for pool in self.kernel.pools:
             used = np.flatnonzero(np.asarray(self.arrays[pool.array("node")]) != NIL)
             gone = used[np.isin(np.asarray(self.arrays[pool.array("lane")])[used], lanes)]

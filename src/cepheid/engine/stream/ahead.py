@@ -1,0 +1,60 @@
+"""What every way to be ahead of the watermark does (S15, S16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from cepheid.engine.matches.changes import Difference
+from cepheid.engine.stream.arrivals import Timed
+from cepheid.engine.stream.event_log import EventLog, Net
+from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.pipeline import Pipeline
+
+
+class Ahead(Protocol):
+    """Gives matches before they are certain, and takes them back. Times are ticks."""
+
+    head: Pipeline  # which knows the columns and the queries
+    steps: int  # how many events it went over, again and again if others came late
+
+    @property
+    def nbytes(self) -> int:
+        """How much it holds."""
+
+    @property
+    def debts(self) -> int:
+        """How many retractions wait for their event."""
+
+    def weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
+        """What insertions (1), retractions (-1) and a watermark do to the events. Nothing is changed yet."""
+
+    def change(self, net: Net, watermark: int | None, *, closes: bool = False) -> list[Difference]:
+        """Do it; what that changes of the matches of each query."""
+
+    def final(self, watermark: int | None) -> int | None:
+        """A time before which no change to come has its end."""
+
+    def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The state: of the pipeline, and what there is besides."""
+
+    def load(self, state: dict[str, Any], saved: dict[str, Any], source: Source) -> None:
+        """Take up what was saved."""
+
+
+class Replaying(Ahead, Protocol):
+    """One that keeps the events which can still change, as Spark's state does."""
+
+    log: EventLog
+    ahead: int | None  # how far it is ahead of the watermark; None: as far as there are events
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it is as in the beginning: nothing came, or all was retracted."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether events wait, or a match has ended that is not certain yet."""
+
+    def deadlines(self) -> Iterator[int]:
+        """The times at which there is something to do when it gets there, even if no event arrives."""
