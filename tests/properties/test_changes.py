@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from change_calls import ANY, ENGINES, SIGMA, Call, Reader, Scenario, plain, table, with_op
+from change_calls import ANY, CHANCE, ENGINES, Call, Reader, Scenario, plain, table, with_op
 from change_oracle import Oracle, RefusedError, Row, differences, is_in_order, shown
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -42,13 +42,14 @@ class ChangeSessions(RuleBasedStateMachine):
     @initialize(
         scenario=ANY,
         engine=ENGINES,
-        speculate=SIGMA | st.none(),
+        speculate=st.sampled_from(["all", "all", "all", 3, 1, 0, None]),
         late=st.sampled_from(["error", "drop", "collect"]),
         lateness=st.sampled_from([None, None, 0, 2, 5]),
         op=st.booleans(),
         early=st.booleans(),
         few=st.sampled_from([0, 3, 4096]),
-        chance=st.randoms(use_true_random=False),
+        first=st.integers(0, 9),
+        chance=CHANCE,
     )
     def start(
         self,
@@ -60,6 +61,7 @@ class ChangeSessions(RuleBasedStateMachine):
         op: bool,
         early: bool,
         few: int,
+        first: int,
         chance: Random,
     ) -> None:
         # With few events, states are kept and events are forgotten as they are in long streams.
@@ -75,6 +77,7 @@ class ChangeSessions(RuleBasedStateMachine):
         self.early, self.chance = early, chance  # early: it is closed before all has come
         self.kept: tuple[bytes, State] | None = None
         self.give([], [])  # a watermark is a time of a column that is known
+        self.give(self.next_rows([0] * first), [])
 
     def do(self, call: Callable[[], Any], after: Callable[[], Oracle]) -> None:
         """A call, and what it must give; or else it must be refused, and change nothing."""
@@ -125,38 +128,34 @@ class ChangeSessions(RuleBasedStateMachine):
         latest = self.state.oracle.latest
         return self.state.oracle.lateness is None or (latest is not None and row[TIME] <= latest)
 
-    def some(self, data: st.DataObject, of: Sequence[Row]) -> list[Row]:
-        return data.draw(st.lists(st.sampled_from(of), max_size=2)) if of else []
+    def some_events(self, data: st.DataObject) -> list[Row]:
+        """Some that have come, seldom late ones, and perhaps one of them twice."""
+        oracle = self.state.oracle
+        on_time = [row for row in oracle.events if not oracle.is_late(row)]
+        of = oracle.events if data.draw(st.integers(0, 5)) == 5 or not on_time else on_time
+        return data.draw(st.lists(st.sampled_from(of), min_size=1, max_size=2)) if of else []
 
-    @rule(places=st.lists(st.integers(0, 2), max_size=4))
+    @rule(places=st.lists(st.integers(0, 2), min_size=1, max_size=4))
     def push(self, places: list[int]) -> None:
         self.give(self.next_rows(places), [])
 
     @precondition(lambda self: len(self.state.oracle.events) < self.room)
-    @rule(row=rows(PLAIN).map(plain))
-    def push_any(self, row: Row) -> None:
-        self.give([row], [])
+    @rule(row=rows(PLAIN).map(plain), data=st.data())
+    def push_any(self, row: Row, data: st.DataObject) -> None:
+        """Also a row that was there before: it is another event."""
+        self.give([data.draw(st.sampled_from([row, *self.state.oracle.events]))], [])
 
-    @precondition(lambda self: self.state.oracle.events and len(self.state.oracle.events) < self.room)
-    @rule(data=st.data())
-    def push_again(self, data: st.DataObject) -> None:
-        """A row that was there before is another event."""
-        self.give([data.draw(st.sampled_from(self.state.oracle.events))], [])
-
+    @precondition(lambda self: self.state.oracle.events)
     @rule(data=st.data(), alone=st.booleans())
     def retract_some(self, data: st.DataObject, alone: bool) -> None:
-        """Events that have come, perhaps one of them twice, and perhaps late."""
-        gone = [row for row in self.some(data, self.state.oracle.events) if self.is_clear(row)]
+        gone = self.some_events(data)
         self.retract(gone) if alone else self.give([], gone)
 
-    @rule(data=st.data())
-    def retract_too_early(self, data: st.DataObject) -> None:
-        """Events that are still to come."""
-        self.give([], [row for row in self.some(data, self.state.coming) if self.is_clear(row)])
-
-    @rule(row=rows(PLAIN).map(plain))
-    def retract_any(self, row: Row) -> None:
-        self.give([], [row] if self.is_clear(row) else [])
+    @rule(row=rows(PLAIN).map(plain), data=st.data())
+    def retract_any(self, row: Row, data: st.DataObject) -> None:
+        """Also what is still to come."""
+        gone = data.draw(st.sampled_from([row, *self.state.coming]))
+        self.give([], [gone] if self.is_clear(gone) else [])
 
     @precondition(lambda self: self.state.oracle.debts)
     @rule(data=st.data())
@@ -165,22 +164,21 @@ class ChangeSessions(RuleBasedStateMachine):
 
     @rule(data=st.data(), places=st.lists(st.integers(0, 2), min_size=1, max_size=2))
     def revise(self, data: st.DataObject, places: list[int]) -> None:
-        old = [row for row in self.some(data, self.state.oracle.events) if self.is_clear(row)]
-        self.give(self.next_rows(places), old)
+        self.give(self.next_rows(places), self.some_events(data))
 
     @precondition(lambda self: self.state.oracle.events)
     @rule(data=st.data(), other=rows(PLAIN).map(plain))
     def correct(self, data: st.DataObject, other: Row) -> None:
         """Another value for some columns of an event."""
-        old = data.draw(st.sampled_from(self.state.oracle.events))
+        (old, *_) = self.some_events(data)
         names = data.draw(st.sets(st.sampled_from(PLAIN.names), max_size=3))
         self.give([{**old, **{name: other[name] for name in names}}], [old])
 
-    @rule(by=st.sampled_from([0, 0, 1, 3]))
+    @rule(by=st.sampled_from([-2, -1, 0, 1, 3]))
     def advance(self, by: int) -> None:
         """To the next event, or beyond it, so that it will be late."""
         earliest = self.state.coming[0][TIME] if self.state.coming else 0
-        to = max(earliest, self.state.oracle.watermark or 0) + by
+        to = max(earliest + by, self.state.oracle.watermark or 0)
         self.do(lambda: self.session.advance(to), lambda: self.state.oracle.advance(to))
 
     @rule()
