@@ -47,9 +47,13 @@ def counted(rows: Iterable[Any]) -> Counter[str]:
 
 
 class Ledger:
-    """The changes so far: what stands, and that they make sense one by one."""
+    """The changes so far: what stands, and that they make sense one by one.
 
-    def __init__(self) -> None:
+    apart: they come from several buckets, of which one may give what another takes back.
+    """
+
+    def __init__(self, *, apart: bool = False) -> None:
+        self.apart = apart
         self.stands: Counter[str] = Counter()
         self.ids: dict[str, str] = {}
         self.changes = 0
@@ -64,7 +68,7 @@ class Ledger:
             text = to_json(row)
             assert name not in seen, f"{name} has two changes"
             seen.add(name)
-            assert signs.setdefault(text, op) == op, f"{text} is both given and taken back"
+            assert self.apart or signs.setdefault(text, op) == op, f"{text} is both given and taken back"
             if op == "+":
                 assert name not in self.ids, f"{name} is given twice"
                 self.ids[name] = text

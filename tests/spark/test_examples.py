@@ -8,6 +8,7 @@ import os
 import runpy
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,33 @@ def test_records_of_kafka(spark) -> None:
 def test_shoplifting() -> None:
     told = run("examples/shoplifting.py", "--items", "5000")
     assert told.endswith("the same thefts in both\n")
+
+
+def test_a_table_that_is_kept_by_merge(spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often a micro-batch is written."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    example = runpy.run_path(str(EXAMPLES / "changes_table.py"))
+    columns = "match_id string, match_start timestamp, tag long, a struct<x: double>"
+    table = example["DeltaTable"].create(tmp_path / "table", spark.createDataFrame([], columns).toArrow().schema)
+    stands = []
+    for batch in ([("+", 1), ("+", 2)], [], [("-", 1), ("+", 3)], [("+", 1)]):
+        rows = [(op, str(tag), datetime(2026, 3, 1, tzinfo=UTC), tag, (tag / 2,)) for op, tag in batch]
+        changes = spark.createDataFrame(rows, f"op string, {columns}")
+        for _ in range(2):
+            example["merge"](table, changes)
+            stands.append(sorted(row["tag"] for row in example["thefts"](table)))
+    assert stands == [[1, 2], [1, 2], [1, 2], [1, 2], [2, 3], [2, 3], [1, 2, 3], [1, 2, 3]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["changes_log.py", "changes_table.py"])
+def test_changes(name: str) -> None:
+    told = run(f"examples/{name}", "--items", "3000")
+    assert told.endswith("the same thefts as in a batch\n")
+    if name == "changes_table.py":
+        assert told.count("the stream has died") == 1
+    else:
+        assert " 0 of them" not in told
 
 
 @pytest.mark.slow

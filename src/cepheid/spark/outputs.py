@@ -9,7 +9,7 @@ import pyarrow as pa
 from cepheid.api import Query
 from cepheid.engine.matches.changes import OP
 from cepheid.engine.matches.long_form import long_schema
-from cepheid.errors import BindError, UsageError, did_you_mean
+from cepheid.errors import BindError, PatternError, UsageError, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.declared import declared_type, how_to_declare
@@ -52,8 +52,8 @@ def _of_changes(fields: Sequence[pa.Field]) -> Iterator[pa.Field]:
     taken = {field.name.lower(): field.name for field in fields}
     for name in (OP, MATCH_ID):
         if name in taken:
-            message = f"a match has a column '{taken[name]}', and so have changes, which speculate= gives"
-            raise UsageError("CEP603", message, "give it another name in RETURN, or in PATTERN if it is a variable")
+            remedy = f"rename '{taken[name]}': with AS in RETURN, or the variable"
+            raise PatternError("CEP212", f"every change already has a column '{name}'", remedy)
         yield pa.field(name, pa.string())
 
 
