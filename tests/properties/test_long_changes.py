@@ -148,7 +148,7 @@ def test_that_what_no_change_can_need_is_freed(query: Query, speculate: int | st
     session = query.session(speculate=speculate, lateness=30, op="op")
     schema = LONG.append(pa.field("op", pa.string()))
     held, stored, come = [], [], list[Row]()
-    for start in range(0, 10_000, 50):
+    for start in range(0, 6_000, 50):
         times = [start + 20 + chance.randint(-20, 20) for _ in range(50)]
         gone = [{**row, "op": "-"} for row in come if row["ts"] > start - 20]
         come = [{"ts": t, "type": chance.choice("AABBC"), "k": t % 3, "x": t % 5, "op": "+"} for t in times]

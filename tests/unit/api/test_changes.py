@@ -78,6 +78,15 @@ def test_the_watermark_follows_the_events() -> None:
     assert told(s.retract([event(2, "B")])) == [("-", 1, 2), ("-", 1, 2)]
 
 
+def test_the_watermark_follows_retractions() -> None:
+    s = session(PAIR, lateness=4)
+    s.push([event(1, "A"), event(2, "B")])
+    assert s.retract([event(9, "B")]).final == 5
+    with pytest.raises(cep.InputError, match="CEP408"):
+        s.push([event(4, "B")])
+    assert told(s.push([event(9, "B"), event(5, "B")])) == [("+", 1, 5)]
+
+
 @pytest.mark.parametrize("speculate", ["10 minutes", timedelta(minutes=10), 600])
 def test_how_a_speculation_is_written(speculate: object) -> None:
     start = datetime(2024, 1, 1)
