@@ -115,7 +115,7 @@ def _steps(options: Options) -> Iterator[Figure]:
         session = some.session(ALL)
         for batch in some.batches(size):
             session.push(batch)
-        steps = getattr(session.stats, "steps", float("nan")) / some.table.num_rows
+        steps = session.stats.steps / some.table.num_rows
         note = f"{some.table.num_rows:,} events"
         yield Figure(
             "disorder", "Q2, 50 % late", f"steps, batches of {size:,}", steps, "for each", "", None, None, target, note

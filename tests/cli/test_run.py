@@ -73,18 +73,18 @@ class TestChanges:
         [
             ([], {}),
             (["--op", "kind"], {"op": "kind"}),
-            (["--stream", "--checkpoint", "c"], {}),
-            (
-                ["--stream", "--checkpoint", "c", "--op", "kind", "--speculate", "all"],
-                {"op": "kind", "speculate": "all"},
-            ),
-            (["--stream", "--checkpoint", "c", "--speculate", "10 minutes"], {"speculate": "10 minutes"}),
-            (["--stream", "--checkpoint", "c", "--speculate", "0"], {"speculate": 0}),
+            (["--sequence", "n"], {"sequence": "n"}),
+            ([*STREAM], {}),
+            ([*STREAM, "--op", "kind", "--speculate", "all"], {"op": "kind", "speculate": "all"}),
+            ([*STREAM, "--speculate", "10 minutes"], {"speculate": "10 minutes"}),
+            ([*STREAM, "--speculate", "0"], {"speculate": 0}),
         ],
     )
     def test_options(self, run, events: Path, tmp_path: Path, given: list, options: list, changes: dict) -> None:
         run("run", QUERY, "--from", events, "--to", tmp_path / "out", *options)
-        assert [{name: one[name] for name in ("op", "speculate") if name in one} for one in given] == [changes]
+        assert [{name: one[name] for name in ("op", "sequence", "speculate") if name in one} for one in given] == [
+            changes
+        ]
 
 
 class TestPlaces:

@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from cepheid import Changes, InputError, Matches
+from cepheid.engine.stream import lane_replay, speculation
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import PLAIN, rows
 from cepheid.testing.strategies.schemas import TIME
+
+FEW = speculation.FEW_EVENTS, lane_replay.FEW
 
 
 @dataclass
@@ -44,6 +47,7 @@ class ChangeSessions(RuleBasedStateMachine):
         lateness=st.sampled_from([None, None, 0, 2, 5]),
         op=st.booleans(),
         early=st.booleans(),
+        few=st.sampled_from([0, 3, 4096]),
         first=st.integers(0, 9),
         chance=CHANCE,
     )
@@ -56,9 +60,12 @@ class ChangeSessions(RuleBasedStateMachine):
         lateness: int | None,
         op: bool,
         early: bool,
+        few: int,
         first: int,
         chance: Random,
     ) -> None:
+        # With few events, states are kept and events are forgotten as they are in long streams.
+        speculation.FEW_EVENTS = lane_replay.FEW = few
         self.query, events = scenario
         coming = sorted(map(plain, events.to_pylist()), key=itemgetter(TIME))
         self.state = State(Oracle(self.query.make(), speculate, late, lateness), coming)
@@ -193,6 +200,7 @@ class ChangeSessions(RuleBasedStateMachine):
             assert sorted(map(to_json, found)) == sorted(map(to_json, oracle.set_aside))
 
     def teardown(self) -> None:
+        speculation.FEW_EVENTS, lane_replay.FEW = FEW
         if not getattr(self, "sound", False):
             return
         while self.state.coming and not self.early:

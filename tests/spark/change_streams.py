@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -13,14 +12,6 @@ from cepheid.testing.outcomes import to_json
 
 OP = "op"
 INSERTS, RETRACTS = ("+", "+I", "+U"), ("-", "-D", "-U")
-
-
-@dataclass(frozen=True)
-class MicroBatch:
-    """Rows, with their operations, that come together; and the watermark before them, in milliseconds."""
-
-    rows: pa.Table
-    watermark: int | None
 
 
 def with_operations(events: pa.Table, operations: Sequence[str]) -> pa.Table:

@@ -29,8 +29,8 @@ def declared(case: Case, name: str) -> Case:
 
 
 def needs_spark(case: Case) -> bool:
-    """Not one that is refused before there are events: it would not get as far as Spark. Nor, yet, one with `op`."""
-    return case.op is None and case.events is not None and not run_reference(replace(case, events=None)).error
+    """Not one that is refused before there are events: it would not get as far as Spark."""
+    return case.events is not None and not run_reference(replace(case, events=None)).error
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

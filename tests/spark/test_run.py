@@ -81,6 +81,13 @@ class TestBatch:
         assert {one.splitlines()[0] for one in text if one} == {header}
         assert sum(len(one.splitlines()) - 1 for one in text if one) == 3
 
+    def test_the_match_of_the_net(self, run: Run, tmp_path: Path) -> None:
+        events = tmp_path / "changes.csv"
+        events.write_text("op,ts,type,tag\n+I,1,Shelf,7\n+I,3,Register,7\n+I,5,Exit,7\n-D,3,Register,7\n")
+        query = "PATTERN SEQ(Shelf a, !(Register b), Exit c) WHERE [tag] WITHIN 1 hour RETURN a.tag AS tag"
+        run(query, "--from", events, "--to", tmp_path / "out", "--op", "op")
+        assert pq.read_table(tmp_path / "out").to_pylist() == [{"match_start": 1, "match_end": 5, "tag": 7}]
+
     def test_a_view(self, run: Run, spark, tmp_path: Path) -> None:
         spark.read.csv(str(READINGS), header=True, inferSchema=True).createOrReplaceTempView("a_day")
         run(THEFTS, "--from", "table:a_day", "--to", tmp_path / "out")
@@ -144,6 +151,26 @@ class TestStream:
         # Without new files nothing changes.
         run(*given, "--flush")
         assert tags(pq.read_table(tmp_path / "out").to_pylist()) == TAGS
+
+    def test_changes(self, run: Run, tmp_path: Path) -> None:
+        folder = tmp_path / "readings"
+        folder.mkdir()
+        header, day = "ts,type,tag\n", "2026-03-14T12"
+        lines = [
+            f"{day}:00:00,Shelf,7\n",
+            f"{day}:05:00,Exit,7\n",
+            f"{day}:03:00,Register,7\n",
+            f"{day}:06:00,Exit,8\n",
+        ]
+        add(folder, header, lines, (0, 2, 4))
+        query = "PATTERN SEQ(Shelf a, !(Register b), Exit c) WHERE [tag] WITHIN 1 hour RETURN a.tag AS tag"
+        places = ("--from", folder, "--to", tmp_path / "out", "--stream", "--checkpoint", tmp_path / "state")
+        result = run(query, *places, "--watermark", "10 minutes", "--speculate", "all", "--files", 1, "--flush")
+        found = pq.read_table(tmp_path / "out").to_pylist()
+        assert [(row["op"], row["tag"]) for row in sorted(found, key=lambda row: row["op"])] == [("+", 7), ("-", 7)]
+        assert len({row["match_id"] for row in found}) == 1
+        assert " batch=1 rows=2 matches=0 withdrawn=1 " in result.stderr
+        assert f" 1 match, 1 taken back; changes written to '{tmp_path / 'out'}'\n" in result.stderr
 
     def test_an_integer_time(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "in").mkdir()

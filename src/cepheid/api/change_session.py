@@ -89,6 +89,7 @@ class ChangeSession(Session):
         self._speculation: Ahead | None = None
         self._by_lanes = True  # late events are handled lane by lane, where the query allows it
         self._retracted = 0
+        self._final: int | None = None
 
     # Calls.
 
@@ -222,6 +223,8 @@ class ChangeSession(Session):
 
     def _changes(self, found: Sequence[Difference]) -> Changes:
         final = self._speculating.final(self._watermark)
+        if final is not None:  # columns that change before the first event begin all anew
+            final = self._final = final if self._final is None else max(final, self._final)
         shown = None if final is None else time_value(self._opened.schema, final)
         every = [Changes(one, shown) for one in found]
         return Changes(found[-1], shown, dict(zip(self._names, every, strict=True)))
@@ -280,6 +283,7 @@ class ChangeSession(Session):
             "op": self._op,
             "sequence": self._sequence,
             "retracted": self._retracted,
+            "final": self._final,
         }
         if self._speculation is None:
             return header
@@ -290,7 +294,7 @@ class ChangeSession(Session):
         """Take up a state that `save` has written, in a new session of the same query."""
         facts = self._load_facts(header, source)
         self._speculate, self._ahead, self._op = facts["speculate"], facts["ahead"], facts["op"]
-        self._retracted = facts["retracted"]
+        self._retracted, self._final = facts["retracted"], facts["final"]
         _, schema, _, _ = read_state(header, source, self._program.fingerprint)
         if schema is not None:
             self._take_up(schema, header, source)

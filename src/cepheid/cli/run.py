@@ -60,6 +60,7 @@ _FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json
     metavar="COLUMN",
     help="The column that says whether a row inserts (+, +I, +U) or retracts (-, -D, -U) an event.",
 )
+@click.option("--sequence", metavar="COLUMN", help="A column that counts by 1: no match goes over a gap in it.")
 @click.option(
     "--speculate",
     metavar="TIME",
@@ -116,6 +117,7 @@ def run(
     watch: bool,
     prometheus: int | None,
     op: str | None,
+    sequence: str | None,
     speculate: str | None,
     migrate: bool,
     flush: bool,
@@ -162,7 +164,8 @@ def run(
     form = form or _FORMS[FORMATS.get(Path(to.rstrip("/")).suffix.lower(), Format.PARQUET)]
     options: dict[str, Any] = {"engine": engine, "plan": plan, "long": long}
     options |= {"late": late, "buckets": buckets, "migrate": migrate} if stream else {"partitions": partitions}
-    options |= {name: given for name, given in (("op", op), ("speculate", ahead)) if given is not None}
+    changes = {"op": op, "sequence": sequence, "speculate": ahead}
+    options |= {name: given for name, given in changes.items() if given is not None}
     from cepheid.cli.spark import Flow, Job, run_batch, run_stream, started  # only here: it needs pyspark
 
     job = Job(prepared, found, to, form, options, settings, overwrite)

@@ -177,17 +177,17 @@ class Speculation:
             self.trail = None if latest is None or latest < watermark else latest - watermark
         self.watermark = watermark
 
-    def _keep_on_the_way(self, target: int | None) -> None:
+    def _keep_on_the_way(self, target: int | None, enough: int | None = None) -> None:
         """Keep the state where the watermark is, and where it will be next if it trails the events as before.
 
-        Then the events before need not be held for longer than that. It is not done if they are few.
+        Then the events before need not be held for longer than that. enough: of how many that is worth it, if known.
         """
         latest, trail = self.log.latest, self.trail
         next_ = None if latest is None or trail is None else latest - trail
         for stop in (self.watermark, next_):
             if stop is None or target is None or stop >= target or (self.place is not None and stop <= self.place):
                 continue
-            if self.log.count_between(self.place, stop) >= self._enough():
+            if self.log.count_between(self.place, stop) >= (self._enough() if enough is None else enough):
                 self._advance(stop)
                 self._keep_state()
 
@@ -315,7 +315,8 @@ class Speculation:
             self.head.push(arrival_of(self.head.schema, events, times))
         self.watermark, self.trail = saved["watermark"], saved["trail"]
         if saved["reached"] != self.place:
-            self._keep_on_the_way(saved["reached"])
+            # To read the state has cost as much as to keep it.
+            self._keep_on_the_way(saved["reached"], max(FEW_EVENTS, self.log.count // 3))
             self._advance(saved["reached"])
         if not self.prompt and self.ahead is None:
             self.tail = self._close_copy()
