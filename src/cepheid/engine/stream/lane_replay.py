@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.policy import read_policy
 from cepheid.engine.machines.replay_machine import SKIPPED, ReplayMachine
 from cepheid.engine.matches.changes import Difference
-from cepheid.engine.matches.difference import FORGOTTEN, Given, check_count, difference, differing, match_keys, whole
+from cepheid.engine.matches.difference import FORGOTTEN, Given, check_count, difference, differing, whole
 from cepheid.engine.matches.having import keep_having
 from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate, in_order
 from cepheid.engine.matches.matches import Matches
@@ -365,7 +365,9 @@ class LaneReplay:
         """Whether matches of different events may have equal rows."""
         if self.query.returns or self.query.schema.roles.types is not None:
             return True
-        times = self.events.time.all[np.unique(np.concatenate([removed.rows, added.rows]))]
+        used = np.zeros(self.events.count, bool)
+        used[removed.rows] = used[added.rows] = True
+        times = self.events.time.all[used]
         return len(np.unique(times)) < len(times)
 
     # What can't change any more.
@@ -512,10 +514,21 @@ class LaneMatches(Given):
 
 
 def _keys(found: MatchTable) -> Any:
-    """What stands for matches while the numbers of events stay."""
+    """What stands for matches while the numbers of events stay: a sum over their events."""
     if not len(found):
         return FORGOTTEN.keys
-    return match_keys(found, mixed(np.zeros((2, len(found.rows)), np.uint64), found.rows.astype(np.uint64)))
+    words = _words(1 << int(found.rows.max()).bit_length())[:, found.rows] * _ODD[found.variables % len(_ODD)]
+    return np.add.reduceat(words, found.offsets[:-1], axis=1)
+
+
+@lru_cache(maxsize=4)
+def _words(count: int) -> Any:
+    """Words for the numbers of events."""
+    return mixed(np.zeros((2, count), np.uint64), np.arange(count, dtype=np.uint64))
+
+
+_ODD = mixed(np.zeros((2, 64), np.uint64), np.arange(64, dtype=np.uint64))[0] | np.uint64(1)
+"""A factor for each variable."""
 
 
 def joined(one: MatchTable, other: MatchTable) -> MatchTable:
