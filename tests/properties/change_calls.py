@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -129,6 +129,7 @@ class Reader:
 
     final: Any = None
     standing: frozenset[str] = frozenset()
+    named: dict[str, str] = field(default_factory=dict)  # the row of each identifier that ever was
 
     def read(self, changes: Changes) -> None:
         removed, added = changes.removed.to_pylist(), changes.added.to_pylist()
@@ -140,7 +141,10 @@ class Reader:
         assert shown(changes) == list(map(to_json, listed))
         assert len(changes) == len(listed)
         assert bool(changes) == bool(listed)
-        self.keep_by_identifier(changes.to_arrow(ids=True))
+        with_ids = changes.to_arrow(ids=True)
+        self.keep_by_identifier(with_ids)
+        for identifier, row in zip(with_ids["match_id"].to_pylist(), removed + added, strict=True):
+            assert self.named.setdefault(identifier, to_json(row)) == to_json(row)
 
     def keep_by_identifier(self, changes: pa.Table) -> None:
         """A table that is kept by MERGE: each identifier at most once a call, only what stands is deleted."""

@@ -69,7 +69,6 @@ class Oracle:
     debts: tuple[Row, ...] = ()
     set_aside: tuple[Row, ...] = ()
     watermark: int | None = None
-    latest: int | None = None
     closed: bool = False
     answer: Answer = field(default_factory=dict)
 
@@ -77,19 +76,17 @@ class Oracle:
         return self.watermark is not None and row[TIME] < self.watermark
 
     def change(self, inserted: Sequence[Row] = (), retracted: Sequence[Row] = ()) -> "Oracle":
-        """Rows that come in one call, in any order. With a lateness the watermark follows those that are inserted."""
-        late = [row for row in (*inserted, *retracted) if self.is_late(row)]
+        """Rows that come in one call, in any order. With a lateness the watermark follows them, retractions too."""
+        given = (*inserted, *retracted)
+        late = [row for row in given if self.is_late(row)]
         if late and self.late == "error":
             raise RefusedError
-        came = [row for row in inserted if not self.is_late(row)]
+        come = [row for row in inserted if not self.is_late(row)]
         gone = [row for row in retracted if not self.is_late(row)]
-        events, debts = netted([*self.events, *came], [*self.debts, *gone])
-        latest = max((row[TIME] for row in came), default=self.latest)
-        if self.latest is not None and latest is not None:
-            latest = max(latest, self.latest)
-        after = replace(self, events=events, debts=debts, latest=latest, set_aside=(*self.set_aside, *late))
-        if self.lateness is not None and came and latest is not None:
-            after = after._passed(latest - self.lateness)
+        events, debts = netted([*self.events, *come], [*self.debts, *gone])
+        after = replace(self, events=events, debts=debts, set_aside=(*self.set_aside, *late))
+        if self.lateness is not None and (come or gone):
+            after = after._passed(max(row[TIME] for row in (*come, *gone)) - self.lateness)
         return after._answered()
 
     def advance(self, watermark: int) -> "Oracle":

@@ -17,7 +17,7 @@ from cepheid.testing.strategies.schemas import TIME
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 
-HALF = settings(max_examples=settings.default.max_examples // 2)
+SOME = settings(max_examples=settings.default.max_examples // 3)
 
 
 def expected(query: GeneratedQuery, events: pa.Table) -> Counter[str]:
@@ -25,7 +25,7 @@ def expected(query: GeneratedQuery, events: pa.Table) -> Counter[str]:
     return Counter(shown(query.make().match(net, engine="reference")))
 
 
-@HALF
+@SOME
 @given(scenario=ANY, chance=CHANCE, engine=ENGINES, speculate=SIGMA)
 def test_that_every_order_and_split_has_the_same_sum(
     scenario: Scenario, chance: Random, engine: str, speculate: int | str
@@ -36,7 +36,7 @@ def test_that_every_order_and_split_has_the_same_sum(
     assert total(list(play(session, script(events, chance)))) == expected(query, events)
 
 
-@HALF
+@SOME
 @given(scenario=ANY, chance=CHANCE, one=SIGMA, other=SIGMA)
 def test_that_the_sum_is_the_same_at_every_speculation(
     scenario: Scenario, chance: Random, one: int | str, other: int | str
@@ -47,7 +47,7 @@ def test_that_the_sum_is_the_same_at_every_speculation(
     assert sums[0] == sums[1]
 
 
-@HALF
+@SOME
 @given(scenario=ANY, chance=CHANCE, engine=ENGINES, lateness=st.sampled_from([None, 0, 3]))
 def test_that_no_speculation_is_waiting(scenario: Scenario, chance: Random, engine: str, lateness: int | None) -> None:
     """S15.5: call by call, and nothing is taken back."""
@@ -62,7 +62,7 @@ def test_that_no_speculation_is_waiting(scenario: Scenario, chance: Random, engi
     assert waiting.stats.late == changing.stats.late
 
 
-@HALF
+@SOME
 @given(
     scenario=ANY, chance=CHANCE, engine=ENGINES, speculate=SIGMA, others=st.lists(rows(PLAIN).map(plain), max_size=3)
 )
@@ -89,7 +89,7 @@ def test_that_what_comes_and_goes_leaves_nothing(
     assert same(session.close(), undisturbed.close())
 
 
-@HALF
+@SOME
 @given(scenario=ANY, chance=CHANCE, engine=ENGINES, speculate=SIGMA)
 def test_that_a_session_is_restored_anywhere(
     scenario: Scenario, chance: Random, engine: str, speculate: int | str
@@ -107,7 +107,7 @@ def test_that_a_session_is_restored_anywhere(
     assert same(session.close(), other.close())
 
 
-@HALF
+@SOME
 @given(scenario=ANY, chance=CHANCE, speculate=SIGMA)
 def test_that_the_reference_gives_the_same_changes(scenario: Scenario, chance: Random, speculate: int | str) -> None:
     query, events = scenario
@@ -118,7 +118,7 @@ def test_that_the_reference_gives_the_same_changes(scenario: Scenario, chance: R
         assert same(one, other)
 
 
-@HALF
+@SOME
 @given(
     scenario=scenarios(Features(outputs=(*reversed(Output),), returns=False, having=False), schema=PLAIN),
     chance=CHANCE,
@@ -132,7 +132,7 @@ def test_that_equal_rows_are_not_taken_back_and_given(scenario: Scenario, chance
         assert not Counter(shown(changes.added)) & Counter(shown(changes.removed))
 
 
-@HALF
+@SOME
 @given(scenario=ANY, chance=CHANCE, engine=ENGINES)
 def test_that_a_feed_is_its_net(scenario: Scenario, chance: Random, engine: str) -> None:
     """S16: `match` of a table with insertions and retractions, in any order."""
@@ -144,7 +144,7 @@ def test_that_a_feed_is_its_net(scenario: Scenario, chance: Random, engine: str)
     assert shown(found) == shown(query.make().match(net, engine="reference"))
 
 
-@HALF
+@SOME
 @given(scenario=scenarios(), chance=CHANCE, speculate=st.sampled_from([0, "all"]), restart=st.booleans())
 def test_that_rows_of_any_types_come_and_go(
     scenario: Scenario, chance: Random, speculate: int | str, restart: bool

@@ -72,7 +72,7 @@ def answer(query: Query, rows: list[Row], lanes: str) -> Counter[str]:
     return found
 
 
-@settings(max_examples=settings.default.max_examples // 2)
+@settings(max_examples=settings.default.max_examples // 3)
 @given(
     scenario=scenarios(CONTIGUOUS, schema=PLAIN),
     lanes=st.sampled_from(["", "PARTITION BY", "[attr]"]),

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
+from cepheid.engine.stream import lane_replay, speculation
 
 PAIR = "PATTERN SEQ(A a, B b)"
 SAME = "PATTERN SEQ(A a, B b) WHERE [k] WITHIN 10"
@@ -76,6 +77,15 @@ def test_the_watermark_follows_the_events() -> None:
     with pytest.raises(cep.InputError, match="CEP408"):
         s.push([event(0, "A")])
     assert told(s.retract([event(2, "B")])) == [("-", 1, 2), ("-", 1, 2)]
+
+
+def test_the_watermark_follows_retractions() -> None:
+    s = session(PAIR, lateness=4)
+    s.push([event(1, "A"), event(2, "B")])
+    assert s.retract([event(9, "B")]).final == 5
+    with pytest.raises(cep.InputError, match="CEP408"):
+        s.push([event(4, "B")])
+    assert told(s.push([event(9, "B"), event(5, "B")])) == [("+", 1, 5)]
 
 
 @pytest.mark.parametrize("speculate", ["10 minutes", timedelta(minutes=10), 600])
@@ -306,6 +316,18 @@ def test_a_revision() -> None:
     assert told(s.revise([event(5, "B", x=2)], [event(5, "B", x=2)])) == []
     assert told(s.revise([event(8, "B", x=0)], [event(7, "B", x=0)])) == [("+", 1, 7)]  # of an event still to come
     assert told(s.push([event(8, "B", x=0)])) == []
+
+
+@pytest.mark.parametrize("engine", ["auto", "plain", "interpreted", "reference"])
+@pytest.mark.parametrize("few", [0, 4096])
+def test_a_retraction_and_the_watermark_in_one_call(few: int, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event is gone before F passes it."""
+    monkeypatch.setattr(speculation, "FEW_EVENTS", few)
+    monkeypatch.setattr(lane_replay, "FEW", few)
+    s = session("PATTERN B b", speculate=1, lateness=2, op="op", engine=engine)
+    assert told(s.push([op("+", 1, "B")])) == []
+    assert told(s.push([op("+", 4, "B"), op("-", 1, "B")])) == []
+    assert told(s.close()) == [("+", 4, 4)]
 
 
 @pytest.mark.parametrize("speculate", [None, 0, 2, "all"])
