@@ -44,7 +44,8 @@ class Arrivals:
 
     def session(self, options: dict[str, Any]) -> Session:
         """A session that has seen nothing."""
-        return self.query.session(engine="compiled", lateness=self.lateness, **options)
+        session: Session = self.query.session(engine="compiled", lateness=self.lateness, **options)
+        return session
 
     def batches(self, size: int) -> list[pa.Table]:
         """The events as they are pushed."""
@@ -89,8 +90,8 @@ def held(some: Arrivals, options: dict[str, Any], size: int) -> list[int]:
     return seen
 
 
-def allocated(some: Arrivals, options: dict[str, Any], size: int, last: int) -> list[int]:
-    """The bytes that a session has taken from Python, numpy and Arrow, after each of the last batches.
+def allocated(some: Arrivals, options: dict[str, Any], size: int) -> list[int]:
+    """The bytes that a session has taken from Python, numpy and Arrow, after each batch.
 
     Each batch is a copy that nobody else has: what is left of it is the session's.
     """
@@ -103,9 +104,7 @@ def allocated(some: Arrivals, options: dict[str, Any], size: int, last: int) -> 
         rows = pa.array(np.arange(at, min(at + size, some.table.num_rows)))
         len(session.push(some.table.take(rows)))
         del rows
-        if at >= some.table.num_rows - last * size:
-            gc.collect()
-            seen.append(tracemalloc.get_traced_memory()[0] + pa.total_allocated_bytes() - before)
+        seen.append(tracemalloc.get_traced_memory()[0] + pa.total_allocated_bytes() - before)
     tracemalloc.stop()
     return seen
 

@@ -42,10 +42,10 @@ OF_ALGORITHM1 = Target("≥", 3)
 
 STEPS = {1000: (EVENTS, Target("≤", 1.4)), 1: (20_000, Target("≤", 3.3))}  # by the size of a batch: events, target
 
-LATENESS = (1_000, 4_000, 16_000, 64_000)
-BEFORE_WATERMARK = 50_000  # events
+LATENESS = (1_000, 4_000, 16_000, 32_000)
 OF_EVENTS = Target("≤", 3)
-MEAN_OF = 10  # pushes
+FLAT_EVENTS = 200_000
+FLAT = Target("≤", 1.2)
 
 BEFORE, TIMED = 10_000, 5_000  # events: pushed at once, and one by one
 SOME = 10  # percent of the events late
@@ -55,7 +55,7 @@ def disorder(options: Options) -> Iterator[Figure]:
     """Late events: speculation against waiting and against Algorithm 1, scan steps, memory, latency."""
     yield from _speed(options)
     yield from _steps(options)
-    yield from _held(options)
+    yield from _held()
     yield from _latency(options)
 
 
@@ -122,29 +122,47 @@ def _steps(options: Options) -> Iterator[Figure]:
         )
 
 
-def _held(options: Options) -> Iterator[Figure]:
-    """What a session holds with each event since the watermark, and whether that is always as much.
-
-    The events before the watermark are always the same number, for what they leave behind is held by all sessions.
-    """
-    before = int(BEFORE_WATERMARK * options.scale)
-    behind = [SHIFT + int(lateness * options.scale) for lateness in LATENESS]
+def _held() -> Iterator[Figure]:
+    """What a session holds with each event since the watermark, and whether it holds more the longer it runs."""
+    behind = [SHIFT + lateness for lateness in LATENESS]  # no fewer if quick: some thousand events are held anyway
     for case, (name, text) in CASES.items():
-        table = disordered(stream(name, before + behind[-1]), SOME, SHIFT)
-        own = event_bytes(table)
-        for clock, measure in (("held, state_bytes", held), ("held, allocated", partial(allocated, last=MEAN_OF))):
+        table = disordered(stream(name, 4 * behind[-1]), SOME, SHIFT)
+        own, where = event_bytes(table), f"{case}, {SOME} % late"
+        for clock, measure in (("held, state_bytes", held), ("held, allocated", allocated)):
             seen = {}
             for kind, speculates in (("all", ALL), ("waiting", WAITING)):
-                sessions = (Arrivals(Query(text), table.slice(0, before + late), late) for late in behind)
-                # Memory is freed in steps.
-                seen[kind] = [float(np.mean(measure(some, speculates, BATCH)[-MEAN_OF:])) for some in sessions]
+                sessions = (Arrivals(Query(text), table.slice(0, 4 * late), late) for late in behind)
+                # Memory is freed in steps: the mean of the last half is that of some of them.
+                seen[kind] = [float(np.mean(_half(measure(some, speculates, BATCH)))) for some in sessions]
             slopes = np.diff(seen["all"]) / np.diff(behind) / own
             mine, theirs = (float(np.polyfit(behind, one, 1)[0]) / own for one in seen.values())
             course = ", ".join(f"{late:,}: {one / 1e3:,.0f} kB" for late, one in zip(behind, seen["all"], strict=True))
             bend = ", ".join(f"{slope:.2f}" for slope in slopes)
             note = f"{clock} with events since the watermark {course}; an event has {own:.0f} bytes; slopes {bend}"
-            where = f"{case}, {SOME} % late"
             yield Figure("disorder", where, clock, mine, "x events", "waiting", theirs, None, OF_EVENTS, note)
+        yield _flat(case)
+
+
+def _half(seen: list[int]) -> list[int]:
+    """The second half."""
+    return seen[len(seen) // 2 :]
+
+
+def _flat(case: str) -> Figure:
+    """Whether a session holds more at the end of a stream than after a quarter."""
+    some = arrivals(case, FLAT_EVENTS, SOME)
+    growth, most = {}, {}
+    for kind, speculates in (("all", ALL), ("waiting", WAITING)):
+        seen = held(some, speculates, BATCH)
+        quarter = len(seen) // 4
+        most[kind] = [max(seen[k * quarter : (k + 1) * quarter]) for k in range(4)]
+        growth[kind] = most[kind][3] / most[kind][1]
+    kilobytes = ", ".join(f"{one / 1e3:,.0f}" for one in most["all"])
+    note = f"at most {kilobytes} kB in the quarters of {some.table.num_rows:,} events"
+    where = f"{case}, {SOME} % late"
+    return Figure(
+        "disorder", where, "held, 4th/2nd quarter", growth["all"], "x", "waiting", growth["waiting"], None, FLAT, note
+    )
 
 
 def _latency(options: Options) -> Iterator[Figure]:
