@@ -34,6 +34,7 @@ class Batch:
     out: int  # rows to the sink
     state: int  # bytes, as our metrics say; 0 where there is none
     store: int  # bytes that the state store holds in memory
+    withdrawn: int = 0  # rows to the sink that take a match back
 
 
 def read(spark: SparkSession, path: Path) -> DataFrame:
@@ -74,6 +75,7 @@ def _batch(told: dict[str, Any]) -> Batch:
         out=int(told["observedMetrics"]["bench"]["out"] or 0),
         state=int(metrics(told).get("state_bytes", 0)),
         store=sum(operator["memoryUsedBytes"] for operator in operators),
+        withdrawn=int(metrics(told).get("withdrawn", 0)),
     )
 
 

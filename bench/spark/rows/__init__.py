@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from bench.harness import Figure
 from bench.spark.options import Options
 from bench.spark.rows.boundaries import boundaries
+from bench.spark.rows.changes import changes
 from bench.spark.rows.direct import direct
 from bench.spark.rows.keyed import keyed
 from bench.spark.rows.pushdown import pushdown
@@ -19,6 +20,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "today": today,
     "slices": slices,
     "stream": streaming,
+    "changes": changes,
     "flat": flat,
     "state": big_state,
     "bytes": boundaries,

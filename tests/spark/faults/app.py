@@ -67,6 +67,32 @@ def run_stream(spark: SparkSession, folder: str) -> None:
     running.awaitTermination()
 
 
+def changes_of(spark: SparkSession, folder: str) -> Any:
+    """What a stream that speculates changes of its matches. No row is late by so much."""
+    schema = spark.read.parquet(f"{folder}/in/00000.parquet").schema
+    source = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
+    events: Any = source.withWatermark("ts", "20 seconds")
+    return make_query(folder).match(events, buckets=4, speculate="all", op="op")
+
+
+def run_log(spark: SparkSession, folder: str) -> None:
+    """The changes as files."""
+    writer = changes_of(spark, folder).writeStream.format("parquet").option("path", f"{folder}/out")
+    writer.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start().awaitTermination()
+
+
+def run_table(spark: SparkSession, folder: str) -> None:
+    """A Delta table that is kept by MERGE, as the example does it."""
+    sys.path.append(str(Path(__file__).parents[3] / "examples"))
+    from changes_table import DeltaTable, merge
+
+    changes = changes_of(spark, folder)
+    columns = spark.createDataFrame([], changes.drop("op").schema).toArrow().schema
+    table = DeltaTable.create(f"{folder}/table", columns, mode="ignore")
+    writer = changes.writeStream.foreachBatch(lambda batch, _: merge(table, batch))
+    writer.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start().awaitTermination()
+
+
 def run_batch(spark: SparkSession, folder: str) -> None:
     matches: Any = make_query(folder).match(spark.read.parquet(f"{folder}/in"), partitions=4)
     matches.write.mode("overwrite").parquet(f"{folder}/out")
@@ -75,5 +101,5 @@ def run_batch(spark: SparkSession, folder: str) -> None:
 if __name__ == "__main__":
     mode, folder, master = sys.argv[1:]
     session = make_session(master, folder)
-    {"stream": run_stream, "batch": run_batch}[mode](session, folder)
+    {"stream": run_stream, "batch": run_batch, "log": run_log, "table": run_table}[mode](session, folder)
     session.stop()

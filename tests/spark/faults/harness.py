@@ -49,6 +49,16 @@ def make_events(seed: int, size: int) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=pa.schema(types))
 
 
+def make_changes(seed: int, size: int) -> pa.Table:
+    """The same with retractions, which come some seconds later; a few come before their events."""
+    events, chance = make_events(seed, size), random.Random(seed)
+    places = [(float(n), n, "+") for n in range(size)]
+    places += [(n + chance.uniform(-20, 400), n, "-") for n in range(size) if chance.random() < 0.2]
+    rows = sorted(places)
+    found = events.take(pa.array([n for _, n, _ in rows], pa.int64()))
+    return found.append_column("op", pa.array([op for _, _, op in rows], pa.string()))
+
+
 def write_events(events: pa.Table, folder: Path, files: int) -> None:
     """One file a micro-batch, and a last one with an event after all windows."""
     for name in ("in", "busy", "log"):
@@ -65,7 +75,8 @@ def write_events(events: pa.Table, folder: Path, files: int) -> None:
 
 def expected(events: pa.Table, folder: Path) -> Counter[tuple[Any, ...]]:
     """The matches of one process that nobody kills."""
-    return as_rows(make_query(folder, pause=0).match(events).to_pylist())
+    op = "op" if "op" in events.column_names else None
+    return as_rows(make_query(folder, pause=0).match(events, op=op).to_pylist())
 
 
 def as_rows(rows: Any) -> Counter[tuple[Any, ...]]:
@@ -224,12 +235,12 @@ def _strike_while_running(app: App, waiting: list[str], chance: random.Random) -
     while app.process.poll() is None:
         if time.monotonic() > end:
             raise AssertionError(f"hangs after {app.committed()} commits:\n{_errors(app.log())}")
-        if not waiting or (app.mode == "stream" and app.committed() < after):
+        if not waiting or (app.mode != "batch" and app.committed() < after):
             time.sleep(0.02)
             continue
         kind = waiting[0]
         if kind in ("jvm", "driver"):
-            if not app.in_flight() and app.mode == "stream":
+            if not app.in_flight() and app.mode != "batch":
                 time.sleep(0.005)
                 continue
             time.sleep(pause)  # anywhere between two commits
