@@ -102,6 +102,7 @@ class LaneReplay:
         fresh = self._take_in(*net.inserted) if net.inserted is not None else NO_EVENTS
         self.log.apply(net)
         self.waiting = np.concatenate([self.waiting, fresh])
+        self.events.there.all[gone] = False  # also those that wait
         reached = None if self.ahead is None or closes else NEVER if watermark is None else watermark + self.ahead
         found = self._update(self._due(reached), gone)
         self._forget(watermark)
@@ -164,7 +165,6 @@ class LaneReplay:
     def _update(self, fresh: Any, gone: Any) -> Difference:
         """Go over what events and retractions change, and compare."""
         known = self.events
-        known.there.all[gone] = False
         gone = gone[known.seen.all[gone]]
         known.seen.all[fresh] = True
         fresh = fresh[known.lane.all[fresh] != NOWHERE]
