@@ -24,6 +24,7 @@ from cepheid.automaton.model import (
     Test,
     Witness,
 )
+from cepheid.automaton.own import build_own
 from cepheid.automaton.registers import Registers
 from cepheid.automaton.resolve import Settled, Sight
 from cepheid.pattern import expressions as ex
@@ -51,6 +52,8 @@ ENDS = {
 
 def build(query: Bound, *, having: bool = False) -> Automaton:
     """The automaton of a query, or the reason why there is none. having: its matches are those that pass HAVING."""
+    if query.automaton is not None:
+        return build_own(query)
     _check(query)
     builder = _Builder(query, conjuncts(query.having) if having and query.having is not None else ())
     automaton = builder.build()

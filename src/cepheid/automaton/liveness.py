@@ -48,13 +48,15 @@ def read(fence: Iterable[Test]) -> frozenset[Register]:
 
 def pending(exit_: Exit) -> frozenset[Register]:
     """The registers that a match carries while it is not certain."""
-    return frozenset(register for absent in exit_.absent for register in read(absent.fence))
+    carried = exit_.gives.keys() if exit_.absent else ()
+    return frozenset([*carried, *(register for absent in exit_.absent for register in read(absent.fence))])
 
 
 def _of_exits(automaton: Automaton, config: int, start: Register | None) -> Iterable[Register]:
     for exit_ in automaton.exits:
         if exit_.config == config:
             yield from read(exit_.fence)
-            yield from pending(exit_)
+            yield from pending(exit_) - exit_.gives.keys()
+            yield from (register for value in exit_.gives.values() for register in registers_in(value))
             yield from [start] if exit_.absent and start is not None else []
             yield from exit_.witnesses

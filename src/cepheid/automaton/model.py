@@ -181,6 +181,7 @@ class Exit:
     absent: tuple[Absent, ...] = ()
     lasting: bool = False
     witnesses: tuple[Register, ...] = ()  # each holds when the last event came that must be absent before the first
+    gives: Mapping[Register, Expression] = field(default_factory=dict)  # of an automaton of one's own: the register
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,3 +209,4 @@ class Automaton:
     live: tuple[frozenset[Register], ...] = field(default=())  # by state: what runs in it must agree on to be alike
     needed: tuple[frozenset[Register], ...] = field(default=())  # by config: what its states and exits read
     ambiguous: bool = False  # two ways through the pattern can give one match
+    own: bool = False  # the user's: a match is its first and its last event, and the register

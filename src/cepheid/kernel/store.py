@@ -122,6 +122,76 @@ def enumerate_matches(
     return count
 
 
+def enumerate_starts(
+    first: Int64,
+    last: Int64,
+    n_word: Int64s,
+    n_next: UInt32s,
+    n_alt: UInt32s,
+    n_max: Int64s,
+    m_root: UInt32s,
+    m_word: Int64s,
+    m_low: Int64s,
+    starts: Int64s,
+    owners: Int64s,
+    stack: UInt32s,
+    seen: Int64s,
+    place: Int64s,
+    room: Int64,
+) -> Int64:
+    """Write where the matches `first` to `last` can begin, each word with the number of its match; how many there are.
+
+    For automata of one's own, whose nodes are first events and what joins histories. `seen` has a cell for each node,
+    `stack` two. Where there is not room for all beginnings of a match it stops before it: `place` says where.
+    """
+    k = first
+    count = 0
+    while k < last:
+        low = m_low[k]
+        begun = count
+        node: UInt32 = m_root[k]
+        if node != NIL and m_word[k] < 0:
+            # A match that waited: its root is its last event, which may be the first one too.
+            if n_next[node] == NIL:
+                if count < room:
+                    starts[count] = n_word[node]
+                    owners[count] = k
+                count += 1
+            node = n_next[node]
+        elif node == NIL:
+            if count < room:
+                starts[count] = m_word[k]
+                owners[count] = k
+            count += 1
+        sp = 0
+        if node != NIL:
+            stack[0] = node
+            sp = 1
+        while sp > 0:
+            sp -= 1
+            node = stack[sp]
+            if n_max[node] < low or seen[node] == k + 1:
+                continue
+            seen[node] = k + 1
+            if n_word[node] >= 0:
+                if count < room:
+                    starts[count] = n_word[node]
+                    owners[count] = k
+                count += 1
+            if n_next[node] != NIL:
+                stack[sp] = n_next[node]
+                sp += 1
+            if n_alt[node] != NIL:
+                stack[sp] = n_alt[node]
+                sp += 1
+        if count > room:
+            count = begun
+            break
+        k += 1
+    place[0] = k
+    return count
+
+
 def mark_nodes(nodes: Int64, n_next: UInt32s, n_alt: UInt32s, n_max: Int64s, limits: Int64s, number: UInt32s) -> Int64:
     """Which nodes a match to come can still reach; `limits` has the first start that counts, for roots and below.
 

@@ -9,14 +9,17 @@ from lark import Token, v_args
 from lark.tree import Meta
 
 from cepheid.errors import ParseError, PatternError, Span, did_you_mean
+from cepheid.language.automata import AutomatonBuilder
 from cepheid.language.elements import with_elements
-from cepheid.language.expressions import ExpressionBuilder, name_of, read_integer
+from cepheid.language.expressions import name_of, read_integer
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.durations import NANOSECONDS, UNITS, units_of
 from cepheid.pattern.lengths import with_lengths
 from cepheid.pattern.schema import MATCH_ID
 from cepheid.pattern.tree import (
     AnyOrder,
+    Arc,
+    Automaton,
     Column,
     Either,
     Event,
@@ -30,6 +33,7 @@ from cepheid.pattern.tree import (
     Return,
     Selection,
     Seq,
+    Slot,
     Strategy,
     Stream,
     Ties,
@@ -51,14 +55,28 @@ _MEANT = {"m": "minutes; months have no fixed length", "row": "events", "rows": 
 
 
 @v_args(meta=True)
-class QueryBuilder(ExpressionBuilder):
-    """The part of the transformer above expressions."""
+class QueryBuilder(AutomatonBuilder):
+    """The part of the transformer above expressions and automata."""
 
     def program(self, meta: Meta, queries: list[Query]) -> Program:
         return Program(tuple(queries))
 
     def query(self, meta: Meta, parts: list[Any]) -> Query:
-        (streams, sees), pattern, *clauses = parts[0] or ((), None), *parts[1:]
+        source, pattern, *clauses = parts
+        return self.with_clauses(meta, source, pattern, clauses)
+
+    def automaton(self, meta: Meta, parts: list[Any]) -> Query:
+        source, start, *rest = parts
+        finals = [part for part in rest if isinstance(part, str)]
+        arcs = [part for part in rest if isinstance(part, Arc)]
+        slots: list[Slot] = [slot for part in rest if isinstance(part, list) for slot in part]
+        clauses = [part for part in rest if isinstance(part, tuple)]
+        pattern = Automaton(start, tuple(finals), tuple(slots), tuple(arcs), span=self.span(meta))
+        return self.with_clauses(meta, source, pattern, clauses)
+
+    def with_clauses(self, meta: Meta, source: Any, pattern: Pattern, clauses: list[Any]) -> Query:
+        """A query of its FROM, its pattern and its clauses."""
+        streams, sees = source or ((), None)
         found: dict[str, Any] = {}
         for changes, span in clauses:
             for key in changes:

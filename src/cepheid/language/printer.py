@@ -12,6 +12,7 @@ from cepheid.pattern import expressions as ex
 from cepheid.pattern import tree
 from cepheid.pattern.durations import spell
 from cepheid.pattern.paths import spell as spell_path
+from cepheid.pattern.registers import REGISTER
 from cepheid.pattern.timestamps import print_timestamp
 from cepheid.pattern.types import Kind, zone_of
 from cepheid.pattern.walk import walk
@@ -22,7 +23,7 @@ _TYPE = re.compile(r"[^\W\d]\w*(-\w+)*\Z")
 # Matched as the grammar does, which folds case beyond ASCII.
 _RESERVED = re.compile(
     """
-    all|and|any|as|between|by|case|cast|date|else|end|event|extract|false|for|from|having|in|interval|into|is|like|not|null|or
+    all|and|any|as|at|between|by|case|cast|date|else|end|event|extract|false|for|from|having|in|interval|into|is|like|not|null|or
     |output|partition|pattern|regexp|return|rlike|seq|then|ties|timestamp|true|when|where|within
     |distinct|filter|match_id
     |skip_till_next_match|skip_till_any_match|strict_contiguity|partition_contiguity
@@ -121,6 +122,11 @@ def _(node: ex.Attribute) -> Level:
         return Level(quote_name(node.name), PRIMARY)
     attribute = node.name if _WORD.match(node.name) else quote_name(node.name)
     return Level(f"{_indexed(node.variable, node.index)}.{attribute}", PRIMARY)
+
+
+@_print.register
+def _(node: ex.Register) -> Level:
+    return Level(f"{REGISTER}.{node.name if _WORD.match(node.name) else quote_name(node.name)}", PRIMARY)
 
 
 @_print.register
@@ -328,6 +334,26 @@ def _(node: tree.AnyOrder) -> str:
     return _call("AND", node.parts)
 
 
+@print_pattern.register
+def _(node: tree.Automaton) -> str:
+    lines = [f"{quote_name(node.start)} -> {', '.join(map(quote_name, node.finals))}"]
+    if node.register:
+        slots = (f"{quote_name(s.name)} {s.type} = {_wrap(s.initial, SUM)}" for s in node.register)
+        lines.append(f"REGISTER {', '.join(slots)}")
+    return "\n".join([*lines, *map(_arc, node.arcs)])
+
+
+def _arc(arc: tree.Arc) -> str:
+    word = "IGNORE" if arc.ignores else "EPSILON" if arc.fires is tree.Fires.NOTHING else "ARC"
+    label = f" {quote_name(arc.name)}:" if arc.name is not None else ""
+    way = quote_name(arc.source) + ("" if arc.ignores else f" -> {quote_name(arc.target)}")
+    on = f" ON {', '.join(map(quote_type, arc.types))}" if arc.types else ""
+    on += {tree.Fires.INSTANT: " ON ALL", tree.Fires.END: " AT END"}.get(arc.fires, "")
+    when = f" WHEN {print_expression(arc.condition)}" if arc.condition is not None else ""
+    assigns = ", ".join(f"{quote_name(a.name)} = {print_expression(a.value)}" for a in arc.assigns)
+    return f"{word}{label} {way}{on}{when}{f' SET {assigns}' if assigns else ''}"
+
+
 def _conditions(conditions: tuple[ex.Expression, ...], indent: str) -> str:
     return f"\n{indent}AND ".join(_wrap(c, NOT) for c in conditions)
 
@@ -343,7 +369,8 @@ def print_window(window: tree.Window) -> str:
 def print_query(query: tree.Query) -> str:
     """A query as text, one clause a line, in the order of the semantics page."""
     lines = [_source(query)] if query.streams else []
-    lines.append(f"PATTERN {print_pattern(query.pattern)}")
+    word = "AUTOMATON" if isinstance(query.pattern, tree.Automaton) else "PATTERN"
+    lines.append(f"{word} {print_pattern(query.pattern)}")
     if query.strategies:
         repeats = (node.body for node in walk(query.pattern) if isinstance(node, tree.Repeat))
         arrays = {body.variable for body in repeats if isinstance(body, tree.Event)}

@@ -8,6 +8,14 @@ from itertools import chain
 
 from cepheid.errors import BindError, CepheidWarning, did_you_mean
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.automata import (
+    NAMES,
+    check_clauses,
+    checked_automaton,
+    with_fixed_keys,
+    with_register,
+    with_results,
+)
 from cepheid.pattern.check import (
     canonical,
     check_composite,
@@ -25,10 +33,11 @@ from cepheid.pattern.layout import Layout, lay_out
 from cepheid.pattern.parameters import Params, resolve_names
 from cepheid.pattern.paths import Path, resolve_path
 from cepheid.pattern.placement import place
+from cepheid.pattern.registers import FIRST, LAST
 from cepheid.pattern.schema import Roles
 from cepheid.pattern.scope import check_scope, resolve_scope, types_seen
 from cepheid.pattern.surprises import find_surprises
-from cepheid.pattern.tree import Query, Strategy
+from cepheid.pattern.tree import Automaton, Event, Query, Seq, Strategy
 from cepheid.pattern.walk import children, conjuncts, expressions, rewrite_expressions, walk
 
 Functions = Mapping[str, Callable[..., object]]
@@ -56,6 +65,8 @@ class Analysed:
 
 def analyse(query: Query, params: Params, roles: Roles, source: Source = EVENTS) -> Analysed:
     """Resolve names, parameters and strategies, and check all rules that need no schema."""
+    if isinstance(query.pattern, Automaton):
+        return _analyse_automaton(query, params, roles, source)
     pattern = name_events(query.pattern)
     check_negations(pattern)
     found = {c.variable: c for c in components(pattern)}
@@ -84,6 +95,32 @@ def analyse(query: Query, params: Params, roles: Roles, source: Source = EVENTS)
     check_composite(query, roles)
     surprises = find_surprises(query, strategies)
     return Analysed(query, found, layout, strategies, same, conditions, roles, types, surprises)
+
+
+_ENDS = Seq((Event((), FIRST), Event((), LAST)))
+"""What is known of a match of an automaton: two events, between which nothing is left out."""
+
+
+def _analyse_automaton(query: Query, params: Params, roles: Roles, source: Source) -> Analysed:
+    """The same for an automaton of the user's own (S18)."""
+    query = resolve_names(
+        replace(query, where=tuple(c for w in query.where for c in conjuncts(w))), params, NAMES, None
+    )
+    check_clauses(query)
+    types = types_seen(query, source)
+    check_scope(types, query, roles)
+    query = with_register(replace(query, sees=resolve_scope(query, params, NAMES)))
+    automaton = checked_automaton(query)
+    same = tuple(c for c in query.where if isinstance(c, ex.SameValue))
+    query = with_results(replace(query, pattern=with_fixed_keys(automaton, same)), roles.time)
+    found = {c.variable: c for c in components(_ENDS)}
+    _check_types({str(k): Component(str(k), arc.types, span=arc.span) for k, arc in enumerate(automaton.arcs)}, roles)
+    returns = tuple(replace(r, expression=canonical(r.expression, found, returned=True)) for r in query.returns)
+    query = replace(query, returns=returns, having=query.having and canonical(query.having, found))
+    check_output(query, found)
+    check_composite(query, roles)
+    strategies = dict.fromkeys(found, Strategy.PARTITION)
+    return Analysed(query, found, lay_out(_ENDS), strategies, same, (), roles, types, ())
 
 
 def _check_types(found: Mapping[str, Component], roles: Roles) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.analysis import Analysed, Functions, columns_read
+from cepheid.pattern.bound_automata import BoundAutomaton, bind_automaton, register_types, until
 from cepheid.pattern.components import Component
 from cepheid.pattern.keys import bind_keys
 from cepheid.pattern.lanes import Lanes
@@ -18,7 +19,7 @@ from cepheid.pattern.parameters import window_nanoseconds
 from cepheid.pattern.placement import Placement, place
 from cepheid.pattern.schema import END, START, Schema
 from cepheid.pattern.scope import Scope
-from cepheid.pattern.tree import Output, Pattern, Strategy, Ties
+from cepheid.pattern.tree import Automaton, Output, Pattern, Strategy, Ties
 from cepheid.pattern.types import Type, is_untyped
 from cepheid.pattern.typing import Typer
 
@@ -66,6 +67,7 @@ class Bound:
     typer: Typer
     scope: Scope | None
     reads: tuple[str, ...]  # the columns that it reads
+    automaton: BoundAutomaton | None = None  # of the user's own: then all else is about its first and last events
 
     @property
     def positive(self) -> tuple[Component, ...]:
@@ -76,7 +78,8 @@ class Bound:
     def lanes(self) -> Lanes:
         """How its events are split."""
         agreed = tuple(test.attribute for test in self.same)
-        if Strategy.STRICT in self.strategies.values() or self.schema.roles.types is not None:
+        declared = self.schema.roles.types is not None and self.automaton is None
+        if Strategy.STRICT in self.strategies.values() or declared:
             agreed = ()
         return Lanes(self.partition_by, agreed, len(agreed) == len(self.same))
 
@@ -114,7 +117,7 @@ class Bound:
     @cached_property
     def waits(self) -> bool:
         """Whether an event must be absent after the last one: then a match is certain when its window is over."""
-        return bool(self.trailing)
+        return bool(self.trailing) or (self.automaton is not None and self.automaton.waits)
 
     @cached_property
     def looks_back(self) -> bool:
@@ -190,7 +193,9 @@ class Bound:
 def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
     """Check a query against a schema."""
     query = analysed.query
-    typer = Typer(schema, analysed.components, functions)
+    own = query.pattern if isinstance(query.pattern, Automaton) else None
+    registers = register_types(own, schema.columns[schema.roles.time]) if own is not None else {}
+    typer = Typer(schema, analysed.components, functions, registers)
     conditions = tuple(typer.condition(c) for c in analysed.conditions)
     keys = bind_keys(analysed, typer)
     within = None
@@ -201,7 +206,10 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
             within = Within(events=query.within.amount.value)
         else:
             within = Within(nanoseconds=window_nanoseconds(query.within, schema.roles.unit))
-    returns = [(r.name, *typer.result(r.expression)) for r in query.returns]
+    expressions = [r.expression for r in query.returns]
+    if own is not None:
+        expressions[0] = until(typer, None if within is None else within.nanoseconds)
+    returns = [(r.name, *typer.result(e)) for r, e in zip(query.returns, expressions, strict=True)]
     return Bound(
         schema=replace(schema, parts=keys.parts),
         pattern=query.pattern,
@@ -222,6 +230,7 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
         typer=typer,
         scope=_scope(typer, analysed),
         reads=tuple(name for name in columns_read(analysed, schema.columns) if name in schema.columns),
+        automaton=None if own is None else bind_automaton(own, typer),
     )
 
 

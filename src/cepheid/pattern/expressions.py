@@ -83,6 +83,13 @@ class Attribute(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class Register(Expression):
+    """`r.balance`: a field of the register of an automaton (S18)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Field(Expression):
     """`a.payload.amount`: a field of a struct; NULL where the struct is NULL."""
 

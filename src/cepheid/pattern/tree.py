@@ -69,6 +69,62 @@ class AnyOrder(Pattern):
     parts: tuple[Pattern, ...]
 
 
+class Fires(Enum):
+    """What an arc of an automaton is taken on (S18)."""
+
+    EVENT = "an event"
+    INSTANT = "all events of an instant"  # ON ALL
+    NOTHING = "nothing"  # EPSILON
+    END = "the end of the window"  # AT END
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """`balance INT = 0`: a field of the register, the name of its type, and its value at the start."""
+
+    name: str
+    type: str
+    initial: Expression
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`balance = r.balance + 1`: what an arc puts into a field."""
+
+    name: str
+    value: Expression
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """`ARC done: q2 -> q3 ON Stock WHEN … SET …`. No types: an event of any type.
+
+    ignores: it is written as `IGNORE q2 WHEN …`, a loop that changes nothing.
+    """
+
+    source: str
+    target: str
+    fires: Fires = Fires.EVENT
+    name: str | None = None
+    types: tuple[str, ...] = ()
+    condition: Expression | None = None
+    assigns: tuple[Assign, ...] = ()
+    ignores: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton(Pattern):
+    """`AUTOMATON q0 -> q3`: states, a register and arcs of the user's own (S18)."""
+
+    start: str
+    finals: tuple[str, ...]
+    register: tuple[Slot, ...] = ()
+    arcs: tuple[Arc, ...] = ()
+
+
 class Strategy(Enum):
     """Which events a run may ignore (SASE+ 3.2 step 3)."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import singledispatchmethod
 
@@ -56,11 +56,12 @@ _ORDERED = frozenset(Kind) - {Kind.OPAQUE}
 
 @dataclass(frozen=True, slots=True)
 class Typer:
-    """Checks expressions against a schema and the user's functions."""
+    """Checks expressions against a schema, the user's functions, and the register of an automaton."""
 
     schema: Schema
     components: Mapping[str, Component]
     functions: UserFunctions
+    registers: Mapping[str, Type] = field(default_factory=dict)
 
     def condition(self, node: ex.Expression) -> ex.Expression:
         """A checked predicate."""
@@ -85,6 +86,10 @@ class Typer:
         if node.name not in columns:
             raise BindError("CEP301", f"unknown column '{node.name}'", self.column_remedy(node), node.span)
         return node, columns[node.name]
+
+    @check.register
+    def _(self, node: ex.Register) -> Typed:
+        return node, self.registers[node.name]
 
     def column_remedy(self, node: ex.Attribute) -> str:
         if node.name.upper() == "LEN":

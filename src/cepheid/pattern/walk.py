@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from cepheid.pattern.expressions import And, Expression
-from cepheid.pattern.tree import Pattern, Query
+from cepheid.pattern.tree import Automaton, Pattern, Query
 
 N = TypeVar("N", bound=Expression | Pattern)
 
@@ -63,9 +63,11 @@ def substitute(node: Expression, change: Callable[[Expression], Expression | Non
 
 
 def expressions(query: Query) -> Iterator[Expression]:
-    """All expressions of a query: FROM, WHERE, HAVING, RETURN."""
+    """All expressions of a query: FROM, those of an automaton, WHERE, HAVING, RETURN."""
     if query.sees is not None:
         yield query.sees
+    if isinstance(query.pattern, Automaton):
+        yield from automaton_expressions(query.pattern)
     yield from query.where
     if query.having is not None:
         yield query.having
@@ -74,12 +76,37 @@ def expressions(query: Query) -> Iterator[Expression]:
 
 def rewrite_expressions(query: Query, change: Callable[[Expression], Expression]) -> Query:
     """The query with `change` applied to each of its expressions as a whole."""
+    pattern = query.pattern
     return replace(
         query,
+        pattern=rewrite_automaton(pattern, change) if isinstance(pattern, Automaton) else pattern,
         where=tuple(map(change, query.where)),
         having=query.having and change(query.having),
         returns=tuple(replace(item, expression=change(item.expression)) for item in query.returns),
     )
+
+
+def automaton_expressions(automaton: Automaton) -> Iterator[Expression]:
+    """The values of the register at the start, then what each arc asks and assigns."""
+    yield from (slot.initial for slot in automaton.register)
+    for arc in automaton.arcs:
+        if arc.condition is not None:
+            yield arc.condition
+        yield from (assign.value for assign in arc.assigns)
+
+
+def rewrite_automaton(automaton: Automaton, change: Callable[[Expression], Expression]) -> Automaton:
+    """The automaton with `change` applied to each of its expressions as a whole."""
+    arcs = (
+        replace(
+            arc,
+            condition=arc.condition and change(arc.condition),
+            assigns=tuple(replace(assign, value=change(assign.value)) for assign in arc.assigns),
+        )
+        for arc in automaton.arcs
+    )
+    slots = (replace(slot, initial=change(slot.initial)) for slot in automaton.register)
+    return replace(automaton, register=tuple(slots), arcs=tuple(arcs))
 
 
 def conjuncts(condition: Expression) -> tuple[Expression, ...]:

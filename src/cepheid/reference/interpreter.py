@@ -7,6 +7,7 @@ import pyarrow as pa
 from cepheid.pattern.bind import Bound
 from cepheid.reference.negation import Absence
 from cepheid.reference.output import arrange, choose, results
+from cepheid.reference.own_automata import interpret_automaton
 from cepheid.reference.partition import substreams
 from cepheid.reference.runs import Run, Runner
 from cepheid.values.match import Match
@@ -18,6 +19,8 @@ def interpret(query: Bound, table: pa.Table, horizon: int | None = None) -> list
 
     horizon: the time in nanoseconds until when absences are known; None: the end of the table ends them.
     """
+    if query.automaton is not None:
+        return interpret_automaton(query, table, horizon)
     found: list[Run] = []
     for substream in substreams(query, read_events(table, query.schema)):
         runner = Runner(query, substream)

@@ -148,6 +148,11 @@ class Compiler:
 
         return evaluate
 
+    @function.register
+    def _(self, node: ex.Register) -> Evaluator:
+        name = node.name
+        return lambda bindings: bindings.register[name]
+
     def reader(self, name: str) -> Callable[[Event], Value]:
         """How an attribute is read from an event."""
         schema = self.query.schema
@@ -226,7 +231,8 @@ class Compiler:
         def evaluate(bindings: Bindings) -> Value:
             events = bindings.all.get(variable, ())
             some = events[:-1] if index is ex.Index.BEFORE else events
-            return fold([holds(Bindings(bindings.all, {**bindings.now, each: event})) for event in some])
+            here = (replace(bindings, now={**bindings.now, each: event}) for event in some)
+            return fold([holds(one) for one in here])
 
         return evaluate
 

@@ -25,10 +25,10 @@ from cepheid.values.rows import read_rows
 
 def evaluate_mask(query: Bound, batch: Batch, wanted: Mask, errors: dict[int, CepheidError]) -> Any:
     """Where a condition on one event holds: 1; 2 where it could not be computed, and `errors` says why."""
-    component = query.components[wanted.variable]
+    component = query.components.get(wanted.variable)  # an automaton of one's own has none for its events
     found = np.zeros(len(batch), np.uint8)
     rows = np.arange(len(batch))
-    if query.schema.roles.type is not None and component.types:
+    if query.schema.roles.type is not None and component is not None and component.types:
         codes, names = batch.type_codes
         rows = np.flatnonzero(type_numbers(names, component.types)[codes])
     found[rows] = answers(query, batch, wanted.condition, wanted.variable, rows, errors)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from cepheid.engine.encoding.batch import StreamCodes
 from cepheid.engine.machines.adaptive import AdaptiveMachine
+from cepheid.engine.machines.automaton_machine import AutomatonMachine
 from cepheid.engine.machines.interpreted import Interpreted
+from cepheid.engine.machines.interpreted_automaton import InterpretedAutomaton
 from cepheid.engine.machines.policy import Policy, read_policy
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.machines.scan_machine import ScanMachine
@@ -15,6 +17,7 @@ from cepheid.engine.planning.candidates import Question
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import consider
 from cepheid.errors import UsageError
+from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Output
 from cepheid.plan.spec import AUTO, AUTOMATON, PlanSpec
 
@@ -35,7 +38,7 @@ class MachineFactory:
     def __call__(self, compiled: CompiledQuery, codes: StreamCodes, kind: str | None = None) -> Machine:
         """Create a machine for a query of a stream. `kind`: the kind of machine whose state is restored, if any."""
         if self.events is None and compiled.query.untyped and kind in (None, "adaptive", Interpreted.kind):
-            return Interpreted(compiled.query)  # whose state does not depend on the type that the column will have
+            return interpreted(compiled.query)  # whose state does not depend on the type that the column will have
         choice = self.choice
         if self.steady and choice == AUTO and (compiled.query.waits or compiled.query.output is not Output.ALL):
             choice = AUTOMATON
@@ -53,7 +56,7 @@ class MachineFactory:
             message = f"the state is of {held}, and plan '{choice}' is not"
             raise UsageError("CEP610", message, "restore it with plan='auto', or with a plan of that kind")
         if kind == Interpreted.kind:
-            return Interpreted(compiled.query)
+            return interpreted(compiled.query)
         policy = read_policy(self.engine, once=codes.once)
 
         def make(choice: PlanSpec) -> Machine:
@@ -71,5 +74,11 @@ class MachineFactory:
         if choice.joins:
             return StackMachine(compiled, codes, policy, choice, self.events or 0)
         if (self.engine == "interpreted" and not restored) or compiled.why_interpreted:
-            return Interpreted(compiled.query)
-        return ScanMachine(compiled, codes, policy, self.events or 0)
+            return interpreted(compiled.query)
+        kind = ScanMachine if compiled.query.automaton is None else AutomatonMachine
+        return kind(compiled, codes, policy, self.events or 0)
+
+
+def interpreted(query: Bound) -> Machine:
+    """The machine that goes over a query as the reference does."""
+    return Interpreted(query) if query.automaton is None else InterpretedAutomaton(query)

@@ -117,7 +117,7 @@ class Decoder:
 def make_decoder(query: Bound, automaton: Automaton, shift: int, *, compiled: bool) -> Decoder:
     """The decoder of a query."""
     numbers = {component.variable: k for k, component in enumerate(query.positive)}
-    configs = [numbers[config.label] for config in automaton.configs]
+    configs = [numbers.get(config.label, 0) for config in automaton.configs]  # of one's own automata: states
     exits = [configs[exit_.config] for exit_ in automaton.exits]
     reaches = tuple(dict.fromkeys(exit_.reached for exit_ in automaton.exits)) or (frozenset(),)
     reached = [0] * len(configs) + [reaches.index(exit_.reached) for exit_ in automaton.exits]

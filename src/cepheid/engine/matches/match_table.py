@@ -36,7 +36,7 @@ class MatchTable:
     offsets: Ints
     reached: Ints
     reaches: tuple[frozenset[str], ...]
-    values: tuple[Sequence[Any], ...] | None = field(default=None)  # of RETURN, where they are known already
+    values: tuple[Any, ...] | None = field(default=None)  # of RETURN, where they are known: lists, or Arrow arrays
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -69,7 +69,7 @@ class MatchTable:
         lengths = self.offsets[wanted + 1] - self.offsets[wanted]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         index = np.repeat(self.offsets[wanted] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        values = None if self.values is None else tuple([column[k] for k in wanted] for column in self.values)
+        values = None if self.values is None else tuple(_taken(column, wanted) for column in self.values)
         return MatchTable(self.rows[index], self.variables[index], offsets, self.reached[wanted], self.reaches, values)
 
     def moved(self, by: int) -> MatchTable:
@@ -156,7 +156,7 @@ def concatenate(parts: Sequence[MatchTable]) -> MatchTable:
         offsets.append(part.offsets[1:] + base)
         base += int(part.offsets[-1])
     known = [part.values for part in parts if part.values is not None]
-    values = tuple([v for column in columns for v in column] for columns in zip(*known, strict=True)) if known else None
+    values = tuple(map(_joined, zip(*known, strict=True))) if known else None
     return MatchTable(
         np.concatenate([part.rows for part in parts]),
         np.concatenate([part.variables for part in parts]),
@@ -165,6 +165,23 @@ def concatenate(parts: Sequence[MatchTable]) -> MatchTable:
         tuple(reaches),
         values,
     )
+
+
+def _taken(column: Any, wanted: Ints) -> Any:
+    """Some values of a column, which is an Arrow array or a list."""
+    return (
+        column.take(from_numpy(wanted))
+        if isinstance(column, pa.Array | pa.ChunkedArray)
+        else [column[k] for k in wanted]
+    )
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """The values of several columns, one after the other."""
+    if all(isinstance(part, pa.Array) for part in parts) and len({part.type for part in parts}) == 1:
+        return pa.concat_arrays(parts)
+    lists = (part.to_pylist() if isinstance(part, pa.Array | pa.ChunkedArray) else part for part in parts)
+    return [value for part in lists for value in part]
 
 
 def arranged(found: MatchTable) -> MatchTable:

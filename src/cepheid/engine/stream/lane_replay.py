@@ -547,6 +547,8 @@ def why_not_by_lanes(compiled: CompiledQuery) -> str:
     query = compiled.query
     if compiled.why_interpreted:
         return "it is interpreted"
+    if query.automaton is not None:
+        return "its matches have a register"
     if query.output is not Output.ALL or query.waits:
         return "a match is not certain with its last event"
     if query.ties is not Ties.ORDERED or query.scope is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cepheid.automaton.liveness import pending, read
+from cepheid.automaton.liveness import pending, read, registers_in
 from cepheid.automaton.model import Arc, Exit, Register
 from cepheid.kernel.arguments import NOWHERE
 from cepheid.kernel.code import nodes as n
@@ -15,7 +15,7 @@ from cepheid.kernel.scan.graph import NEWEST, GraphCode
 from cepheid.kernel.scan.lists import ListCode, Registered
 from cepheid.kernel.scan.registers import Read, Registers, new
 from cepheid.kernel.scan.setting import Setting
-from cepheid.kernel.scan.variables import ENDED, NOW, OLDEST, left_in
+from cepheid.kernel.scan.variables import ENDED, HISTORY, NOW, OLDEST, left_in
 
 
 class ArcCode:
@@ -56,7 +56,7 @@ class ArcCode:
                     self.complete(number, exit_, history)
         rooms = [self.program.rooms[q] for q in self.automaton.entries[arc.target]]
         again = arc.source is not None and self.automaton.states[arc.source].config == arc.target
-        stretches = again and arc.target in self.stretched
+        stretches = (again and arc.target in self.stretched) or (self.automaton.own and history is not None)
         word = self.graph.word(arc.target)
         lists = [room for room in rooms if room.keeping is p.Keeping.LIST]
         for room in rooms:
@@ -72,14 +72,17 @@ class ArcCode:
                 kept = [register for register in room.registers if register not in arc.transfer]
                 given = Registered(changed, new, kept, field)
                 last = reuse if room is lists[-1] else n.FALSE
-                self.lists[room.name].add(room, None if stretches else NEWEST, given, last)
+                # The run of a slot that goes on in a list has another history than what a list had at hand.
+                node = NEWEST if not stretches else None if history == HISTORY else history
+                self.lists[room.name].add(room, node, given, last)
 
     def read_on_entry(self, arc: Arc) -> frozenset[Register]:
         """The registers whose new values are needed: matches read them, lists keep those that change."""
         found: set[Register] = set()
         for exit_ in self.automaton.exits:
             if exit_.config == arc.target:
-                found |= read(exit_.fence) | pending(exit_) | set(exit_.witnesses)
+                found |= read(exit_.fence) | (pending(exit_) - exit_.gives.keys()) | set(exit_.witnesses)
+                found |= {register for value in exit_.gives.values() for register in registers_in(value)}
         for q in self.automaton.entries[arc.target]:
             if self.program.rooms[q].keeping is p.Keeping.LIST:
                 found |= self.automaton.live[q] & arc.transfer.keys()
@@ -88,7 +91,10 @@ class ArcCode:
     def complete(self, number: int, exit_: Exit, history: n.Variable | None) -> None:
         """A match; where something must be absent after it, it is not certain yet."""
         word = self.graph.word(len(self.automaton.configs) + number)
+        if exit_.gives:
+            self.registers.assign(self.code, exit_.gives, exit_.gives, new)
         if not exit_.absent:
+            self.registers.write_given(self.code, exit_.gives, new)
             oldest = OLDEST if self.setting.windowed else n.Constant(0, INT64)
             self.graph.emit(history if history is not None else NOWHERE, word, oldest)
             return

@@ -127,7 +127,7 @@ class _Generator:
         self.registers = Registers(automaton, self.leaf, self.events.translator)
         self.declare_slots()
         shift = max(1, (len(automaton.configs) + len(automaton.exits) - 1).bit_length())
-        self.graph = GraphCode(self.code, shift, windowed=setting.windowed)
+        self.graph = GraphCode(self.code, shift, windowed=setting.windowed, own=automaton.own)
         merges = any(isinstance(step, p.Merge) for step in program.steps)
         self.lists = [
             ListCode(self.code, pool, self.registers, self.values, self.graph, merges=merges and not pool.waits)
@@ -186,6 +186,7 @@ class _Generator:
         for lists in self.lists:
             yield from lists.state()
         yield from STORE
+        yield from self.registers.given(self.program.automaton)
 
     def scan(self) -> None:
         """The function."""

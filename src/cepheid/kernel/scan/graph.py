@@ -32,10 +32,11 @@ NEWEST = NODE_COUNT - 1
 class GraphCode:
     """Writes code that adds to the match store. A word is the id of an event, and the config or exit that binds it."""
 
-    def __init__(self, code: Code, shift: int, *, windowed: bool) -> None:
+    def __init__(self, code: Code, shift: int, *, windowed: bool, own: bool = False) -> None:
         self.code = code
         self.shift = shift
         self.windowed = windowed
+        self.own = own  # of an automaton of one's own, for which a history is no more than where it began
         self.filled: set[n.Variable] = set()  # what may hold a history by now, that another is joined to
 
     def word(self, number: int) -> n.Expression:
@@ -87,6 +88,13 @@ class GraphCode:
 
     def unite(self, joined: n.Variable, history: n.Expression) -> None:
         """Two runs become one: a node for both histories, the younger start first."""
+        if self.own:
+            with self.code.when(joined.differs(history)):
+                self._united(joined, history)
+        else:
+            self._united(joined, history)
+
+    def _united(self, joined: n.Variable, history: n.Expression) -> None:
         code = self.code
         code.step(MERGES)
         if self.windowed:

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cepheid.automaton.model import Automaton, Held, Register
+from cepheid.kernel.arguments import Extent, StateArray
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.types import UINT8, Scalar
 from cepheid.kernel.expressions import Leaf, Sort, Translator, Value, as_sort, sort_of
+from cepheid.kernel.scan.variables import MATCH_COUNT
 from cepheid.pattern import expressions as ex
 
 Read = Callable[[str, Scalar], n.Expression]
@@ -58,8 +60,9 @@ class Registers:
 
     def _nullable(self, automaton: Automaton) -> Iterator[Register]:
         translator = self.translator(lambda name, scalar: n.Variable(name, scalar))
-        for arc in automaton.arcs:
-            for register, expression in arc.transfer.items():
+        given = (exit_.gives for exit_ in automaton.exits)
+        for transfer in (*(arc.transfer for arc in automaton.arcs), *given):
+            for register, expression in transfer.items():
                 if not self.kept[register].nullable and translator.value(expression).null != n.FALSE:
                     yield register
 
@@ -81,6 +84,17 @@ class Registers:
             for k, (name, scalar) in enumerate(kept.fields):
                 yield name, scalar, kept.sort is Sort.STRING and k == 0
 
+    def given(self, automaton: Automaton) -> Iterator[StateArray]:
+        """The arrays of what matches give of the register."""
+        registers = dict.fromkeys(register for exit_ in automaton.exits for register in exit_.gives)
+        for name, scalar, coded in self.fields(registers):
+            yield StateArray(given_array(name, scalar), Extent.MATCHES, coded=coded)
+
+    def write_given(self, code: Code, registers: Iterable[Register], read: Read) -> None:
+        """What the match that is about to be written down gives of the register."""
+        for name, scalar, _ in self.fields(registers):
+            code.put(given_array(name, scalar), MATCH_COUNT, read(name, scalar))
+
     def assign(
         self, code: Code, registers: Iterable[Register], transfer: Mapping[Register, ex.Expression], read: Read | None
     ) -> None:
@@ -91,6 +105,11 @@ class Registers:
             value = translator.value(transfer.get(register, Held(register)))
             for (name, scalar), part in zip(kept.fields, kept.parts(value), strict=True):
                 code.set(new(name, scalar), part)
+
+
+def given_array(name: str, scalar: Scalar) -> n.Array:
+    """The array of what matches give of a register."""
+    return n.Array(f"match_{name}", scalar)
 
 
 def new(name: str, scalar: Scalar) -> n.Variable:

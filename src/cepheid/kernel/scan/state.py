@@ -190,6 +190,12 @@ class ScanState:
         nodes = s["node_word"], s["node_next"], s["node_other"], s["node_start"]
         return nodes, (s["match_root"], s["match_word"], s["match_low"])
 
+    @property
+    def given_fields(self) -> list[str]:
+        """What matches give of the register of an automaton of one's own, by the names of the fields."""
+        own = (wanted.array.name for wanted in self.kernel.state if wanted.extent is Extent.MATCHES)
+        return [name.removeprefix("match_") for name in own if name not in ("match_root", "match_word", "match_low")]
+
     def take_matches(self) -> None:
         """The matches were read."""
         self.cells[MATCHES] = 0
@@ -243,6 +249,10 @@ class ScanState:
         for k, (node, low) in enumerate(zip(nodes[order].tolist(), lows[order].tolist(), strict=True), self.matches):
             self.arrays["match_root"][k], self.arrays["match_word"][k] = node, -1
             self.arrays["match_low"][k] = low
+        for field in self.given_fields:
+            given, held = self.arrays[f"match_{field}"], self.arrays[pool.array(field)]
+            for k, entry in enumerate(over[order].tolist(), self.matches):
+                given[k] = held[entry]
         self.cells[MATCHES] += len(over)
         self._free(pool, set(over.tolist()))
 
@@ -436,6 +446,8 @@ class ScanState:
         used = {pool.name: np.asarray(self.arrays[pool.array("node")]) != NIL for pool in self.kernel.pools}
         for wanted in self._coded():
             codes = np.asarray(self.arrays[wanted.array.name], np.int64)
+            if wanted.extent is Extent.MATCHES:
+                codes = codes[: self.matches]
             yield codes[used[wanted.owner]] if wanted.owner else codes
 
     def renumber_strings(self, number: Any) -> None:

@@ -292,6 +292,7 @@ class StepCode:
             code.set(gone, START[HISTORY] < OLDEST if ended is None else ended < OLDEST_END)
             with code.when(gone):
                 low = START[HISTORY] if ended is None else self.oldest_start(ended)
+                self.registers.write_given(code, hold.exit.gives, lists.field(RUN))
                 self.graph.emit(HISTORY, NO_EVENT, low)
             with code.otherwise():
                 fences = (all_of(self.events.fence(a.types, a.fence, translator)) for a in hold.exit.absent)
@@ -301,6 +302,7 @@ class StepCode:
                     with code.otherwise(), code.when(START[HISTORY].equals(OLDEST)):
                         code.note("The last event of its window.")
                         code.set(gone, n.TRUE)
+                        self.registers.write_given(code, hold.exit.gives, lists.field(RUN))
                         self.graph.emit(HISTORY, NO_EVENT, START[HISTORY])
             lists.unlink(hold.name, gone)
             code.set(RUN, FOLLOWING)

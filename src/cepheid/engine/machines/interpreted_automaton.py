@@ -1,0 +1,165 @@
+"""An automaton of the user's own on the steps of the reference, made incremental: what no kernel can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.machines.interpreted import Interpreted
+from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.matches.match_table import MatchTable, from_matches
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.subsets import too_many_runs
+from cepheid.pattern.tree import Fires
+from cepheid.plan.spec import AUTOMATON
+from cepheid.reference.own_automata import Accepted, Lane, OwnAutomaton, Run, given, instants
+from cepheid.values.lanes import lane_key
+from cepheid.values.rows import Event, read_rows
+from cepheid.values.value import Value
+
+Key = tuple[Value, ...]
+MOST = 200_000
+"""Runs of one partition at once, beyond which a query ends with an error before it takes all the memory."""
+
+
+class InterpretedAutomaton:
+    """One automaton over a stream that comes in parts."""
+
+    kind = mode = Interpreted.kind
+    tests = merged = 0  # not counted
+    plan = str(AUTOMATON)
+    replans = 0
+
+    def __init__(self, query: Bound) -> None:
+        assert query.automaton is not None
+        self.query = query
+        self.automaton = OwnAutomaton(query)
+        self.tick = query.schema.tick
+        self.lanes: dict[Key, Lane] = {}
+        self.found: list[Accepted] = []
+        self.waits = {arc.source for arc in query.automaton.arcs if arc.fires is Fires.END}
+
+    @property
+    def runs(self) -> int:
+        """How many runs are alive."""
+        return sum(len(lane.runs) for lane in self.lanes.values())
+
+    def reserve(self, events: int) -> None:
+        """Nothing is made beforehand."""
+
+    def feed(self, batch: Batch) -> None:
+        """The next events."""
+        events = (
+            replace(e, row=batch.first + e.row, position=batch.first + e.row)
+            for e in read_rows(batch.table, self.query.schema)
+        )
+        report = batch.report or (lambda events: None)
+        for moment in instants(self.query, list(events)):
+            lanes: dict[Key, list[Event]] = {}
+            for event in moment:
+                key = lane_key(self.query.lanes, event)
+                if key is not None:
+                    lanes.setdefault(key, []).append(event)
+            for key, own in lanes.items():
+                lane = self.lanes.setdefault(key, Lane(self.automaton))
+                self.found += lane.consume(own)
+                if len(lane.runs) > MOST:
+                    found = f"more than {MOST:,} runs at once in one partition"
+                    raise too_many_runs(self.query.pattern, {}, found)
+            report(len(moment))
+
+    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable:
+        """The matches that are certain when all events before a time (None: all) are in."""
+        limit = horizon if now is None else now
+        for lane in self.lanes.values():
+            self.found += lane.end(None if limit is None else limit * self.tick)
+            if now is not None:
+                self._prune(lane, now * self.tick)
+        self.lanes = {key: lane for key, lane in self.lanes.items() if lane.runs}
+        found, self.found = self.found, []
+        return from_matches(self.query, given(self.query, found), rows.base)
+
+    def _prune(self, lane: Lane, now: int) -> None:
+        """Drop runs whose window no event to come is in."""
+        within = self.query.within
+        if within is not None and within.nanoseconds is not None:
+            lane.runs = [run for run in lane.runs if now - run.first.time < within.nanoseconds]
+
+    def unsettled(self) -> int | None:
+        """The first event at which a match may end that comes when a window is over."""
+        ends = (lane.last for lane in self.lanes.values() if any(run.state in self.waits for run in lane.runs))
+        return min((last.position for last in ends if last is not None), default=None)
+
+    def compact(self, now: int) -> int | None:
+        """The first event that a match to come can have."""
+        firsts = (run.first.position for lane in self.lanes.values() for run in lane.runs)
+        lasts = (lane.last.position for lane in self.lanes.values() if lane.last is not None)
+        return min((*firsts, *lasts), default=None)
+
+    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
+        """It has keys, and no numbers of lanes."""
+        return ()
+
+    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
+        """It has keys, and no numbers of lanes."""
+
+    def held_strings(self) -> Iterable[Any]:
+        """It has strings, and no codes."""
+        return ()
+
+    def renumber_strings(self, number: Any) -> None:
+        """It has strings, and no codes."""
+
+    def state_bytes(self) -> int:
+        """An estimate: Python objects are not counted one by one."""
+        return 400 * self.runs
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """Runs by their states, their registers, and the positions of their first events."""
+        lanes = [
+            {
+                "seen": lane.seen,
+                "last": lane.last.position,
+                "runs": [
+                    [run.state, list(map(written, run.register)), run.first.position, run.number] for run in lane.runs
+                ],
+            }
+            for lane in self.lanes.values()
+            if lane.last is not None
+        ]
+        return {"lanes": lanes}, []
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+        """Take up a state that was dumped."""
+        base = rows.base
+        kept = read_rows(rows.kept, self.query.schema)
+        events = [replace(e, row=base + e.row, position=base + e.row) for e in kept]
+        for saved in facts["lanes"]:
+            lane = Lane(self.automaton)
+            lane.seen, lane.last = saved["seen"], events[saved["last"] - base]
+            lane.runs = [
+                Run(state, tuple(map(read, register)), events[first - base], number)
+                for state, register, first, number in saved["runs"]
+            ]
+            key = lane_key(self.query.lanes, lane.last)
+            assert key is not None
+            self.lanes[key] = lane
+
+
+def written(value: Value) -> Any:
+    """A value as a header can hold it, exactly."""
+    if isinstance(value, float):
+        return ["float", value.hex()]
+    return ["decimal", str(value)] if isinstance(value, Decimal) else value
+
+
+def read(value: Any) -> Value:
+    """A value that was written."""
+    if not isinstance(value, list):
+        return value
+    kind, text = value
+    return float.fromhex(text) if kind == "float" else Decimal(text)

@@ -1,0 +1,148 @@
+"""Matches of automata of one's own (S18): (first, last, register), each once, and their rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.matches.match_columns import Ints
+from cepheid.engine.matches.match_table import MatchTable
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.bind import Bound, Result
+from cepheid.pattern.registers import FIRST, LAST
+from cepheid.pattern.types import Kind, plain
+from cepheid.values.bindings import Bindings
+from cepheid.values.evaluate import Compiler
+from cepheid.values.keys import sort_key
+from cepheid.values.rows import read_rows
+
+KEPT = -1
+"""The value beside those of the register: whether a match came when its window was over."""
+
+
+def pairs(rows: Ints, values: tuple[Any, ...]) -> MatchTable:
+    """Matches by their first and last rows, which alternate."""
+    count = len(rows) // 2
+    return MatchTable(
+        rows,
+        np.tile(np.array([0, 1]), count),
+        np.arange(0, 2 * count + 1, 2),
+        np.zeros(count, np.int64),
+        (frozenset((FIRST, LAST)),),
+        values,
+    )
+
+
+class RegisterMatches:
+    """What is made of the matches of an automaton whose values are the fields of its register."""
+
+    def __init__(self, query: Bound) -> None:
+        assert query.automaton is not None
+        self.query = query
+        self.slots = query.automaton.slots
+
+    def once(self, found: MatchTable) -> MatchTable:
+        """Each match once, in the order of S9; then by the register."""
+        assert found.values is not None
+        registers = [_ranks(column) for column in found.values[: len(self.slots)]]
+        order = np.lexsort((*reversed(registers), found.first, found.last))
+        known = [found.last[order], found.first[order], *(ranks[order] for ranks in registers)]
+        new = np.ones(len(order), bool)
+        if len(order) > 1:
+            new[1:] = np.any([one[1:] != one[:-1] for one in known], axis=0)
+        return found.take(order[new])
+
+    def keys(self, found: MatchTable) -> list[tuple[Any, ...]]:
+        """What identifies each match among those of its stream; NaN equals NaN."""
+        assert found.values is not None
+        registers = [map(_identical, column.to_pylist()) for column in found.values[: len(self.slots)]]
+        return list(zip(found.first.tolist(), found.last.tolist(), *registers, strict=True))
+
+    def given(self, found: MatchTable, kept: pa.Table) -> MatchTable:
+        """The matches that HAVING lets pass, with the columns of RETURN."""
+        assert found.values is not None
+        if self.query.having is not None:
+            holds = Compiler(self.query).condition(self.query.having)
+            wanted = [k for k, bound in enumerate(self._bindings(found, kept)) if holds(bound)]
+            found = found.take(np.array(wanted, np.int64))
+        assert found.values is not None
+        made = [self._copied(result, found, kept) for result in self.query.returns]
+        if any(column is None for column in made):
+            bound = self._bindings(found, kept)
+            compiler = Compiler(self.query, output=True)
+            for k, result in enumerate(self.query.returns):
+                if made[k] is None:
+                    evaluate = compiler.result(result.expression)
+                    made[k] = [evaluate(one) for one in bound]
+        values = tuple(made)
+        return MatchTable(found.rows, found.variables, found.offsets, found.reached, found.reaches, values)
+
+    def _copied(self, result: Result, found: MatchTable, kept: pa.Table) -> Any:
+        """A column that needs no evaluation; None if it does."""
+        schema, node = self.query.schema, result.expression
+        assert found.values is not None
+        match node:
+            case ex.Register(name=name):
+                return _as_result(found.values[[slot.name for slot in self.slots].index(name)], result)
+            case ex.Rows():
+                return [None] * len(found)  # which are made of the events themselves
+            case ex.Literal(value=None):
+                return pa.nulls(len(found), result.type.arrow)
+            case ex.Attribute(variable=variable, name=name) if schema.roles.types is None:
+                return kept.column(name).take(from_numpy(found.first if variable == FIRST else found.last))
+            case ex.Arithmetic(
+                operator="+", left=ex.Attribute(variable=variable, name=name), right=ex.Literal(value=int(length))
+            ) if schema.columns[name].kind is Kind.INT and variable == FIRST and schema.roles.types is None:
+                times = kept.column(name).take(from_numpy(found.first)).cast(pa.int64())
+                return pc.add(times, length)  # wraps, as all integers do
+        return None
+
+    def _bindings(self, found: MatchTable, kept: pa.Table) -> list[Bindings]:
+        assert found.values is not None
+        used, place = np.unique(found.rows, return_inverse=True)
+        events = read_rows(kept.take(from_numpy(used)), self.query.schema)
+        names = [slot.name for slot in self.slots]
+        registers = zip(*(column.to_pylist() for column in found.values[: len(names)]), strict=True)
+        if not names:
+            registers = iter([()] * len(found))  # type: ignore[assignment]
+        made = []
+        for (one, other), register in zip(place.reshape(-1, 2).tolist(), registers, strict=True):
+            ends = {FIRST: events[one], LAST: events[other]}
+            every = {name: (event,) for name, event in ends.items()}
+            made.append(Bindings(every, ends, dict(zip(names, register, strict=True))))
+        return made
+
+
+def _as_result(column: pa.Array, result: Result) -> Any:
+    """A field of the register as a column of RETURN. Times are integers, which `Matches` converts from a list."""
+    if result.type.kind in (Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.STRING):
+        return column if column.type == plain(result.type) else column.cast(plain(result.type))
+    return column.to_pylist()
+
+
+def _identical(value: Any) -> Any:
+    return "NaN" if isinstance(value, float) and math.isnan(value) else value
+
+
+def _ranks(column: pa.Array) -> Ints:
+    """Numbers that are ordered and equal as the values are: NULL first, NaN last (S1)."""
+    values: Sequence[Any] = column.to_pylist() if pa.types.is_string(column.type) or column.null_count else ()
+    if not values:
+        found = column.to_numpy(zero_copy_only=False)
+        if found.dtype != np.float64:
+            return found.astype(np.int64)
+        _, ranks = np.unique(found + 0.0, return_inverse=True)  # NaNs are one, and the last
+        return ranks
+    keys = [sort_key(_plain_zero(value)) for value in values]
+    number = {key: k for k, key in enumerate(sorted(set(keys)))}
+    return np.array([number[key] for key in keys], np.int64)
+
+
+def _plain_zero(value: Any) -> Any:
+    return 0.0 if isinstance(value, float) and value == 0 else value

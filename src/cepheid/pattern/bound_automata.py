@@ -1,0 +1,161 @@
+"""Automata of the user's own (S18), bound to a schema: their expressions have types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from cepheid.errors import BindError, Span
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.common_types import comparable, converted, shown
+from cepheid.pattern.constants import read_as
+from cepheid.pattern.registers import FIRST, slot_type
+from cepheid.pattern.tree import Assign, Automaton, Fires, Slot
+from cepheid.pattern.types import INT, NUMERIC, Kind, Type, duration, finest_unit, plain, zone_of
+from cepheid.pattern.typing import Typer
+
+
+@dataclass(frozen=True, slots=True)
+class BoundSlot:
+    """A field of the register, and its value at the start."""
+
+    name: str
+    type: Type
+    initial: ex.Literal
+
+
+@dataclass(frozen=True)
+class BoundArc:
+    """An arc whose expressions have types: those that it assigns are of the types of their fields."""
+
+    source: str
+    target: str
+    fires: Fires
+    name: str | None
+    types: tuple[str, ...]
+    condition: ex.Expression | None
+    assigns: Mapping[str, ex.Expression]
+
+
+@dataclass(frozen=True)
+class BoundAutomaton:
+    """An automaton of the user's own, on events of a schema."""
+
+    start: str
+    finals: frozenset[str]
+    slots: tuple[BoundSlot, ...]
+    arcs: tuple[BoundArc, ...]
+
+    @property
+    def waits(self) -> bool:
+        """Whether matches may come when a window is over."""
+        return any(arc.fires is Fires.END for arc in self.arcs)
+
+    def expressions(self) -> Iterator[ex.Expression]:
+        """What arcs ask and assign."""
+        for arc in self.arcs:
+            if arc.condition is not None:
+                yield arc.condition
+            yield from arc.assigns.values()
+
+    def rewritten(self, change: Callable[[ex.Expression], ex.Expression]) -> BoundAutomaton:
+        """The automaton with `change` applied to each of its expressions as a whole."""
+        arcs = (
+            replace(
+                arc,
+                condition=arc.condition and change(arc.condition),
+                assigns={name: change(value) for name, value in arc.assigns.items()},
+            )
+            for arc in self.arcs
+        )
+        return replace(self, arcs=tuple(arcs))
+
+
+def register_types(automaton: Automaton, time: Type) -> dict[str, Type]:
+    """The type of each field."""
+    return {slot.name: slot_type(slot.type, zone_of(time)) for slot in automaton.register}
+
+
+def bind_automaton(automaton: Automaton, typer: Typer) -> BoundAutomaton:
+    """Check the expressions of an automaton against the schema and the types of its register."""
+    slots = tuple(_bound_slot(slot, typer) for slot in automaton.register)
+    arcs = (
+        BoundArc(
+            arc.source,
+            arc.target,
+            arc.fires,
+            arc.name,
+            arc.types,
+            arc.condition and typer.condition(arc.condition),
+            {assign.name: _fitted(assign, typer) for assign in arc.assigns},
+        )
+        for arc in automaton.arcs
+    )
+    return BoundAutomaton(automaton.start, frozenset(automaton.finals), slots, tuple(arcs))
+
+
+def _bound_slot(slot: Slot, typer: Typer) -> BoundSlot:
+    wanted = typer.registers[slot.name]
+    assert isinstance(slot.initial, ex.Literal)
+    read, type_ = read_as((slot.initial, slot.initial.type), wanted)
+    assert isinstance(read, ex.Literal)
+    value = read.value
+    if wanted.kind is Kind.FLOAT and type_.kind in (Kind.INT, Kind.DECIMAL):
+        value = float(str(value))
+    elif wanted.kind is Kind.DECIMAL and type_.kind is Kind.INT:
+        value = Decimal(str(value))
+    elif value is not None and type_.kind is not wanted.kind:
+        raise _misfit(slot.name, wanted, type_, slot.initial.span or slot.span)
+    return BoundSlot(slot.name, wanted, ex.Literal(value, wanted, span=slot.initial.span))
+
+
+def _fitted(assign: Assign, typer: Typer) -> ex.Expression:
+    """What is assigned, as a value of the type of its field."""
+    wanted = typer.registers[assign.name]
+    value, type_ = typer.check(assign.value)
+    if isinstance(value, ex.Literal):
+        value, type_ = read_as((value, type_), wanted)
+    if type_.kind in (Kind.NULL, Kind.ANY):
+        return value
+    if type_.kind is Kind.DECIMAL and wanted.kind is Kind.DECIMAL and plain(type_) != plain(wanted):
+        arrow = plain(wanted)
+        return typer.check(ex.Cast(value, f"DECIMAL({arrow.precision}, {arrow.scale})", span=value.span))[0]
+    widened = type_.kind in NUMERIC and wanted.kind in NUMERIC and wanted.kind is not Kind.INT
+    if type_.kind is not wanted.kind and not (widened and type_.kind is Kind.INT):
+        raise _misfit(assign.name, wanted, type_, assign.value.span or assign.span)
+    if not comparable(type_, wanted):
+        raise _misfit(assign.name, wanted, type_, assign.value.span or assign.span)
+    return converted(value, type_, wanted)
+
+
+def _misfit(name: str, wanted: Type, given: Type, span: Span | None) -> BindError:
+    remedy = f"declare the field with another type, or write CAST(… AS {_NAMES.get(wanted.kind, 'DOUBLE')})"
+    return BindError("CEP305", f"the field '{name}' is {shown(wanted)}, and this is {shown(given)}", remedy, span)
+
+
+_NAMES = {
+    Kind.INT: "BIGINT",
+    Kind.FLOAT: "DOUBLE",
+    Kind.DECIMAL: "DECIMAL(38, 6)",
+    Kind.STRING: "STRING",
+    Kind.BOOL: "BOOLEAN",
+    Kind.DATE: "DATE",
+    Kind.TIMESTAMP: "TIMESTAMP",
+}
+
+
+def until(typer: Typer, nanoseconds: int | None) -> ex.Expression:
+    """`valid_until`: the time of the first event, and the window (S18); NULL where that is no time."""
+    schema = typer.schema
+    time = schema.columns[schema.roles.time]
+    first = ex.Attribute(FIRST, ex.Index.ONE, schema.roles.time)
+    if nanoseconds is None or time.kind is Kind.NULL:
+        return ex.Literal(None, time)
+    ticks = -(-nanoseconds // schema.tick)
+    if time.kind is Kind.INT:
+        return ex.Arithmetic("+", first, ex.Literal(ticks, INT))
+    length = ex.Literal(ticks * schema.tick, duration(finest_unit(time)))
+    if time.kind is Kind.TIMESTAMP:
+        return ex.Arithmetic("+", first, length)
+    return ex.Cast(ex.Arithmetic("+", ex.Cast(first, "TIMESTAMP_NTZ"), length), "DATE")

@@ -1,0 +1,265 @@
+"""Automata of the user's own, by their definition (S18): every run apart, one instant after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import pyarrow as pa
+
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.bound_automata import BoundArc
+from cepheid.pattern.registers import EVENT, FIRST, LAST
+from cepheid.pattern.tree import Fires, Ties
+from cepheid.reference.partition import substreams
+from cepheid.values.bindings import Bindings
+from cepheid.values.evaluate import Compiler
+from cepheid.values.keys import group_key, sort_key
+from cepheid.values.match import Match
+from cepheid.values.rows import Event, read_events
+from cepheid.values.value import Value
+
+Register = tuple[Value, ...]
+"""The values of the fields, in the order of their declaration."""
+Instant = Sequence[Event]
+"""Events that are consumed together: one, or under TIES SIMULTANEOUS all of a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A state, a register, and the event that the run began with, which was the how-manieth of its lane."""
+
+    state: str
+    register: Register
+    first: Event
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A match: (first, last, register)."""
+
+    first: Event
+    last: Event
+    register: Register
+
+
+class Step:
+    """An arc as functions of an event and a register."""
+
+    def __init__(self, query: Bound, arc: BoundArc) -> None:
+        assert query.automaton is not None
+        compiler = Compiler(query)
+        self.arc = arc
+        self.slots = [slot.name for slot in query.automaton.slots]
+        self.typed = query.schema.roles.type is not None and bool(arc.types)
+        self.fence = compiler.condition(arc.condition) if arc.condition is not None else lambda _: True
+        self.transfer = {name: compiler.result(value) for name, value in arc.assigns.items()}
+
+    def fire(self, register: Register, events: Instant) -> Register | None:
+        """The new register, if the fence is TRUE: transfers read the old values, and assign at once."""
+        if self.typed and not all(event.type in self.arc.types for event in events):
+            return None
+        now = {EVENT: events[0]} if len(events) == 1 else {}
+        bindings = Bindings({EVENT: tuple(events)}, now, dict(zip(self.slots, register, strict=True)))
+        if not self.fence(bindings):
+            return None
+        values = dict(bindings.register) | {name: value(bindings) for name, value in self.transfer.items()}
+        return tuple(values[name] for name in self.slots)
+
+
+class OwnAutomaton:
+    """An automaton that can be stepped through."""
+
+    def __init__(self, query: Bound) -> None:
+        assert query.automaton is not None
+        self.query = query
+        self.finals = query.automaton.finals
+        self.start = query.automaton.start
+        self.initial: Register = tuple(slot.initial.value for slot in query.automaton.slots)
+        self.steps = [Step(query, arc) for arc in query.automaton.arcs]
+
+    def closed(self, state: str, register: Register) -> Iterator[tuple[str, Register]]:
+        """A state and a register, and all that ε-arcs lead to from there."""
+        yield state, register
+        for step in self.leaving(state, Fires.NOTHING):
+            new = step.fire(register, ())
+            if new is not None:
+                yield from self.closed(step.arc.target, new)
+
+    def leaving(self, state: str, fires: Fires) -> Iterator[Step]:
+        """The arcs out of a state that are taken on something."""
+        return (step for step in self.steps if step.arc.source == state and step.arc.fires is fires)
+
+    def consume(self, runs: Iterable[Run], instant: Instant, number: int) -> list[Run]:
+        """Every run goes on by all arcs that fire, and every instant begins one. Equal ones are one.
+
+        number: the how-manieth event of the lane is the first one of the instant.
+        """
+        begun = [Run(*place, instant[0], number) for place in self.closed(self.start, self.initial)]
+        found: dict[object, Run] = {}
+        for run in (*runs, *begun):
+            for target, register in self.taken(run, instant):
+                for place in self.closed(target, register):
+                    new = replace(run, state=place[0], register=place[1])
+                    found.setdefault(identity(new), new)
+        return list(found.values())
+
+    def taken(self, run: Run, instant: Instant) -> Iterator[tuple[str, Register]]:
+        """Where the arcs lead that fire: ON ALL on the whole instant, others on each of its events."""
+        for step in self.leaving(run.state, Fires.EVENT):
+            for event in instant:
+                new = step.fire(run.register, (event,))
+                if new is not None:
+                    yield step.arc.target, new
+        for step in self.leaving(run.state, Fires.INSTANT):
+            new = step.fire(run.register, instant)
+            if new is not None:
+                yield step.arc.target, new
+
+    def inside(self, run: Run, instant: Instant, number: int) -> bool:
+        """S8, at every event consumed."""
+        within = self.query.within
+        if within is None:
+            return True
+        if within.nanoseconds is not None:
+            return instant[0].time - run.first.time < within.nanoseconds
+        assert within.events is not None
+        return number + len(instant) - 1 - run.number < within.events
+
+    def is_over(self, run: Run, seen: int, horizon: int | None) -> bool:
+        """Whether no event to come is in the window of a run. seen: the events of its lane so far; None: all."""
+        within = self.query.within
+        if within is None or horizon is None:
+            return horizon is None
+        if within.nanoseconds is not None:
+            return run.first.time + within.nanoseconds <= horizon
+        assert within.events is not None
+        return seen - run.number >= within.events
+
+    def accepted(self, runs: Iterable[Run], last: Event) -> list[Accepted]:
+        """The matches of runs that have just entered a final state."""
+        return [Accepted(run.first, last, run.register) for run in runs if run.state in self.finals]
+
+    def at_end(self, runs: Sequence[Run], last: Event) -> list[Accepted]:
+        """What AT END arcs accept of runs whose window is over, but for what was accepted before."""
+        known = {match_identity(one) for one in self.accepted(runs, last)}
+        found: dict[object, Accepted] = {}
+        for run in runs:
+            for step in self.leaving(run.state, Fires.END):
+                new = step.fire(run.register, ())
+                if new is None:
+                    continue
+                for state, register in self.closed(step.arc.target, new):
+                    one = Accepted(run.first, last, register)
+                    if state in self.finals and match_identity(one) not in known:
+                        found.setdefault(match_identity(one), one)
+        return list(found.values())
+
+
+class Lane:
+    """The runs of one partition."""
+
+    def __init__(self, automaton: OwnAutomaton) -> None:
+        self.automaton = automaton
+        self.runs: list[Run] = []
+        self.seen = 0
+        self.last: Event | None = None
+
+    def consume(self, instant: Instant) -> list[Accepted]:
+        """The next instant; the matches that end with it, and those of windows that end before it."""
+        own, number = self.automaton, self.seen
+        over = [run for run in self.runs if not own.inside(run, instant, number)]
+        found = own.at_end(over, self.last) if over and self.last is not None else []
+        going = [run for run in self.runs if own.inside(run, instant, number)]
+        if self.last is not None and own.query.schema.start is not None and instant[0].start <= self.last.time:
+            going = []  # S13: what comes next must start after the end of what precedes it
+        self.runs, self.last = own.consume(going, instant, number), instant[-1]
+        self.seen += len(instant)
+        return [*found, *_once(own.accepted(self.runs, instant[-1]))]
+
+    def end(self, horizon: int | None) -> list[Accepted]:
+        """The matches of runs whose window is over by a time (None: there is nothing more); these runs are over."""
+        if self.last is None:
+            return []
+        over = [run for run in self.runs if self.automaton.is_over(run, self.seen, horizon)]
+        found = self.automaton.at_end(over, self.last)
+        self.runs = [run for run in self.runs if not self.automaton.is_over(run, self.seen, horizon)]
+        return found
+
+
+def identity(run: Run) -> object:
+    """Runs with equal state, register and first event are one."""
+    return run.state, tuple(map(group_key, run.register)), run.first.position
+
+
+def match_identity(match: Accepted) -> object:
+    """Equal matches are one; NaN equals NaN."""
+    return match.first.position, match.last.position, tuple(map(group_key, match.register))
+
+
+def _once(found: Iterable[Accepted]) -> list[Accepted]:
+    unique: dict[object, Accepted] = {}
+    for one in found:
+        unique.setdefault(match_identity(one), one)
+    return list(unique.values())
+
+
+def instants(query: Bound, events: Sequence[Event]) -> Iterator[Instant]:
+    """Events one by one, or all of a time together."""
+    if query.ties is Ties.ORDERED:
+        return ((event,) for event in events)
+    return (tuple(group) for _, group in groupby(events, key=lambda event: event.time))
+
+
+def interpret_automaton(query: Bound, table: pa.Table, horizon: int | None = None) -> list[Match]:
+    """All matches of an automaton in a table.
+
+    horizon: the time in nanoseconds until when it is known that nothing comes; None: the end of the table.
+    """
+    automaton = OwnAutomaton(query)
+    found: list[Accepted] = []
+    for substream in substreams(query, read_events(table, query.schema)):
+        lane = Lane(automaton)
+        for instant in instants(query, substream.events):
+            found += lane.consume(instant)
+        found += lane.end(horizon)
+    return given(query, found)
+
+
+def given(query: Bound, found: Sequence[Accepted]) -> list[Match]:
+    """Matches in the order of S9, those that HAVING lets pass, with the columns of RETURN."""
+    compiler = Compiler(query, output=True)
+    holds: Callable[[Bindings], bool] = lambda _: True  # noqa: E731
+    if query.having is not None:
+        holds = Compiler(query).condition(query.having)
+    columns = [compiler.result(result.expression) for result in query.returns]
+    matches = []
+    for one in sorted(found, key=lambda one: _rank(query, one)):
+        bound = _bindings(query, one)
+        if holds(bound):
+            matches.append(
+                Match(
+                    selected=(one.first.row, one.last.row),
+                    variables=(FIRST, LAST),
+                    rows={FIRST: (one.first.row,), LAST: (one.last.row,)},
+                    values=tuple(column(bound) for column in columns),
+                )
+            )
+    return matches
+
+
+def _bindings(query: Bound, match: Accepted) -> Bindings:
+    assert query.automaton is not None
+    names = (slot.name for slot in query.automaton.slots)
+    ends = {FIRST: match.first, LAST: match.last}
+    every = {name: (event,) for name, event in ends.items()}
+    return Bindings(every, ends, dict(zip(names, match.register, strict=True)))
+
+
+def _rank(query: Bound, match: Accepted) -> tuple[object, ...]:
+    ends: tuple[object, ...] = (match.last.position, match.first.position)
+    if query.ties is Ties.SIMULTANEOUS:
+        ends = (match.last.time, match.first.time, *ends)
+    return (*ends, tuple(map(sort_key, match.register)))
