@@ -50,10 +50,13 @@ ENDS = {
 }
 
 
-def build(query: Bound, *, having: bool = False) -> Automaton:
-    """The automaton of a query, or the reason why there is none. having: its matches are those that pass HAVING."""
+def build(query: Bound, *, having: bool = False, lasting: bool = False) -> Automaton:
+    """The automaton of a query, or the reason why there is none. having: its matches are those that pass HAVING.
+
+    lasting: of an automaton of one's own, its arcs may change while it runs.
+    """
     if query.automaton is not None:
-        return build_own(query)
+        return build_own(query, lasting=lasting)
     _check(query)
     builder = _Builder(query, conjuncts(query.having) if having and query.having is not None else ())
     automaton = builder.build()
