@@ -41,35 +41,39 @@ def with_changes(program: Program, changes: Sequence[Change]) -> Program:
     automaton = query.pattern
     assert isinstance(automaton, Automaton)
     arcs = list(automaton.arcs)
+    named: dict[str | None, list[int]] = {}  # the places of the arcs of each name
+    for place, arc in enumerate(arcs):
+        named.setdefault(arc.name, []).append(place)
     for change in changes:
-        _apply(arcs, change)
+        _apply(arcs, named, change)
     check_epsilon(arcs)
     _check_ends(automaton.arcs, arcs)
     return Program((replace(query, pattern=replace(automaton, arcs=tuple(arcs))),))
 
 
-def _apply(arcs: list[Arc], change: Change) -> None:
+def _apply(arcs: list[Arc], named: dict[str | None, list[int]], change: Change) -> None:
     at = _ticks(change.at)
     if isinstance(change, RemoveArc):
-        known = [arc for arc in arcs if arc.name == change.name]
-        if not known:
-            remedy = did_you_mean(change.name, [arc.name for arc in arcs if arc.name is not None], "arcs")
+        if change.name not in named:
+            remedy = did_you_mean(change.name, [name for name in named if name is not None], "arcs")
             raise PatternError("CEP228", f"there is no arc '{change.name}'", remedy)
-        alive = [arc for arc in known if arc.until is None or arc.until > at]
-        if not alive:
+        place = named[change.name][-1]
+        until = arcs[place].until
+        if until is not None and until <= at:
             raise PatternError(
                 "CEP228", f"the arc '{change.name}' is over at that time", "remove it at an earlier time, or not at all"
             )
-        arcs[arcs.index(alive[-1])] = replace(alive[-1], until=at)
+        arcs[place] = replace(arcs[place], until=at)
         return
     until = None if change.until is None else _ticks(change.until)
     if until is not None and until <= at:
         raise PatternError("CEP228", "the arc would end before it begins", "pass an until= that is after at=")
-    for arc in arcs:
-        overlaps = (arc.until is None or arc.until > at) and (until is None or arc.since is None or arc.since < until)
-        if change.arc.name is not None and arc.name == change.arc.name and overlaps:
-            remedy = f"remove it first, remove_arc({change.arc.name!r}), or give the new one another name"
-            raise PatternError("CEP228", f"there is an arc '{change.arc.name}' at that time", remedy)
+    name = change.arc.name
+    for arc in [arcs[place] for place in named.get(name, ())] if name is not None else ():
+        if (arc.until is None or arc.until > at) and (until is None or arc.since is None or arc.since < until):
+            remedy = f"remove it first, remove_arc({name!r}), or give the new one another name"
+            raise PatternError("CEP228", f"there is an arc '{name}' at that time", remedy)
+    named.setdefault(name, []).append(len(arcs))
     arcs.append(replace(change.arc, since=at, until=until))
 
 

@@ -57,6 +57,8 @@ class AutomatonMachine(ScanMachine):
         self.flush()
         found = concatenate(self.given) if self.given else NONE
         self.given = []
+        if now is None and self.native and self.codes.once:
+            self.hand_back()
         if not len(found):
             return NONE
         return self.matches.given(self._new(self.matches.once(found)).moved(-rows.base), rows.kept)
