@@ -183,6 +183,16 @@ def test_one_of_equal_events_is_withdrawn() -> None:
     assert told(s.close()) == []
 
 
+def test_one_of_many_events_of_an_instant_is_withdrawn() -> None:
+    """Those before it in the order of their content leave no run, before and now; what follows it still changes."""
+    s = session(CONTIGUOUS)
+    assert told(s.push([event(1, kind) for kind in ("0", "1", "A", "B")])) == [("+", 1, 1)]
+    assert told(s.retract([event(1, "A")])) == [("-", 1, 1)]
+    assert told(s.push([event(1, "A"), event(1, "AB"), event(1, "C")])) == []
+    assert told(s.retract([event(1, "AB")])) == [("+", 1, 1)]
+    assert told(s.close()) == []
+
+
 def test_a_retraction_looks_at_every_column() -> None:
     s = session(PAIR)
     s.push([event(1, "A", x=1.5), event(5, "B", x=2.5), event(5, "B", x=None), event(5, "B", x=float("nan"))])
@@ -516,6 +526,15 @@ def test_a_column_gets_its_type_late(text: str, engine: str) -> None:
     assert (change["op"], change["b"]) == ("-", event(4, "B", x=None))
     assert told(s.push([event(2, "A", x=7)])) == [("+", 2, 3)]
     assert told(s.retract([event(1, "A")])) == [("-", 1, 3)]
+
+
+@pytest.mark.parametrize("engine", ["auto", "plain", "interpreted", "reference"])
+@pytest.mark.parametrize("value", [5, 1.5, "u", True, date(2026, 1, 2), [1], {"y": 1}])
+def test_an_identifier_stays_when_a_column_gets_its_type_late(value: object, engine: str) -> None:
+    s = session("PATTERN SEQ(A a, !(N n), B b) WITHIN 10", engine=engine)
+    (added,) = s.push([event(1, "A", x=None), event(4, "B", x=None)]).to_arrow(ids=True)["match_id"].to_pylist()
+    (removed,) = s.push([event(3, "N", x=value)]).to_arrow(ids=True)["match_id"].to_pylist()
+    assert removed == added
 
 
 # What changes are

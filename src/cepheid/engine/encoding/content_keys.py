@@ -65,7 +65,9 @@ def _words(array: pa.Array) -> Any:
     if pa.types.is_struct(arrow) and arrow.num_fields:
         fields = pa.Table.from_arrays(array.flatten(), [str(k) for k in range(arrow.num_fields)])
         return _with_nulls(array, row_keys(fields))
-    return _of_texts([content_text(value) for value in array.to_pylist()])
+    if pa.types.is_null(arrow):  # it may have another type one day, and the same rows then have the same keys
+        return np.full(len(array), _NULL)
+    return _with_nulls(array, _of_texts([content_text(value) for value in array.to_pylist()]))
 
 
 def _of_values(values: list[Any]) -> Any:
