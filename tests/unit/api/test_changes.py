@@ -205,6 +205,15 @@ def test_a_retraction_looks_at_every_column() -> None:
     assert told(s.retract([event(1, "A", x=7.5)])) == []
 
 
+@pytest.mark.parametrize("engine", ["auto", "interpreted", "reference"])
+def test_a_null_is_equal_to_one_in_a_dictionary(engine: str) -> None:
+    codes, words = pa.array([0, 1], pa.int8()), pa.array(["u", None])
+    s = session(PAIR, engine=engine)
+    s.push(pa.table({"ts": [1, 5], "type": ["A", "B"], "x": pa.DictionaryArray.from_arrays(codes, words)}))
+    null = pa.DictionaryArray.from_arrays(pa.array([None], pa.int8()), words[:1])
+    assert told(s.retract(pa.table({"ts": [5], "type": ["B"], "x": null}))) == [("-", 1, 5)]
+
+
 @pytest.mark.parametrize("engine", ["auto", "plain", "interpreted", "reference"])
 def test_a_late_null(engine: str) -> None:
     s = session("PATTERN SEQ(A a, B b) WHERE skip_till_next_match { b.x > a.x } PARTITION BY k", engine=engine)

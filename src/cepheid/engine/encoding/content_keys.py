@@ -89,10 +89,11 @@ def _with_nulls(array: pa.Array, words: Any) -> Any:
 
 def _of_codes(array: pa.DictionaryArray) -> Any:
     """Words of a dictionary; each is digested once."""
-    words = [content_text(value) for value in array.dictionary.to_pylist()]
-    if not words:
+    values = array.dictionary
+    if not len(values):
         return np.zeros(len(array), np.uint64)
-    return _of_texts(words)[:, to_numpy(_filled(array.indices)).astype(np.int64)]
+    words = _with_nulls(values, _of_texts([content_text(value) for value in values.to_pylist()]))  # a code may mean NULL
+    return words[:, to_numpy(_filled(array.indices)).astype(np.int64)]
 
 
 def _of_texts(texts: list[str]) -> Any:
