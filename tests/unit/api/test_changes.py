@@ -591,6 +591,20 @@ def test_order() -> None:
     assert told(changes) == [("-", 2, 8), ("-", 1, 9), ("+", 5, 8), ("+", 7, 9)]
 
 
+@pytest.mark.parametrize("engine", ["auto", "interpreted", "reference"])
+def test_order_of_simultaneous_events(engine: str) -> None:
+    """Matches that end at one time are ordered by their starts, also if others were given by another call."""
+    s = session(f"{PAIR} TIES SIMULTANEOUS", engine=engine)
+    first, last = [event(1, "A", x=0), event(2, "A", x=0)], [event(5, "B", x=0), event(5, "B", x=1)]
+    s.push(first)
+    expected = [(start, 5, x) for start in (1, 2) for x in (0, 1)]
+    added = s.push(last).added
+    assert [(m["match_start"], m["match_end"], m["b"]["x"]) for m in added] == expected
+    s.push([event(9, "B", x=0)])
+    removed = s.retract(first).removed
+    assert [(m["match_start"], m["match_end"], m["b"]["x"]) for m in removed] == [*expected, (1, 9, 0), (2, 9, 0)]
+
+
 def test_changes_stay_what_they_were() -> None:
     s = session(PAIR)
     first = s.push([event(1, "A"), event(5, "B")])

@@ -92,7 +92,9 @@ def _of_codes(array: pa.DictionaryArray) -> Any:
     values = array.dictionary
     if not len(values):
         return np.zeros(len(array), np.uint64)
-    words = _with_nulls(values, _of_texts([content_text(value) for value in values.to_pylist()]))  # a code may mean NULL
+    words = _with_nulls(
+        values, _of_texts([content_text(value) for value in values.to_pylist()])
+    )  # a code may mean NULL
     return words[:, to_numpy(_filled(array.indices)).astype(np.int64)]
 
 
