@@ -15,6 +15,7 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.match_table import MatchTable, concatenate, in_order
 from cepheid.engine.matches.matches import Matches
 from cepheid.errors import EvaluationError
+from cepheid.pattern.tree import Ties
 from cepheid.pattern.types import Kind
 
 MOST = 1_000_000
@@ -218,7 +219,8 @@ def gathered(selected: Selection, nothing: Matches) -> tuple[Matches, Any]:
         parts.append(replace(part, rows=place + rows))
         ids.append(used + given.base)
         rows += len(used)
-    together = concatenate(parts)
-    order = in_order(together, np.concatenate(ids)[together.rows])
+    together, query = concatenate(parts), given.matches.query
     events = pa.concat_tables(tables, promote_options="permissive")
+    times = ticks(query.schema, events)[together.rows] if query.ties is Ties.SIMULTANEOUS else None
+    order = in_order(together, np.concatenate(ids)[together.rows], times)
     return given.matches.with_found(together.take(order), events), order

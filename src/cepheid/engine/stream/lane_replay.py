@@ -292,9 +292,8 @@ class LaneReplay:
         rest = np.full(len(self.version), NEVER)
         calm = known.quiet.all[here].astype(bool) & ~fresh[here] & (time < first[lane])
         np.maximum.at(rest, lane[calm], time[calm])
-        here = known.in_order(here[time >= rest[lane]])
+        here, dirty, tails = self._after_gone(here[time >= rest[lane]], gone)
         lane = known.lane.all[here]
-        dirty, tails = self._after_gone(here, lane, gone)
         dirty |= fresh[here]
         calm = known.quiet.all[here].astype(bool) & ~dirty
         wanted, onward = stretches(lane, calm, dirty, tails)
@@ -313,19 +312,19 @@ class LaneReplay:
         self._go_on(lanes[ends[lanes]], number[lanes[ends[lanes]]])
         self.machine.release(number[lanes[~ends[lanes]]])
 
-    def _after_gone(self, here: Any, lane: Any, gone: Any) -> tuple[Any, Any]:
-        """The events that follow those that are gone; and the lanes whose last events are gone."""
-        known, time = self.events, self.events.time.all[here]
-        after, tails = np.zeros(len(here), bool), np.zeros(len(self.version), bool)
-        for event in gone.tolist():
-            own = int(known.lane.all[event])
-            begin, end = np.searchsorted(lane, [own, own + 1])
-            at = begin + int(np.searchsorted(time[begin:end], known.time.all[event]))
-            if at < end:
-                after[at] = True
-            else:
-                tails[own] = True
-        return after, tails
+    def _after_gone(self, here: Any, gone: Any) -> tuple[Any, Any, Any]:
+        """Events in order, which of them follow those that are gone; and the lanes whose last events are gone."""
+        known, tails = self.events, np.zeros(len(self.version), bool)
+        every = known.in_order(np.sort(np.concatenate([here, gone])))  # equal events stay in the order of their numbers
+        left = ~np.isin(every, gone)
+        here, lane = every[left], known.lane.all[every[~left]]
+        place = np.cumsum(left)[~left]  # of the event after each that is gone
+        followed = place < len(here)
+        followed[followed] = known.lane.all[here[place[followed]]] == lane[followed]
+        after = np.zeros(len(here), bool)
+        after[place[followed]] = True
+        tails[lane[~followed]] = True
+        return here, after, tails
 
     # Matches.
 
