@@ -192,6 +192,15 @@ def library_function(name: str, *, native: bool) -> Run:
     return Compilable(instance(name, declared_types(FUNCTIONS[name]))).compiled()
 
 
+def run_on_arrays(name: str, *arguments: Any, native: bool) -> int:
+    """Call such a function with numbers and numpy's arrays, which it may write to."""
+    function = library_function(name, native=native)
+    if native:
+        return function(*arguments)
+    # A view gives numbers of Python's own, which do not overflow and are faster.
+    return function(*(a.data if isinstance(a, np.ndarray) else a for a in arguments))
+
+
 def warm() -> None:
     """Load LLVM and look at the machine, so that processes that are forked need not. A kernel then loads at once."""
     _target()

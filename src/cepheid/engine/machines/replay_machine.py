@@ -17,8 +17,8 @@ from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arguments import EventArray, EventFact
 from cepheid.kernel.scan.kernel import ScanKernel
+from cepheid.kernel.stretches import SKIPPED
 
-SKIPPED = 2
 LONG_AGO = -(2**62)
 LONG = 1 << 16
 """Events on the tape from which on those are dropped that no run has."""
@@ -56,15 +56,11 @@ class ReplayMachine(ScanMachine):
         self._lanes += len(fresh)
         return np.array([*taken, *fresh], np.int64)
 
-    def release(self, lanes: Any) -> None:
-        """Lanes whose runs are over."""
-        self._free += lanes.tolist()
-
     def clear(self, lanes: Any) -> None:
-        """End the runs of some lanes, and release them."""
+        """End the runs of some lanes, which may be used again."""
         if len(lanes):
             self.state.clear_lanes(lanes)
-            self.release(lanes)
+            self._free += lanes.tolist()
 
     # Events.
 
