@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,18 @@ from cepheid.engine.matches.graph_matches import GraphMatches
 from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arguments import EventArray, EventFact
+from cepheid.kernel.compile import Compilable, library_kernel
 from cepheid.kernel.scan.kernel import ScanKernel
 from cepheid.kernel.stretches import SKIPPED
 
 LONG_AGO = -(2**62)
 LONG = 1 << 16
 """Events on the tape from which on those are dropped that no run has."""
+BESIDE = (
+    "sort_events", "merge_events", "find_parts", "note_parts", "drop_events", "affected_matches", "different_matches",
+    "copy_matches", "free_lists",
+)  # fmt: skip
+"""What is called with every part of a stream: no push waits until it is compiled."""
 Columns = dict[str, Any]
 """Arrays of events as the scan reads them, by the names of its parameters."""
 
@@ -40,6 +47,11 @@ class ReplayMachine(ScanMachine):
     def kernel_for(self, nullable: frozenset[str]) -> ScanKernel:
         """The scan that says after which events a lane has no runs."""
         return self.compiled.tracked_scan(nullable)
+
+    @property
+    def kernels(self) -> Sequence[Compilable]:
+        """The scan, and what is done before and after it."""
+        return (self.kernel.code, *map(library_kernel, BESIDE))
 
     # Lanes.
 

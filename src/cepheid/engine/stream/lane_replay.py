@@ -102,7 +102,9 @@ class LaneReplay:
     def _take_in(self, events: Events, times: Any) -> Any:
         """Events as the scan reads them."""
         try:
-            check_times(np.sort(times), max(self.window or 0 if self.query.timed else 0, self.query.behind) or None)
+            check_times(
+                (times.min(), times.max()), max(self.window or 0 if self.query.timed else 0, self.query.behind) or None
+            )
             batch = Batch(self.codes, events, times, 0)
             if self._has_new_nulls(batch):
                 self._read_again()
