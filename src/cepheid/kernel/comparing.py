@@ -5,7 +5,7 @@ The events of match k are `rows` from `offsets[k]` to `offsets[k + 1]`; `variabl
 
 from __future__ import annotations
 
-from cepheid.kernel.code.reader import Bool, Int16s, Int64, Int64s, UInt8s, UInt32s
+from cepheid.kernel.code.reader import Bool, Int16s, Int32s, Int64, Int64s, UInt8s, UInt32s
 from cepheid.kernel.runtime import NIL
 
 ODD = 0x5851F42D
@@ -13,7 +13,7 @@ BITS = 2**31 - 1
 
 
 def affected_matches(
-    rows: Int64s, offsets: Int64s, alive: UInt8s, count: Int64, changed: UInt8s, there: UInt8s, chosen: UInt32s
+    rows: Int32s, offsets: Int64s, alive: UInt8s, count: Int64, changed: UInt8s, there: UInt8s, chosen: UInt32s
 ) -> Int64:
     """Choose the matches that end where others may end than before, or with an event that is gone; how many."""
     found = 0
@@ -27,12 +27,12 @@ def affected_matches(
 
 
 def different_matches(
-    rows: Int64s,
+    rows: Int32s,
     variables: Int16s,
     offsets: Int64s,
     chosen: UInt32s,
     count: Int64,
-    new_rows: Int64s,
+    new_rows: Int32s,
     new_variables: Int16s,
     new_offsets: Int64s,
     new_count: Int64,
@@ -89,13 +89,13 @@ def different_matches(
     return gone
 
 
-def hash_match(rows: Int64s, variables: Int16s, offsets: Int64s, k: Int64) -> Int64:
+def hash_match(rows: Int32s, variables: Int16s, offsets: Int64s, k: Int64) -> Int64:
     """A number that equal matches share: a sum, in which no event waits for the one before."""
     found = 0
     at = offsets[k]
     end = offsets[k + 1]
     while at < end:
-        own = (rows[at] << 6) + variables[at]
+        own = (int(rows[at]) << 6) + variables[at]
         found += own * (own + ODD)
         at += 1
     found &= BITS
@@ -103,11 +103,11 @@ def hash_match(rows: Int64s, variables: Int16s, offsets: Int64s, k: Int64) -> In
 
 
 def is_same(
-    rows: Int64s,
+    rows: Int32s,
     variables: Int16s,
     offsets: Int64s,
     k: Int64,
-    new_rows: Int64s,
+    new_rows: Int32s,
     new_variables: Int16s,
     new_offsets: Int64s,
     other: Int64,
@@ -126,12 +126,12 @@ def is_same(
 
 
 def copy_matches(
-    rows: Int64s,
+    rows: Int32s,
     variables: Int16s,
     offsets: Int64s,
     chosen: UInt32s,
     count: Int64,
-    to_rows: Int64s,
+    to_rows: Int32s,
     to_variables: Int16s,
     to_offsets: Int64s,
 ) -> Int64:

@@ -5,29 +5,29 @@ An event is a number; `time` and `lane` have what is known of each.
 
 from __future__ import annotations
 
-from cepheid.kernel.code.reader import Int64, Int64s, UInt8s, UInt32s
+from cepheid.kernel.code.reader import Int64, Int64s, Keys, UInt8s, UInt32s
 
 DIGIT = 11
 PLACES = 1 << DIGIT
 
 
-def sort_events(events: UInt32s, count: Int64, time: Int64s, lane: Int64s, spare: UInt32s, heads: UInt32s) -> Int64:
+def sort_events(events: UInt32s, count: Int64, time: Int64s, lane: UInt32s, spare: UInt32s, heads: UInt32s) -> Int64:
     """Sort events by lane, and in each by time; those of one time stay as they are. `heads` has so many `PLACES`."""
     sort_by(events, count, time, spare, heads)
     sort_by(events, count, lane, spare, heads)
     return count
 
 
-def sort_by(events: UInt32s, count: Int64, key: Int64s, spare: UInt32s, heads: UInt32s) -> Int64:
+def sort_by(events: UInt32s, count: Int64, key: Keys, spare: UInt32s, heads: UInt32s) -> Int64:
     """Sort events by a key, digit by digit from the last one; those of one key stay as they are."""
     if count < 2:
         return count
-    least, most = key[events[0]], key[events[0]]
+    least, most = int(key[events[0]]), int(key[events[0]])
     sorted_ = True
     k = 1
     while k < count:
-        own = key[events[k]]
-        sorted_ = sorted_ and own >= key[events[k - 1]]
+        own = int(key[events[k]])
+        sorted_ = sorted_ and own >= int(key[events[k - 1]])
         least = own if own < least else least
         most = own if own > most else most
         k += 1
@@ -41,7 +41,7 @@ def sort_by(events: UInt32s, count: Int64, key: Int64s, spare: UInt32s, heads: U
             k += 1
         k = 0
         while k < count:
-            heads[((key[events[k]] - least) >> shift) & (PLACES - 1)] += 1
+            heads[((int(key[events[k]]) - least) >> shift) & (PLACES - 1)] += 1
             k += 1
         before = 0
         k = 0
@@ -51,7 +51,7 @@ def sort_by(events: UInt32s, count: Int64, key: Int64s, spare: UInt32s, heads: U
             k += 1
         k = 0
         while k < count:
-            digit = ((key[events[k]] - least) >> shift) & (PLACES - 1)
+            digit = ((int(key[events[k]]) - least) >> shift) & (PLACES - 1)
             spare[heads[digit]] = events[k]
             heads[digit] += 1
             k += 1
@@ -63,7 +63,7 @@ def sort_by(events: UInt32s, count: Int64, key: Int64s, spare: UInt32s, heads: U
     return count
 
 
-def merge_events(order: UInt32s, size: Int64, fresh: UInt32s, count: Int64, time: Int64s, lane: Int64s) -> Int64:
+def merge_events(order: UInt32s, size: Int64, fresh: UInt32s, count: Int64, time: Int64s, lane: UInt32s) -> Int64:
     """Put sorted events in their places among others, after those of their time; how often two have the same time.
 
     `order` has room for all of them. What is before the first place stays untouched.
@@ -74,7 +74,7 @@ def merge_events(order: UInt32s, size: Int64, fresh: UInt32s, count: Int64, time
     while count > 0:
         count -= 1
         event = fresh[count]
-        own, when = lane[event], time[event]
+        own, when = int(lane[event]), time[event]
         low, high, step = 0, k, 1
         while step <= high:
             other = order[high - step]
@@ -105,7 +105,7 @@ def merge_events(order: UInt32s, size: Int64, fresh: UInt32s, count: Int64, time
     return ties
 
 
-def first_event(order: UInt32s, low: Int64, size: Int64, time: Int64s, lane: Int64s, own: Int64, when: Int64) -> Int64:
+def first_event(order: UInt32s, low: Int64, size: Int64, time: Int64s, lane: UInt32s, own: Int64, when: Int64) -> Int64:
     """The first place, from `low` on, of an event of a lane that is not before a time, or of a later lane."""
     high, step = size, 1
     while low + step <= high:  # it is often close

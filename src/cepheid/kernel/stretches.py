@@ -20,7 +20,7 @@ def find_parts(
     order: UInt32s,
     size: Int64,
     time: Int64s,
-    lane: Int64s,
+    lane: UInt32s,
     there: UInt8s,
     seen: UInt8s,
     quiet: UInt8s,
@@ -49,9 +49,9 @@ def find_parts(
     parts, at, begin = 0, 0, 0
     f, g = 0, 0
     while f < fresh_count or g < gone_count:
-        own = lane[fresh[f]] if f < fresh_count else lane[gone[g]]
+        own = int(lane[fresh[f]] if f < fresh_count else lane[gone[g]])
         if g < gone_count and lane[gone[g]] < own:
-            own = lane[gone[g]]
+            own = int(lane[gone[g]])
         first, last = 0, 0
         some, fewer = False, False
         if f < fresh_count and lane[fresh[f]] == own:

@@ -13,7 +13,7 @@ either = pytest.mark.parametrize("native", [False, True])
 
 def events(seed: int, count: int, lanes: int, times: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
-    return rng.integers(-times, times + 1, count), rng.integers(0, lanes, count)
+    return rng.integers(-times, times + 1, count), rng.integers(0, lanes, count).astype(np.uint32)
 
 
 def arranged(chosen: Any, time: Any, lane: Any, *, native: bool) -> Any:
@@ -38,7 +38,7 @@ def test_events_are_sorted_by_lane_and_time_and_stay_in_place_otherwise(
 @either
 def test_times_that_are_farther_apart_than_an_integer_is_wide(native: bool) -> None:
     time = np.array([2**63 - 1, -(2**63), 0, 2**63 - 1, -(2**63) + 1])
-    assert arranged(np.arange(5), time, np.zeros(5, np.int64), native=native).tolist() == [1, 4, 2, 0, 3]
+    assert arranged(np.arange(5), time, np.zeros(5, np.uint32), native=native).tolist() == [1, 4, 2, 0, 3]
 
 
 @either
@@ -57,12 +57,12 @@ def test_sorted_events_are_merged_after_those_of_their_time(seed: int, native: b
 
 @either
 def test_the_first_event_that_is_not_before_a_time(native: bool) -> None:
-    time, lane = np.array([1, 3, 3, 8, 2, 2, 9]), np.array([0, 0, 0, 0, 2, 2, 5])
+    time, lane = np.array([1, 3, 3, 8, 2, 2, 9]), np.array([0, 0, 0, 0, 2, 2, 5], np.uint32)
     order = np.arange(7, dtype=np.uint32)
     for low in range(8):
         for own in range(-1, 7):
             for when in range(11):
-                wanted = [k for k in range(low, 7) if (lane[k], time[k]) >= (own, when)]
+                wanted = [k for k in range(low, 7) if (int(lane[k]), time[k]) >= (own, when)]
                 found = run_on_arrays("first_event", order, low, 7, time, lane, own, when, native=native)
                 assert found == (wanted[0] if wanted else 7)
 

@@ -24,7 +24,7 @@ class Found:
 def found(lanes: list[str], *, reach: int = -1, timed: bool = False, native: bool) -> Found:
     """The parts of lanes. A letter for each time: an event that is known, Quiet, New or Gone, or `.` for none."""
     given = [(k, at, letter) for k, word in enumerate(lanes) for at, letter in enumerate(word) if letter != "."]
-    lane, time = (np.array([one[k] for one in given], np.int64) for k in (0, 1))
+    lane, time = np.array([one[0] for one in given], np.uint32), np.array([one[1] for one in given], np.int64)
     letters = np.array([one[2] for one in given])
     there, seen, quiet = ((letters != "G"), (letters != "N"), (letters == "Q"))
     flags = [flag.astype(np.uint8) for flag in (there, seen, quiet)]

@@ -19,8 +19,8 @@ class Standing:
         self._begin()
 
     def _begin(self) -> None:
-        self._rows, self._variables = Grown(np.int64), Grown(np.int16)
-        self._offsets, self._reached, self._alive = Grown(np.int64), Grown(np.int64), Grown(np.uint8)
+        self._rows, self._variables = Grown(np.int32), Grown(np.int16)
+        self._offsets, self._reached, self._alive = Grown(np.int64), Grown(np.int16), Grown(np.uint8)
         self._offsets.add(np.zeros(1, np.int64))
         self._reaches: tuple[frozenset[str], ...] = (frozenset(),)
         self._dead = 0
@@ -35,6 +35,12 @@ class Standing:
     def alive(self) -> Any:
         """Which of them stand, as they do now."""
         return self._alive.all.astype(bool)
+
+    @property
+    def nbytes(self) -> int:
+        """How much they take."""
+        arrays = self._rows, self._variables, self._offsets, self._reached, self._alive
+        return sum(array.nbytes for array in arrays)
 
     def replace(self, found: MatchTable, changed: Any, there: Any, *, native: bool) -> tuple[MatchTable, MatchTable]:
         """Put matches in the place of those that ended where something changed; which are gone, and which are new.
@@ -79,7 +85,7 @@ def _rest(found: MatchTable) -> tuple[Any, ...]:
 
 
 def _arrays(found: MatchTable) -> tuple[Any, Any, Any]:
-    return found.rows, found.variables.astype(np.int16, copy=False), found.offsets
+    return found.rows.astype(np.int32, copy=False), found.variables.astype(np.int16, copy=False), found.offsets
 
 
 def _some(found: MatchTable, places: Any, native: bool) -> MatchTable:
@@ -87,6 +93,6 @@ def _some(found: MatchTable, places: Any, native: bool) -> MatchTable:
     if len(places) == len(found):
         return found
     count, events = len(places), int((found.offsets[places + 1] - found.offsets[places]).sum())
-    made = np.empty(events, np.int64), np.empty(events, np.int16), np.empty(count + 1, np.int64)
+    made = np.empty(events, np.int32), np.empty(events, np.int16), np.empty(count + 1, np.int64)
     run_on_arrays("copy_matches", *_arrays(found), places, count, *made, native=native)
     return MatchTable(*made, found.reached[places], found.reaches)
