@@ -174,6 +174,15 @@ def test_the_newest_event_is_withdrawn(text: str) -> None:
     assert told(s.close()) == []
 
 
+@pytest.mark.parametrize("engine", ["plain", "compiled"])
+def test_the_newest_event_is_withdrawn_by_the_call_that_brings_a_late_one(engine: str) -> None:
+    """Between the two nothing is under way: what is gone over again does not come to the end of the stream."""
+    s = session(CONTIGUOUS, engine=engine)
+    assert told(s.push([event(time, "C") for time in (0, 4, 6, 8)] + [event(9, "A")])) == []
+    assert told(s.revise([event(9, "A")], [event(2, "C")])) == []
+    assert told(s.push([event(10, "B")])) == []
+
+
 def test_one_of_equal_events_is_withdrawn() -> None:
     s = session(PAIR)
     assert told(s.push([event(1, "A"), event(5, "B"), event(5, "B")])) == [("+", 1, 5)] * 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,18 @@ from cepheid.engine.matches.graph_matches import GraphMatches
 from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arguments import EventArray, EventFact
+from cepheid.kernel.compile import Compilable, library_kernel
 from cepheid.kernel.scan.kernel import ScanKernel
+from cepheid.kernel.stretches import SKIPPED
 
-SKIPPED = 2
 LONG_AGO = -(2**62)
 LONG = 1 << 16
 """Events on the tape from which on those are dropped that no run has."""
+BESIDE = (
+    "sort_events", "merge_events", "find_parts", "note_parts", "drop_events", "affected_matches", "different_matches",
+    "copy_matches", "free_lists",
+)  # fmt: skip
+"""What is called with every part of a stream: no push waits until it is compiled."""
 Columns = dict[str, Any]
 """Arrays of events as the scan reads them, by the names of its parameters."""
 
@@ -34,12 +41,17 @@ class ReplayMachine(ScanMachine):
     def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy) -> None:
         self._lanes = 0
         self._free: list[int] = []
-        self.tape = Grown(np.int64)  # the event of each id
+        self.tape = Grown(np.int32)  # the event of each id
         super().__init__(compiled, codes, policy)
 
     def kernel_for(self, nullable: frozenset[str]) -> ScanKernel:
         """The scan that says after which events a lane has no runs."""
         return self.compiled.tracked_scan(nullable)
+
+    @property
+    def kernels(self) -> Sequence[Compilable]:
+        """The scan, and what is done before and after it."""
+        return (self.kernel.code, *map(library_kernel, BESIDE))
 
     # Lanes.
 
@@ -56,15 +68,11 @@ class ReplayMachine(ScanMachine):
         self._lanes += len(fresh)
         return np.array([*taken, *fresh], np.int64)
 
-    def release(self, lanes: Any) -> None:
-        """Lanes whose runs are over."""
-        self._free += lanes.tolist()
-
     def clear(self, lanes: Any) -> None:
-        """End the runs of some lanes, and release them."""
+        """End the runs of some lanes, which may be used again."""
         if len(lanes):
             self.state.clear_lanes(lanes)
-            self.release(lanes)
+            self._free += lanes.tolist()
 
     # Events.
 

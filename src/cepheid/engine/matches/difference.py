@@ -154,14 +154,11 @@ def difference(old: Sequence[Given], new: Sequence[Given]) -> tuple[Selection, S
     return _select(old, gone, ranks[:before]), _select(new, added, ranks[before:])
 
 
-def differing(old: Any, new: Any) -> tuple[Any, Any]:
-    """Of the keys of some matches and of others, which the other side has less often."""
-    gone, added, _ = _ranked(old, new)
-    return gone, added
-
-
 def _ranked(old: Any, new: Any) -> tuple[Any, Any, Any]:
-    """The same, and how many equal ones of the own side are before each."""
+    """Of the keys of some matches and of others, which the other side has less often.
+
+    And how many equal ones of the own side are before each.
+    """
     before, count = old.shape[1], old.shape[1] + new.shape[1]
     if not count:
         nothing = np.zeros(0, bool)
