@@ -34,7 +34,7 @@ class ReplayMachine(ScanMachine):
     def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy) -> None:
         self._lanes = 0
         self._free: list[int] = []
-        self.tape = Grown(np.int64)  # the event of each id
+        self.tape = Grown(np.int32)  # the event of each id
         super().__init__(compiled, codes, policy)
 
     def kernel_for(self, nullable: frozenset[str]) -> ScanKernel:

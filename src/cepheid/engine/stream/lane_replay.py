@@ -398,7 +398,7 @@ class LaneReplay:
             after = np.searchsorted(lane[past], lane[past], side="right") - np.arange(len(past))
             keep[past[after <= self.reach]] = True
         self.standing = self.standing.take(np.flatnonzero(time[self.standing.last] >= watermark))
-        number = np.cumsum(keep) - 1
+        number = (np.cumsum(keep) - 1).astype(np.int32)  # as matches have them
         self.log.keep(keep)
         known.keep(keep)
         self.errors = {int(number[event]): error for event, error in self.errors.items() if keep[event]}
@@ -462,8 +462,10 @@ class LaneReplay:
 
     @property
     def nbytes(self) -> int:
-        """How much the log and the runs take."""
-        return self.log.nbytes + self.events.nbytes + self.machine.state_bytes() + self.machine.tape.nbytes
+        """How much the events, the runs and the matches that may change take."""
+        lanes = self.version.nbytes + self.last.nbytes + self.waiting.nbytes
+        runs = self.machine.state_bytes() + self.machine.tape.nbytes
+        return int(self.log.nbytes + self.events.nbytes + runs + self.standing.nbytes + lanes)
 
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
         """The events that may matter: all else follows from these."""
@@ -517,17 +519,25 @@ def _keys(found: MatchTable) -> Any:
     """What stands for matches while the numbers of events stay: a sum over their events."""
     if not len(found):
         return FORGOTTEN.keys
-    words = _words(1 << int(found.rows.max()).bit_length())[:, found.rows] * _ODD[found.variables % len(_ODD)]
-    return np.add.reduceat(words, found.offsets[:-1], axis=1)
+    factors = _ODD[found.variables & (len(_ODD) - 1)]
+    high = found.rows >> LOW
+    highest = int(high.max())
+    if highest:
+        factors *= (_words(1 << highest.bit_length())[0] | np.uint64(1))[high]
+    return np.add.reduceat(_words(1 << LOW)[:, found.rows & ((1 << LOW) - 1)] * factors, found.offsets[:-1], axis=1)
+
+
+LOW = 14
+"""Bits of the number of an event that have a word; the others have a factor. A word for each number takes too much."""
 
 
 @lru_cache(maxsize=4)
 def _words(count: int) -> Any:
-    """Words for the numbers of events."""
+    """Words for some numbers."""
     return mixed(np.zeros((2, count), np.uint64), np.arange(count, dtype=np.uint64))
 
 
-_ODD = mixed(np.zeros((2, 64), np.uint64), np.arange(64, dtype=np.uint64))[0] | np.uint64(1)
+_ODD = _words(64)[0] | np.uint64(1)
 """A factor for each variable."""
 
 
