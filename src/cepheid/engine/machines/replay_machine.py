@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ class ReplayMachine(ScanMachine):
         self._lanes = 0
         self._free: list[int] = []
         self.tape = Grown(np.int32)  # the event of each id
+        self._rehearses = False
         super().__init__(compiled, codes, policy)
 
     def kernel_for(self, nullable: frozenset[str]) -> ScanKernel:
@@ -131,11 +133,29 @@ class ReplayMachine(ScanMachine):
         self.flush()
         found = concatenate(self.given) if self.given else NONE
         self.given = []
-        found = MatchTable(self.tape.all[found.rows], found.variables, found.offsets, found.reached, found.reaches)
+        variables = found.variables.astype(np.uint8) if len(self.query.positive) <= 256 else found.variables
+        found = MatchTable(self.tape.all[found.rows], variables, found.offsets, found.reached, found.reaches)
         if self.tape.size > LONG:
             self.state.collect(LONG_AGO)
             self.shorten()
         return found
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[None]:
+        """Events that are gone over only for their runs: their matches are known."""
+        self._rehearses = True
+        try:
+            yield
+            self.flush()
+        finally:
+            self._rehearses = False
+
+    def flush(self) -> None:
+        """Enumerate the matches so far, so that their nodes can go."""
+        if self._rehearses:
+            self.state.take_matches()
+        else:
+            super().flush()
 
     def forget(self, oldest: int) -> None:
         """Forget what no run can need; no event comes before a time."""

@@ -42,6 +42,11 @@ class MatchTable:
         return len(self.offsets) - 1
 
     @property
+    def nbytes(self) -> int:
+        """How much the rows take."""
+        return sum(array.nbytes for array in (self.rows, self.variables, self.offsets, self.reached))
+
+    @property
     def first(self) -> Ints:
         """The row of the first event of each match."""
         return self.rows[self.offsets[:-1]]

@@ -73,15 +73,15 @@ class Standing:
         self._reached.add(found.reached)
         self._alive.add(np.ones(len(found), np.uint8))
 
-    def keep(self, wanted: Any, number: Any = None) -> None:
-        """Keep some of those that stand, given by a flag for each. number: the new number of each event."""
+    def keep(self, wanted: Any) -> None:
+        """Keep some of those that stand, given by a flag for each."""
         kept = self.all.take(np.flatnonzero(wanted & self.alive))
         self._begin()  # whoever was told of the others has the arrays as they are
-        self.add(kept if number is None else MatchTable(number[kept.rows], *_rest(kept)))
+        self.add(kept)
 
-
-def _rest(found: MatchTable) -> tuple[Any, ...]:
-    return found.variables, found.offsets, found.reached, found.reaches
+    def renumber(self, number: Any) -> None:
+        """Events have other numbers, of which there is one for each."""
+        self._rows.all[:] = number[self._rows.all]
 
 
 def _arrays(found: MatchTable) -> tuple[Any, Any, Any]:

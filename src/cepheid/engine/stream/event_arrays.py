@@ -31,6 +31,12 @@ class EventArrays:
         """How many events there are, also those that were retracted."""
         return self.time.size
 
+    @property
+    def lane_count(self) -> int:
+        """How many lanes they are in, at most."""
+        lanes = self.lane.all
+        return int(lanes[lanes != NOWHERE].max(initial=0)) + 1
+
     def add(self, times: Any, lanes: Any, columns: dict[str, Any]) -> Any:
         """Add events at the end; their numbers."""
         first = self.count

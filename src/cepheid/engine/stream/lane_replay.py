@@ -33,16 +33,16 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.arrivals import Timed, arrange
 from cepheid.engine.stream.event_arrays import NOWHERE, EventArrays
 from cepheid.engine.stream.event_log import EventLog, Net, rows_by_number
+from cepheid.engine.stream.forgetting import forget
 from cepheid.engine.stream.lane_order import LaneOrder, Parts
 from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.past import Past
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.snapshot import write_pipeline
 from cepheid.errors import InputError
-from cepheid.kernel.arguments import ColumnValues
 from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.stretches import APPENDED, CUT
 from cepheid.pattern.tree import Output, Ties
-from cepheid.pattern.types import Kind
 
 NO_EVENTS: Any = np.zeros(0, np.int64)
 FEW = 4096
@@ -78,6 +78,8 @@ class LaneReplay:
         self.waiting: Any = NO_EVENTS  # events that are too far ahead
         self.version: Any = np.zeros(0, np.int64)  # of each lane: under which number its runs go on; -1: it has none
         self.standing = Standing()
+        by_runs = not self.compiled.automaton.witnesses
+        self.past = Past(self.machine, self.order, self.reach, timed=self.query.timed, by_runs=by_runs)
         self.enough = FEW
         self.watermark: int | None = None
 
@@ -238,67 +240,10 @@ class LaneReplay:
 
     def _forget(self, watermark: int | None, *, eager: bool = False) -> None:
         """Let go of what no change to come can need, where that may be much. eager: even if it is little."""
-        known = self.events
         self.watermark = watermark
-        if watermark is None or (known.count < self.enough and not eager):
-            return
-        time, lane = known.time.all, known.lane.all
-        somewhere = lane != NOWHERE
-        keep = known.there.all & (time >= watermark)
-        past = np.flatnonzero(known.there.all & known.seen.all & somewhere & (time < watermark))
-        if self.reach is None:
-            calm = past[known.quiet.all[past].astype(bool)]
-            rest = np.full(len(self.version), NEVER)
-            np.maximum.at(rest, lane[calm], time[calm])
-            keep[past[time[past] >= rest[lane[past]]]] = True
-        elif self.query.timed:
-            keep[past[time[past] > watermark - self.reach]] = True
-        else:
-            wanted = np.zeros(known.count, bool)
-            wanted[past] = True
-            past = self.order.of(wanted)
-            after = np.searchsorted(lane[past], lane[past], side="right") - np.arange(len(past))
-            keep[past[after <= self.reach]] = True
-        number = np.cumsum(keep) - 1
-        self.standing.keep(time[self.standing.all.last] >= watermark, number)
-        self.order.keep(keep, number)
-        self.log.keep(keep)
-        known.keep(keep)
-        self.errors = {int(number[event]): error for event, error in self.errors.items() if keep[event]}
-        self.waiting = number[self.waiting[keep[self.waiting]]]
-        self._forget_lanes()
-        self.machine.forget(watermark)
-        self.machine.shorten(number)
-        self._forget_strings()
-        self.enough = 2 * known.count + FEW
-
-    def _forget_lanes(self) -> None:
-        """Give up lanes that have no event left."""
-        numbers, known = self.machine.lane_numbers, self.events
-        if not numbers.columns:
-            return
-        alive = np.zeros(len(self.version), bool)
-        alive[known.lane.all[known.lane.all != NOWHERE]] = True
-        versions = self.version[~alive]
-        self.machine.clear(versions[versions >= 0])
-        numbers.keep(alive[: len(numbers)])
-        anew = np.append(np.cumsum(alive) - 1, NOWHERE)
-        lanes = known.lane.all
-        lanes[:] = anew[np.where(lanes == NOWHERE, len(alive), lanes)]
-        self.version = self.version[alive]
-
-    def _forget_strings(self) -> None:
-        """Give up strings that no event has."""
-        coded = [
-            self.events.columns[wanted.array.name]
-            for wanted in self.machine.kernel.events
-            if isinstance(wanted.holds, ColumnValues) and self.codes.kind(wanted.holds.column) is Kind.STRING
-        ]
-        held = [grown.all for grown in coded if grown.size]
-        number = self.codes.strings.keep([*held, *self.machine.held_strings()])
-        for values in held:
-            values[:] = number[np.clip(values, -1, len(number) - 1)]
-        self.machine.renumber_strings(number)
+        if watermark is not None and (self.events.count >= self.enough or eager):
+            forget(self, watermark, 4 * FEW)
+            self.enough = self.events.count * 5 // 4 + FEW
 
     # The state.
 
@@ -324,14 +269,10 @@ class LaneReplay:
 
     @property
     def nbytes(self) -> int:
-        """How much the log and the runs take."""
-        return (
-            self.log.nbytes
-            + self.events.nbytes
-            + self.order.nbytes
-            + self.machine.state_bytes()
-            + self.machine.tape.nbytes
-        )
+        """How much the events, the runs and the matches that may change take."""
+        events = self.log.nbytes + self.events.nbytes + self.order.nbytes + self.waiting.nbytes
+        runs = self.machine.state_bytes() + self.machine.tape.nbytes + self.version.nbytes
+        return int(events + runs + self.standing.nbytes)
 
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
         """The events that may matter: all else follows from these."""
