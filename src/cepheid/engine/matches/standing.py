@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cepheid.engine.encoding.grown import Grown
-from cepheid.engine.matches.match_table import MatchTable
+from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.kernel.arrays import rounded
 from cepheid.kernel.compile import run_on_arrays
 
@@ -90,8 +90,8 @@ def _arrays(found: MatchTable) -> tuple[Any, Any, Any]:
 
 def _some(found: MatchTable, places: Any, native: bool) -> MatchTable:
     """Some matches of a table."""
-    if len(places) == len(found):
-        return found
+    if not len(places) or len(places) == len(found):
+        return found if len(places) else NONE
     count, events = len(places), int((found.offsets[places + 1] - found.offsets[places]).sum())
     made = np.empty(events, np.int32), np.empty(events, np.int16), np.empty(count + 1, np.int64)
     run_on_arrays("copy_matches", *_arrays(found), places, count, *made, native=native)

@@ -28,7 +28,14 @@ class Parts:
     @property
     def lengths(self) -> Any:
         """How many events each part has."""
-        return np.diff(self.ends, prepend=0)
+        found = self.ends.copy()
+        found[1:] -= self.ends[:-1]
+        return found
+
+    @property
+    def only_follow(self) -> bool:
+        """Whether all events are new, and after all others of their lanes."""
+        return not self.kinds.any()
 
     def note(self, left: Any, quiet: Any, changed: Any, *, native: bool) -> int:
         """Write down what going over them has left behind each event, and where other matches may end than before.
@@ -60,14 +67,15 @@ class LaneOrder:
         time, lane = known.time.all, known.lane.all
         self.events.add(fresh)
         order = self.events.all
-        if run_on_arrays("merge_events", order, size, fresh, len(fresh), time, lane, native=native):
+        if len(fresh) and run_on_arrays("merge_events", order, size, fresh, len(fresh), time, lane, native=native):
             self.tied = True
             self._arrange()
         facts = (flags.all.view(np.uint8) for flags in (known.there, known.seen, known.quiet))
         events, recent = np.empty(len(order), np.uint32), np.empty(len(order), np.uint8)
         skip = np.empty(len(order), np.int64)
         lanes, ends, kinds = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.uint8)
-        asked = fresh, len(fresh), gone, len(gone), int(timed), -1 if reach is None else reach
+        some = gone if len(gone) else order  # an empty array takes longer to pass
+        asked = fresh if len(fresh) else order, len(fresh), some, len(gone), int(timed), -1 if reach is None else reach
         made = events, skip, recent, lanes, ends, kinds
         parts = run_on_arrays("find_parts", order, len(order), time, lane, *facts, *asked, *made, native=native)
         if len(gone):
@@ -79,6 +87,8 @@ class LaneOrder:
     def _sorted(self, events: Any, native: bool) -> Any:
         """Events by lane and time."""
         found = events.astype(np.uint32)
+        if len(found) < 2:
+            return found
         spare, heads = np.empty(len(found), np.uint32), np.empty(PLACES, np.uint32)
         given = found, len(found), self.known.time.all, self.known.lane.all, spare, heads
         run_on_arrays("sort_events", *given, native=native)

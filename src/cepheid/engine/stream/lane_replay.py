@@ -171,12 +171,17 @@ class LaneReplay:
         # Runs of lanes that only have events at their end go on; others begin anew.
         numbers = self.version[parts.lanes]
         anew = (parts.kinds != APPENDED) | (numbers < 0)
-        numbers[anew] = machine.new_lanes(int(anew.sum()))
+        if anew.any():
+            numbers[anew] = machine.new_lanes(int(anew.sum()))
         left = self._scan(parts.events, np.repeat(numbers, parts.lengths), parts.skip)
         changed = np.zeros(known.count, bool)  # events at which other matches may end than before
         self.steps += parts.note(left, known.quiet.all, changed, native=machine.native)
+        found = self._passed(machine.taken(), changed)
+        if parts.only_follow:  # where no match has ended before
+            self.version[parts.lanes] = numbers
+            return self._difference(NONE, found)
         self._go_on(parts, numbers)
-        return self._compare(machine.taken(), changed)
+        return self._difference(*self.standing.replace(found, changed, known.there.all, native=machine.native))
 
     def _scan(self, events: Any, lanes: Any, skip: Any) -> Any:
         """Go over events; what each left behind."""
@@ -198,17 +203,15 @@ class LaneReplay:
 
     # Matches.
 
-    def _compare(self, found: MatchTable, changed: Any) -> Difference:
-        """The matches that end at events where others may end than before."""
-        known = self.events
-        check_count(int(changed[found.last].sum()))
-        if self.query.having is not None and not self.machine.tests_having and len(found):
-            found = found.take(np.flatnonzero(changed[found.last]))  # before that, runs are not complete
-            used, place = np.unique(found.rows, return_inverse=True)
-            local = keep_having(self.query, replace(found, rows=place), known.table(used))
-            found = replace(local, rows=used[local.rows])
-        removed, added = self.standing.replace(found, changed, known.there.all, native=self.machine.native)
-        return self._difference(removed, added)
+    def _passed(self, found: MatchTable, changed: Any) -> MatchTable:
+        """The matches that pass HAVING."""
+        check_count(len(found) and int(changed[found.last].sum()))  # where nothing changed, runs are not complete
+        if self.query.having is None or self.machine.tests_having or not len(found):
+            return found
+        found = found.take(np.flatnonzero(changed[found.last]))
+        used, place = np.unique(found.rows, return_inverse=True)
+        local = keep_having(self.query, replace(found, rows=place), self.events.table(used))
+        return replace(local, rows=used[local.rows])
 
     def _difference(self, removed: MatchTable, added: MatchTable) -> Difference:
         """What that is as rows: events that are equal make equal matches."""
