@@ -88,7 +88,8 @@ class ReplayMachine(ScanMachine):
                     continue
                 case EventFact.TYPE:
                     codes = batch.type_codes[0]
-                    found[wanted.array.name] = batch.type_numbers(self.kernel.types)[codes].astype(np.int32)
+                    narrow = np.uint8 if len(self.kernel.types) < 256 else np.int32  # to be held; 0 is no type
+                    found[wanted.array.name] = batch.type_numbers(self.kernel.types)[codes].astype(narrow)
                 case _:
                     read = reader(wanted, self.compiled.flat, self.lane_numbers, self.kernel.types)
                     found[wanted.array.name] = read(batch, errors)
@@ -118,6 +119,8 @@ class ReplayMachine(ScanMachine):
                 return lanes.astype(np.uint32)
             case EventFact.TIME:
                 return times
+            case EventFact.TYPE:
+                return columns[wanted.array.name].astype(np.int32)
             case EventFact.TYPES:  # the numbers of types are known already
                 return np.arange(len(self.kernel.types) + 1, dtype=np.uint16)
             case EventFact.QUIET:
