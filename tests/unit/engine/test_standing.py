@@ -59,7 +59,8 @@ def test_those_that_are_kept_get_the_new_numbers_of_their_events() -> None:
     one, other = ((2, 0), (5, 1)), ((3, 0), (4, 1))
     standing.add(table([one, other]))
     before = standing.all
-    standing.keep(np.array([False, True]), np.arange(EVENTS) - 3)
+    standing.keep(np.array([False, True]))
+    standing.renumber(np.arange(EVENTS) - 3)
     assert matches(standing.all) == {((0, 0), (1, 1)): 1}
     assert matches(before) == {one: 1, other: 1}
 

@@ -22,7 +22,7 @@ class EventArrays:
 
     def __init__(self, log: EventLog) -> None:
         self.log = log
-        self.time, self.lane = Grown(np.int64), Grown(np.int64)
+        self.time, self.lane = Grown(np.int64), Grown(np.uint32)
         self.there, self.seen, self.quiet = Grown(bool), Grown(bool), Grown(np.uint8)
         self.columns: dict[str, Grown] = {}
 
