@@ -25,6 +25,7 @@ from bench.arrivals import (
 )
 from bench.cache import stream
 from bench.harness import Figure, Options, Target, race, throughput
+from bench.machine_code import seconds_in_machine_code
 from bench.native.algorithm1 import WAYS, Algorithm1
 from bench.workloads import disordered
 from cepheid import Query
@@ -40,6 +41,9 @@ OF_WAITING = Target("≥", 0.5)
 OF_CERTAIN = Target("≥", 0.5)
 OF_ALGORITHM1 = Target("≥", 3)
 
+SIZES = {10_000: EVENTS, 100_000: 4 * 100_000}  # of larger batches: how many events there are
+LATE = (10, 50)  # percent of the events, there and where the machine code is timed
+
 STEPS = {1000: (EVENTS, Target("≤", 1.4)), 1: (20_000, Target("≤", 3.3))}  # by the size of a batch: events, target
 
 LATENESS = (1_000, 4_000, 16_000, 32_000)
@@ -52,8 +56,9 @@ SOME = 10  # percent of the events late
 
 
 def disorder(options: Options) -> Iterator[Figure]:
-    """Late events: speculation against waiting and against Algorithm 1, scan steps, memory, latency."""
+    """Late events: speculation against waiting and against Algorithm 1, larger batches, scan steps, memory, latency."""
     yield from _speed(options)
+    yield from _larger_batches(options)
     yield from _steps(options)
     yield from _held()
     yield from _latency(options)
@@ -95,6 +100,64 @@ def _compared(case: str, percent: int, options: Options) -> Iterator[Figure]:
             seconds[rival] / seconds["all"],
             targets.get(rival, OF_ALGORITHM1),
             note if rival == "waiting" else "",
+        )
+    if case in ALONE and percent in LATE:
+        yield from _machine_code(case, percent, some, options, seconds)
+
+
+def _machine_code(
+    case: str, percent: int, some: Arrivals, options: Options, seconds: dict[str, float]
+) -> Iterator[Figure]:
+    """What going over the events takes without what a call costs."""
+    run, events = partial(some.run, ALL, some.batches(BATCH)), some.table.num_rows
+    alone = seconds_in_machine_code(run, min(options.times, ROUNDS))
+    note = (
+        f"{alone / seconds['all']:.0%} of the time; the rest is Python, numpy and Arrow: reading, gathering, forgetting"
+    )
+    for rival in [name for name in seconds if name.startswith("Alg. 1")]:
+        yield Figure(
+            "disorder",
+            f"{case}, {percent} % late",
+            "machine code alone",
+            throughput(events, alone),
+            "M events/s",
+            rival,
+            throughput(events, seconds[rival]),
+            seconds[rival] / alone,
+            note=note,
+        )
+        note = ""
+
+
+def _larger_batches(options: Options) -> Iterator[Figure]:
+    """The more events a call has, the less each has of what the call costs."""
+    for case in ALONE:
+        for percent in LATE:
+            for size, events in SIZES.items():
+                some = arrivals(case, max(int(events * options.scale), 4 * size), percent)
+                yield from _by_size(case, percent, size, some, min(options.times, ROUNDS))
+
+
+def _by_size(case: str, percent: int, size: int, some: Arrivals, rounds: int) -> Iterator[Figure]:
+    some.check(ALL, size, CHECKED)
+    batches, events = some.batches(size), some.table.num_rows
+    runners: dict[str, Callable[[], object]] = {
+        "all": partial(some.run, ALL, batches),
+        "waiting": partial(some.run, WAITING, batches),
+        **{f"Alg. 1 {way}": checked(some, *ALONE[case], way, size) for way in WAYS},
+    }
+    seconds = race(runners, rounds, clock=time.process_time)
+    for rival in list(runners)[1:]:
+        yield Figure(
+            "disorder",
+            f"{case}, {percent} % late",
+            f"batches of {size:,}",
+            throughput(events, seconds["all"]),
+            "M events/s",
+            rival,
+            throughput(events, seconds[rival]),
+            seconds[rival] / seconds["all"],
+            OF_WAITING if rival == "waiting" else None,
         )
 
 

@@ -20,7 +20,7 @@ from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import PLAIN, rows
 from cepheid.testing.strategies.schemas import TIME
 
-FEW = speculation.FEW_EVENTS, lane_replay.FEW
+FEW = speculation.FEW_EVENTS, lane_replay.FEW, speculation.BYTES_PER_EVENT
 
 
 @dataclass
@@ -66,6 +66,7 @@ class ChangeSessions(RuleBasedStateMachine):
     ) -> None:
         # With few events, states are kept and events are forgotten as they are in long streams.
         speculation.FEW_EVENTS = lane_replay.FEW = few
+        speculation.BYTES_PER_EVENT = FEW[2] if few == FEW[1] else 2**30  # however large a state is
         self.query, events = scenario
         coming = sorted(map(plain, events.to_pylist()), key=itemgetter(TIME))
         self.state = State(Oracle(self.query.make(), speculate, late, lateness), coming)
@@ -200,7 +201,7 @@ class ChangeSessions(RuleBasedStateMachine):
             assert sorted(map(to_json, found)) == sorted(map(to_json, oracle.set_aside))
 
     def teardown(self) -> None:
-        speculation.FEW_EVENTS, lane_replay.FEW = FEW
+        speculation.FEW_EVENTS, lane_replay.FEW, speculation.BYTES_PER_EVENT = FEW
         if not getattr(self, "sound", False):
             return
         while self.state.coming and not self.early:

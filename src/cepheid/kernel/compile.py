@@ -50,6 +50,7 @@ waiting: dict[int, float] = {}
 """Since when a thread waits for machine code, by the thread."""
 SLOW = 2.0
 """Seconds of waiting from which on they are logged."""
+_addressof, _from_buffer = ctypes.addressof, ctypes.c_char.from_buffer
 _FORMS = {INT64: "q", FLOAT64: "d"}
 _PREFIX = "kernel-"
 _LOADED: dict[str, Run] = {}
@@ -176,6 +177,12 @@ class Native:
         for k, name, type_ in self._arrays:
             given = slots[k]
             if type(given) is not Pinned:
+                if given.dtype == type_:
+                    try:
+                        slots[k] = _addressof(_from_buffer(given))
+                        continue
+                    except (TypeError, ValueError):  # it is empty, can't be written to, or is not in one piece
+                        pass
                 given = Pinned(given)
             if given.dtype != type_ or not given.whole:  # it would read past the array
                 raise TypeError(f"{name} is {given.dtype} with strides {given.array.strides}, and not {type_}")
@@ -185,11 +192,24 @@ class Native:
 
 
 @cache
+def library_kernel(name: str) -> Compilable:
+    """A function that no query shapes."""
+    return Compilable(instance(name, declared_types(FUNCTIONS[name])))
+
+
+@cache
 def library_function(name: str, *, native: bool) -> Run:
-    """A function that no query shapes: compiled once for all, or as it is."""
-    if not native:
-        return FUNCTIONS[name]
-    return Compilable(instance(name, declared_types(FUNCTIONS[name]))).compiled()
+    """The same: compiled once for all, or as it is."""
+    return library_kernel(name).compiled() if native else FUNCTIONS[name]
+
+
+def run_on_arrays(name: str, *arguments: Any, native: bool) -> int:
+    """Call such a function with numbers and numpy's arrays, which it may write to."""
+    function = library_function(name, native=native)
+    if native:
+        return function(*arguments)
+    # A view gives numbers of Python's own, which do not overflow and are faster.
+    return function(*(a.data if isinstance(a, np.ndarray) else a for a in arguments))
 
 
 def warm() -> None:

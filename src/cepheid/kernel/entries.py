@@ -82,3 +82,29 @@ def candidates_until(at: Int64s, times: Int64s, low: Int64, high: Int64, ceiling
     if ceiling < FOREVER:
         return first_from(at, low, high, ceiling)
     return first_from(times, low, high, limit)
+
+
+def free_lists(
+    lanes: Int64s,
+    count: Int64,
+    heads: UInt32s,
+    following: UInt32s,
+    nodes: UInt32s,
+    cells: Int64s,
+    free: Int64,
+    used: Int64,
+) -> Int64:
+    """Free all entries of the lists of some lanes; `cells` has the first that is free, and how many are used."""
+    k = 0
+    while k < count:
+        entry = heads[lanes[k]]
+        while entry != NIL:
+            after = following[entry]
+            following[entry] = cells[free]
+            cells[free] = entry
+            cells[used] -= 1
+            nodes[entry] = NIL
+            entry = after
+        heads[lanes[k]] = NIL
+        k += 1
+    return count

@@ -11,23 +11,29 @@ from functools import cache
 from typing import Any
 
 from cepheid.kernel import (
+    comparing,
     counting_blocks,
     counting_nodes,
     decoding,
     entries,
     keys,
+    lane_order,
     order,
     packing,
     runtime,
     sorting,
     store,
+    stretches,
 )
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.reader import INTRINSICS, read_function
 from cepheid.kernel.code.types import Scalar
 from cepheid.kernel.code.walk import calls
 
-MODULES = (runtime, store, counting_nodes, counting_blocks, order, packing, decoding, keys, entries, sorting)
+MODULES = (
+    runtime, store, counting_nodes, counting_blocks, order, packing, decoding, keys, entries, sorting, lane_order,
+    stretches, comparing,
+)  # fmt: skip
 
 
 def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:

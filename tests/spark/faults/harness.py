@@ -16,7 +16,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from app import make_query
+from deltalake import DeltaTable
 
+import cepheid as cep
 from cepheid.testing.spark import TOO_BUSY
 
 APP = Path(__file__).with_name("app.py")
@@ -86,6 +88,22 @@ def as_rows(rows: Any) -> Counter[tuple[Any, ...]]:
 def sink(spark: Any, folder: Path) -> Counter[tuple[Any, ...]]:
     """What is in the sink for whoever reads it through Spark: a listing would show files that were never committed."""
     return as_rows(spark.read.parquet(str(folder / "out")).toArrow().to_pylist())
+
+
+def log(spark: Any, folder: Path) -> Counter[tuple[Any, ...]]:
+    """What stands in the log of a stream that speculates; matches were taken back on the way."""
+    changes = spark.read.parquet(str(folder / "out"))
+    assert changes.where("op = '-'").count() > 0
+    return as_rows(cep.spark.current(changes).toArrow().to_pylist())
+
+
+def table(spark: Any, folder: Path) -> Counter[tuple[Any, ...]]:
+    """What is in the table that a stream keeps."""
+    return as_rows(DeltaTable(folder / "table").to_pyarrow_table().to_pylist())
+
+
+FOUND = {"stream": sink, "batch": sink, "log": log, "table": table}
+"""By the mode of an application: what there is in the end."""
 
 
 # Processes

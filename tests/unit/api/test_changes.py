@@ -174,12 +174,31 @@ def test_the_newest_event_is_withdrawn(text: str) -> None:
     assert told(s.close()) == []
 
 
+@pytest.mark.parametrize("engine", ["plain", "compiled"])
+def test_the_newest_event_is_withdrawn_by_the_call_that_brings_a_late_one(engine: str) -> None:
+    """Between the two nothing is under way: what is gone over again does not come to the end of the stream."""
+    s = session(CONTIGUOUS, engine=engine)
+    assert told(s.push([event(time, "C") for time in (0, 4, 6, 8)] + [event(9, "A")])) == []
+    assert told(s.revise([event(9, "A")], [event(2, "C")])) == []
+    assert told(s.push([event(10, "B")])) == []
+
+
 def test_one_of_equal_events_is_withdrawn() -> None:
     s = session(PAIR)
     assert told(s.push([event(1, "A"), event(5, "B"), event(5, "B")])) == [("+", 1, 5)] * 2
     assert told(s.retract([event(5, "B")])) == [("-", 1, 5)]
     assert told(s.push([event(5, "B"), event(1, "A")])) == [("+", 1, 5)] * 3
     assert told(s.retract([event(5, "B"), event(5, "B")])) == [("-", 1, 5)] * 4
+    assert told(s.close()) == []
+
+
+def test_one_of_many_events_of_an_instant_is_withdrawn() -> None:
+    """Those before it in the order of their content leave no run, before and now; what follows it still changes."""
+    s = session(CONTIGUOUS)
+    assert told(s.push([event(1, kind) for kind in ("0", "1", "A", "B")])) == [("+", 1, 1)]
+    assert told(s.retract([event(1, "A")])) == [("-", 1, 1)]
+    assert told(s.push([event(1, "A"), event(1, "AB"), event(1, "C")])) == []
+    assert told(s.retract([event(1, "AB")])) == [("+", 1, 1)]
     assert told(s.close()) == []
 
 
@@ -193,6 +212,15 @@ def test_a_retraction_looks_at_every_column() -> None:
     (change,) = s.retract([event(5, "B", x=float("nan"))])
     assert (change["op"], str(change["b"]["x"])) == ("-", "nan")
     assert told(s.retract([event(1, "A", x=7.5)])) == []
+
+
+@pytest.mark.parametrize("engine", ["auto", "interpreted", "reference"])
+def test_a_null_is_equal_to_one_in_a_dictionary(engine: str) -> None:
+    codes, words = pa.array([0, 1], pa.int8()), pa.array(["u", None])
+    s = session(PAIR, engine=engine)
+    s.push(pa.table({"ts": [1, 5], "type": ["A", "B"], "x": pa.DictionaryArray.from_arrays(codes, words)}))
+    null = pa.DictionaryArray.from_arrays(pa.array([None], pa.int8()), words[:1])
+    assert told(s.retract(pa.table({"ts": [5], "type": ["B"], "x": null}))) == [("-", 1, 5)]
 
 
 @pytest.mark.parametrize("engine", ["auto", "plain", "interpreted", "reference"])
@@ -518,6 +546,15 @@ def test_a_column_gets_its_type_late(text: str, engine: str) -> None:
     assert told(s.retract([event(1, "A")])) == [("-", 1, 3)]
 
 
+@pytest.mark.parametrize("engine", ["auto", "plain", "interpreted", "reference"])
+@pytest.mark.parametrize("value", [5, 1.5, "u", True, date(2026, 1, 2), [1], {"y": 1}])
+def test_an_identifier_stays_when_a_column_gets_its_type_late(value: object, engine: str) -> None:
+    s = session("PATTERN SEQ(A a, !(N n), B b) WITHIN 10", engine=engine)
+    (added,) = s.push([event(1, "A", x=None), event(4, "B", x=None)]).to_arrow(ids=True)["match_id"].to_pylist()
+    (removed,) = s.push([event(3, "N", x=value)]).to_arrow(ids=True)["match_id"].to_pylist()
+    assert removed == added
+
+
 # What changes are
 
 
@@ -561,6 +598,20 @@ def test_order() -> None:
     s.push([event(t, kind, k=k) for k in range(2) for t, kind in [(1 + k, "A"), (9 - k, "B")]])
     changes = s.push([event(7, "A", k=0), event(5, "A", k=1)])
     assert told(changes) == [("-", 2, 8), ("-", 1, 9), ("+", 5, 8), ("+", 7, 9)]
+
+
+@pytest.mark.parametrize("engine", ["auto", "interpreted", "reference"])
+def test_order_of_simultaneous_events(engine: str) -> None:
+    """Matches that end at one time are ordered by their starts, also if others were given by another call."""
+    s = session(f"{PAIR} TIES SIMULTANEOUS", engine=engine)
+    first, last = [event(1, "A", x=0), event(2, "A", x=0)], [event(5, "B", x=0), event(5, "B", x=1)]
+    s.push(first)
+    expected = [(start, 5, x) for start in (1, 2) for x in (0, 1)]
+    added = s.push(last).added
+    assert [(m["match_start"], m["match_end"], m["b"]["x"]) for m in added] == expected
+    s.push([event(9, "B", x=0)])
+    removed = s.retract(first).removed
+    assert [(m["match_start"], m["match_end"], m["b"]["x"]) for m in removed] == [*expected, (1, 9, 0), (2, 9, 0)]
 
 
 def test_changes_stay_what_they_were() -> None:

@@ -35,6 +35,19 @@ def test_that_a_sensor_that_dies_is_one_match(engine: str) -> None:
     assert len(Query(DYING).match(readings(), engine=engine)) == 6 * sum(range(1, 18))
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_that_of_simultaneous_composite_events_one_may_be_free(engine: str) -> None:
+    """Two pairs end at 7: one begins at 4, within the match that is given, the other at 6, after it."""
+    query = Query("""
+        PATTERN SEQ(A a, B b) WHERE [k] RETURN a.k AS k INTO Pair;
+        FROM Pair PATTERN SEQ(Pair p, Pair q) WITHIN 4 OUTPUT LONGEST TIES SIMULTANEOUS
+    """)
+    pairs = [(1, 2), (3, 5), (4, 7), (6, 7), (8, 9)]
+    events = [{"ts": pair[n], "type": "AB"[n], "k": k} for k, pair in enumerate(pairs) for n in (0, 1)]
+    found = query.match(events, engine=engine)
+    assert [(m["match_start"], m["match_end"]) for m in found] == [(1, 5), (6, 9)]
+
+
 def advances(text: str, rows: str, engine: str) -> list[list[str]]:
     """What a session gives at each event, its type and time being written as in `A1 B2`, and when it is closed."""
     session = Query(text).session(engine=engine, lateness=0)

@@ -65,7 +65,9 @@ def _words(array: pa.Array) -> Any:
     if pa.types.is_struct(arrow) and arrow.num_fields:
         fields = pa.Table.from_arrays(array.flatten(), [str(k) for k in range(arrow.num_fields)])
         return _with_nulls(array, row_keys(fields))
-    return _of_texts([content_text(value) for value in array.to_pylist()])
+    if pa.types.is_null(arrow):  # it may have another type one day, and the same rows then have the same keys
+        return np.full(len(array), _NULL)
+    return _with_nulls(array, _of_texts([content_text(value) for value in array.to_pylist()]))
 
 
 def _of_values(values: list[Any]) -> Any:
@@ -87,10 +89,13 @@ def _with_nulls(array: pa.Array, words: Any) -> Any:
 
 def _of_codes(array: pa.DictionaryArray) -> Any:
     """Words of a dictionary; each is digested once."""
-    words = [content_text(value) for value in array.dictionary.to_pylist()]
-    if not words:
+    values = array.dictionary
+    if not len(values):
         return np.zeros(len(array), np.uint64)
-    return _of_texts(words)[:, to_numpy(_filled(array.indices)).astype(np.int64)]
+    words = _with_nulls(
+        values, _of_texts([content_text(value) for value in values.to_pylist()])
+    )  # a code may mean NULL
+    return words[:, to_numpy(_filled(array.indices)).astype(np.int64)]
 
 
 def _of_texts(texts: list[str]) -> Any:

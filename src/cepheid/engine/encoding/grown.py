@@ -6,19 +6,21 @@ from typing import Any
 
 import numpy as np
 
+LEAST = 1024
+
 
 class Grown:
-    """An array that grows at its end."""
+    """An array that grows at its end. An eighth of it is spare: what is held counts more than that it is copied."""
 
     def __init__(self, dtype: Any) -> None:
-        self._array = np.zeros(1024, dtype)
+        self._array = np.zeros(LEAST, dtype)
         self.size = 0
 
     def add(self, values: Any) -> None:
         """Add values at the end."""
         end = self.size + len(values)
         if end > len(self._array):
-            longer = np.zeros(2 * end, self._array.dtype)
+            longer = np.zeros(_with_spare(end), self._array.dtype)
             longer[: self.size] = self._array[: self.size]
             self._array = longer
         self._array[self.size : end] = values
@@ -32,7 +34,7 @@ class Grown:
     def keep(self, wanted: Any) -> None:
         """Keep some of the values."""
         kept = self.all[wanted]
-        self._array = np.zeros(max(1024, len(kept) + len(kept) // 2), self._array.dtype)
+        self._array = np.zeros(_with_spare(len(kept)), self._array.dtype)
         self._array[: len(kept)] = kept
         self.size = len(kept)
 
@@ -40,3 +42,7 @@ class Grown:
     def nbytes(self) -> int:
         """How much it takes."""
         return int(self._array.nbytes)
+
+
+def _with_spare(size: int) -> int:
+    return max(LEAST, size + size // 8)

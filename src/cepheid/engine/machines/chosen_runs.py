@@ -64,9 +64,10 @@ class ChosenRuns:
             waiting.setdefault(partition_of(query, run), []).append(run)
         for partition, runs in waiting.items():
             others = [run for run in (*pending, *growing) if _may_be_in(query, run, partition)]
-            best: dict[int, Run] = {}  # of each start, the one that comes first
+            best: dict[tuple[int, int], Run] = {}  # of each start, the one that comes first
             for run in runs:
-                best.setdefault(start_of(query, run), run)
+                # Composite events of one time may reach back to different starts (S13): one may be taken, one free.
+                best.setdefault((start_of(query, run), run.selected[0].start), run)
             for run in best.values():
                 if not may_start(query, run, self.busy.get(partition)):
                     continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,18 @@ from cepheid.engine.matches.graph_matches import GraphMatches
 from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arguments import EventArray, EventFact
+from cepheid.kernel.compile import Compilable, library_kernel
 from cepheid.kernel.scan.kernel import ScanKernel
+from cepheid.kernel.stretches import SKIPPED
 
-SKIPPED = 2
 LONG_AGO = -(2**62)
 LONG = 1 << 16
 """Events on the tape from which on those are dropped that no run has."""
+BESIDE = (
+    "sort_events", "merge_events", "find_parts", "note_parts", "drop_events", "affected_matches", "different_matches",
+    "copy_matches", "free_lists",
+)  # fmt: skip
+"""What is called with every part of a stream: no push waits until it is compiled."""
 Columns = dict[str, Any]
 """Arrays of events as the scan reads them, by the names of its parameters."""
 
@@ -34,12 +42,18 @@ class ReplayMachine(ScanMachine):
     def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy) -> None:
         self._lanes = 0
         self._free: list[int] = []
-        self.tape = Grown(np.int64)  # the event of each id
+        self.tape = Grown(np.int32)  # the event of each id
+        self._rehearses = False
         super().__init__(compiled, codes, policy)
 
     def kernel_for(self, nullable: frozenset[str]) -> ScanKernel:
         """The scan that says after which events a lane has no runs."""
         return self.compiled.tracked_scan(nullable)
+
+    @property
+    def kernels(self) -> Sequence[Compilable]:
+        """The scan, and what is done before and after it."""
+        return (self.kernel.code, *map(library_kernel, BESIDE))
 
     # Lanes.
 
@@ -56,15 +70,11 @@ class ReplayMachine(ScanMachine):
         self._lanes += len(fresh)
         return np.array([*taken, *fresh], np.int64)
 
-    def release(self, lanes: Any) -> None:
-        """Lanes whose runs are over."""
-        self._free += lanes.tolist()
-
     def clear(self, lanes: Any) -> None:
-        """End the runs of some lanes, and release them."""
+        """End the runs of some lanes, which may be used again."""
         if len(lanes):
             self.state.clear_lanes(lanes)
-            self.release(lanes)
+            self._free += lanes.tolist()
 
     # Events.
 
@@ -78,7 +88,8 @@ class ReplayMachine(ScanMachine):
                     continue
                 case EventFact.TYPE:
                     codes = batch.type_codes[0]
-                    found[wanted.array.name] = batch.type_numbers(self.kernel.types)[codes].astype(np.int32)
+                    narrow = np.uint8 if len(self.kernel.types) < 256 else np.int32  # to be held; 0 is no type
+                    found[wanted.array.name] = batch.type_numbers(self.kernel.types)[codes].astype(narrow)
                 case _:
                     read = reader(wanted, self.compiled.flat, self.lane_numbers, self.kernel.types)
                     found[wanted.array.name] = read(batch, errors)
@@ -108,6 +119,8 @@ class ReplayMachine(ScanMachine):
                 return lanes.astype(np.uint32)
             case EventFact.TIME:
                 return times
+            case EventFact.TYPE:
+                return columns[wanted.array.name].astype(np.int32)
             case EventFact.TYPES:  # the numbers of types are known already
                 return np.arange(len(self.kernel.types) + 1, dtype=np.uint16)
             case EventFact.QUIET:
@@ -123,11 +136,29 @@ class ReplayMachine(ScanMachine):
         self.flush()
         found = concatenate(self.given) if self.given else NONE
         self.given = []
-        found = MatchTable(self.tape.all[found.rows], found.variables, found.offsets, found.reached, found.reaches)
+        variables = found.variables.astype(np.uint8) if len(self.query.positive) <= 256 else found.variables
+        found = MatchTable(self.tape.all[found.rows], variables, found.offsets, found.reached, found.reaches)
         if self.tape.size > LONG:
             self.state.collect(LONG_AGO)
             self.shorten()
         return found
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[None]:
+        """Events that are gone over only for their runs: their matches are known."""
+        self._rehearses = True
+        try:
+            yield
+            self.flush()
+        finally:
+            self._rehearses = False
+
+    def flush(self) -> None:
+        """Enumerate the matches so far, so that their nodes can go."""
+        if self._rehearses:
+            self.state.take_matches()
+        else:
+            super().flush()
 
     def forget(self, oldest: int) -> None:
         """Forget what no run can need; no event comes before a time."""

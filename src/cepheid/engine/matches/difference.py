@@ -15,6 +15,7 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.match_table import MatchTable, concatenate, in_order
 from cepheid.engine.matches.matches import Matches
 from cepheid.errors import EvaluationError
+from cepheid.pattern.tree import Ties
 from cepheid.pattern.types import Kind
 
 MOST = 1_000_000
@@ -153,14 +154,11 @@ def difference(old: Sequence[Given], new: Sequence[Given]) -> tuple[Selection, S
     return _select(old, gone, ranks[:before]), _select(new, added, ranks[before:])
 
 
-def differing(old: Any, new: Any) -> tuple[Any, Any]:
-    """Of the keys of some matches and of others, which the other side has less often."""
-    gone, added, _ = _ranked(old, new)
-    return gone, added
-
-
 def _ranked(old: Any, new: Any) -> tuple[Any, Any, Any]:
-    """The same, and how many equal ones of the own side are before each."""
+    """Of the keys of some matches and of others, which the other side has less often.
+
+    And how many equal ones of the own side are before each.
+    """
     before, count = old.shape[1], old.shape[1] + new.shape[1]
     if not count:
         nothing = np.zeros(0, bool)
@@ -218,7 +216,8 @@ def gathered(selected: Selection, nothing: Matches) -> tuple[Matches, Any]:
         parts.append(replace(part, rows=place + rows))
         ids.append(used + given.base)
         rows += len(used)
-    together = concatenate(parts)
-    order = in_order(together, np.concatenate(ids)[together.rows])
+    together, query = concatenate(parts), given.matches.query
     events = pa.concat_tables(tables, promote_options="permissive")
+    times = ticks(query.schema, events)[together.rows] if query.ties is Ties.SIMULTANEOUS else None
+    order = in_order(together, np.concatenate(ids)[together.rows], times)
     return given.matches.with_found(together.take(order), events), order

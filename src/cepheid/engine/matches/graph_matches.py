@@ -15,7 +15,7 @@ from cepheid.engine.matches.graph import NOTHING, Graph, Part, take_parts, toget
 from cepheid.engine.matches.match_columns import Ints, MatchColumns
 from cepheid.engine.matches.match_table import MANY, NONE, MatchTable, first_of, some_or_one
 from cepheid.errors import EvaluationError
-from cepheid.kernel.compile import library_function
+from cepheid.kernel.compile import run_on_arrays
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Strategy
 
@@ -91,16 +91,8 @@ class Decoder:
         return order
 
     def run(self, name: str, *arguments: Any) -> None:
-        """A function of the match store on arrays: compiled, or as plain Python on lists."""
-        function = library_function(name, native=self.compiled)
-        if self.compiled:
-            function(*arguments)
-            return
-        lists = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
-        function(*lists)
-        for array, filled in zip(arguments, lists, strict=True):
-            if isinstance(array, np.ndarray):
-                array[:] = filled
+        """A function of the match store on arrays."""
+        run_on_arrays(name, *arguments, native=self.compiled)
 
     def unique(self, found: MatchTable) -> Ints:
         """Of equal matches, the one that reached most."""

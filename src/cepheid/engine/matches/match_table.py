@@ -42,6 +42,11 @@ class MatchTable:
         return len(self.offsets) - 1
 
     @property
+    def nbytes(self) -> int:
+        """How much the rows take."""
+        return sum(array.nbytes for array in (self.rows, self.variables, self.offsets, self.reached))
+
+    @property
     def first(self) -> Ints:
         """The row of the first event of each match."""
         return self.rows[self.offsets[:-1]]
@@ -192,19 +197,23 @@ def arranged(found: MatchTable) -> MatchTable:
     return found.take(in_order(found, found.rows))
 
 
-def in_order(found: MatchTable, ids: Ints) -> Ints:
-    """The order of S9 as a permutation; `ids` are those of the events of each match."""
-    last, first = ids[found.offsets[1:] - 1], ids[found.offsets[:-1]]
+def in_order(found: MatchTable, ids: Ints, times: Ints | None = None) -> Ints:
+    """The order of S9 as a permutation; `ids` are those of the events of each match.
+
+    times: of these events, where those of one time are simultaneous (S2), so that matches end and start together.
+    """
+    at = ids if times is None else times
+    last, first = at[found.offsets[1:] - 1], at[found.offsets[:-1]]
     order = np.lexsort((first, last))
     tied = (np.diff(last[order]) == 0) & (np.diff(first[order]) == 0)
     if not tied.any():
         return order
 
-    def rank(k: int) -> tuple[int, tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    def rank(k: int) -> tuple[int, int, tuple[int, ...], tuple[tuple[int, ...], ...]]:
         part = slice(found.offsets[k], found.offsets[k + 1])
         own, variables = ids[part], found.variables[part]
         shape = tuple(tuple(own[variables == v].tolist()) for v in range(int(variables.max()) + 1))
-        return int(last[k]), tuple(own.tolist()), shape
+        return int(last[k]), int(first[k]), tuple(own.tolist()), shape
 
     return np.array(sorted(range(len(found)), key=rank), np.int64)
 

@@ -1,4 +1,4 @@
-"""The events of a log by their numbers: arrays that grow, and the events of some lanes in order."""
+"""The events of a log by their numbers: arrays that grow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from cepheid.engine.encoding.grown import Grown
-from cepheid.engine.stream.arrivals import arrange
 from cepheid.engine.stream.event_log import EventLog
 from cepheid.kernel.runtime import NIL
 
@@ -23,7 +22,7 @@ class EventArrays:
 
     def __init__(self, log: EventLog) -> None:
         self.log = log
-        self.time, self.lane = Grown(np.int64), Grown(np.int64)
+        self.time, self.lane = Grown(np.int64), Grown(np.uint32)
         self.there, self.seen, self.quiet = Grown(bool), Grown(bool), Grown(np.uint8)
         self.columns: dict[str, Grown] = {}
 
@@ -31,6 +30,12 @@ class EventArrays:
     def count(self) -> int:
         """How many events there are, also those that were retracted."""
         return self.time.size
+
+    @property
+    def lane_count(self) -> int:
+        """How many lanes they are in, at most."""
+        lanes = self.lane.all
+        return int(lanes[lanes != NOWHERE].max(initial=0)) + 1
 
     def add(self, times: Any, lanes: Any, columns: dict[str, Any]) -> Any:
         """Add events at the end; their numbers."""
@@ -58,21 +63,6 @@ class EventArrays:
         """How much it takes."""
         arrays = (self.time, self.lane, self.there, self.seen, self.quiet, *self.columns.values())
         return sum(grown.nbytes for grown in arrays)
-
-    def in_order(self, events: Any) -> Any:
-        """Events by lane, and in each by the order of S1."""
-        time, lane = self.time.all[events], self.lane.all[events]
-        order = np.lexsort((time, lane))
-        events, time, lane = events[order], time[order], lane[order]
-        tied = np.zeros(len(events) + 1, bool)
-        tied[1:-1] = (time[1:] == time[:-1]) & (lane[1:] == lane[:-1])
-        among = np.flatnonzero(tied[:-1] | tied[1:])
-        if len(among):
-            group = np.cumsum(~tied[:-1])[among]
-            place = arrange(self.log.schema, self.table(events[among]), group)
-            if place is not None:
-                events[among] = events[among][place]
-        return events
 
     def table(self, events: Any) -> Any:
         """Some events as a table."""

@@ -108,7 +108,16 @@ class EventLog:
     @property
     def nbytes(self) -> int:
         """How much the events take."""
-        return sum(chunk.rows.size + chunk.times.nbytes for chunk in self.chunks)
+        return sum(chunk.rows.size + sum(part.nbytes for part in self._besides(chunk)) for chunk in self.chunks)
+
+    def _besides(self, chunk: Chunk) -> Iterator[Any]:
+        """What a chunk has besides its rows. Times that are a column as it is are part of these."""
+        arrow = self.schema.arrow.field(self.schema.roles.time).type
+        as_it_is = arrow == pa.int64() or pa.types.is_timestamp(arrow)
+        if not as_it_is or not isinstance(chunk.times.base, pa.Buffer):
+            yield chunk.times
+        if chunk.there is not None:
+            yield chunk.there
 
     def count_between(self, first: int | None, last: int) -> int:
         """About how many events are from a time on and before another."""
@@ -146,9 +155,9 @@ class EventLog:
             if own.all():
                 kept.append(chunk)
             elif own.any():
-                times = chunk.times[own]
                 there = None if chunk.there is None else chunk.there[own]
                 table = _copied(as_table(chunk.events).filter(from_numpy(own)))
+                times = ticks(self.schema, table)  # which are those of the table itself, and take nothing more
                 kept.append(Chunk(RowsInMemory(table, times), times, there))
         self.chunks = kept
 
@@ -253,7 +262,9 @@ class EventLog:
                 found = chunk.since(before)
                 if found is None:
                     continue
-                chunk = Chunk(RowsInMemory(_copied(as_table(found[0])), found[1]), found[1])
+                table = _copied(as_table(found[0]))
+                times = ticks(self.schema, table)
+                chunk = Chunk(RowsInMemory(table, times), times)
             kept.append(chunk)
         self.chunks = kept
 
@@ -267,8 +278,11 @@ class EventLog:
         if first == len(chunks) - 1:
             return
         events = joined(chunk.events for chunk in chunks[first:])
-        events = _copied(events) if isinstance(events, pa.Table) else events
-        times = np.concatenate([chunk.times for chunk in chunks[first:]])
+        if isinstance(events, pa.Table):
+            events = _copied(events)
+            times = ticks(self.schema, events)
+        else:
+            times = np.concatenate([chunk.times for chunk in chunks[first:]])
         there = None
         if any(chunk.there is not None for chunk in chunks[first:]):
             there = np.concatenate([chunk.present for chunk in chunks[first:]])

@@ -8,54 +8,45 @@ after it. These stretches are gone over again, each as a lane of its own, and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes, check_times
 from cepheid.engine.encoding.columns import Unfit
-from cepheid.engine.encoding.content_keys import mixed
 from cepheid.engine.encoding.event_arrays import Errors
 from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.encoding.grown import Grown
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.policy import read_policy
-from cepheid.engine.machines.replay_machine import SKIPPED, ReplayMachine
+from cepheid.engine.machines.replay_machine import ReplayMachine
 from cepheid.engine.matches.changes import Difference
-from cepheid.engine.matches.difference import FORGOTTEN, Given, check_count, difference, differing, whole
+from cepheid.engine.matches.difference import Given, check_count, difference, whole
 from cepheid.engine.matches.having import keep_having
-from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate, in_order
+from cepheid.engine.matches.match_table import NONE, MatchTable, in_order
 from cepheid.engine.matches.matches import Matches
+from cepheid.engine.matches.standing import Standing
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.arrivals import Timed, arrange
 from cepheid.engine.stream.event_arrays import NOWHERE, EventArrays
 from cepheid.engine.stream.event_log import EventLog, Net, rows_by_number
+from cepheid.engine.stream.forgetting import forget
+from cepheid.engine.stream.lane_order import LaneOrder, Parts
 from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.past import Past
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.snapshot import write_pipeline
-from cepheid.engine.stream.stretches import stretches
 from cepheid.errors import InputError
-from cepheid.kernel.arguments import ColumnValues
 from cepheid.kernel.runtime import NEVER
+from cepheid.kernel.stretches import APPENDED, CUT
 from cepheid.pattern.tree import Output, Ties
-from cepheid.pattern.types import Kind
 
 NO_EVENTS: Any = np.zeros(0, np.int64)
-_LATEST = 2**63 - 1
 FEW = 4096
 """Events that are kept at least before it is asked which can go."""
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Events that are gone over, the lane of each, and where to go on after it if it leaves the lane without runs."""
-
-    events: Any
-    lanes: Any
-    skip: Any
 
 
 class LaneReplay:
@@ -82,11 +73,13 @@ class LaneReplay:
         self.codes = StreamCodes(self.head.schema)
         self.machine = ReplayMachine(self.compiled, self.codes, read_policy(self.engine, once=False))
         self.events = EventArrays(self.log)
+        self.order = LaneOrder(self.events)
         self.errors: Errors = {}  # what could not be computed of an event
         self.waiting: Any = NO_EVENTS  # events that are too far ahead
         self.version: Any = np.zeros(0, np.int64)  # of each lane: under which number its runs go on; -1: it has none
-        self.last: Any = np.zeros(0, np.int64)  # of each lane: the time of its last event
-        self.standing = NONE  # the matches that were given and may change
+        self.standing = Standing()
+        by_runs = not self.compiled.automaton.witnesses
+        self.past = Past(self.machine, self.order, self.reach, timed=self.query.timed, by_runs=by_runs)
         self.enough = FEW
         self.watermark: int | None = None
 
@@ -111,7 +104,9 @@ class LaneReplay:
     def _take_in(self, events: Events, times: Any) -> Any:
         """Events as the scan reads them."""
         try:
-            check_times(np.sort(times), max(self.window or 0 if self.query.timed else 0, self.query.behind) or None)
+            check_times(
+                (times.min(), times.max()), max(self.window or 0 if self.query.timed else 0, self.query.behind) or None
+            )
             batch = Batch(self.codes, events, times, 0)
             if self._has_new_nulls(batch):
                 self._read_again()
@@ -151,7 +146,6 @@ class LaneReplay:
         if most > len(self.version):
             more = 2 * most - len(self.version)
             self.version = np.concatenate([self.version, np.full(more, -1)])
-            self.last = np.concatenate([self.last, np.full(more, NEVER)])
         return found
 
     def _due(self, reached: int | None) -> Any:
@@ -164,197 +158,66 @@ class LaneReplay:
 
     def _update(self, fresh: Any, gone: Any) -> Difference:
         """Go over what events and retractions change, and compare."""
-        known = self.events
+        known, machine = self.events, self.machine
         gone = gone[known.seen.all[gone]]
-        known.seen.all[fresh] = True
-        fresh = fresh[known.lane.all[fresh] != NOWHERE]
+        nowhere = known.lane.all[fresh] == NOWHERE
+        if nowhere.any():
+            known.seen.all[fresh[nowhere]] = True
+            fresh = fresh[~nowhere]
         gone = gone[known.lane.all[gone] != NOWHERE]
         if not len(fresh) and not len(gone):
-            return self._difference(NONE, NONE, self.standing)
+            return self._difference(NONE, NONE)
+        parts = self.order.change(fresh, gone, self.reach, timed=self.query.timed, native=machine.native)
+        # Runs of lanes that only have events at their end go on; others begin anew.
+        numbers = self.version[parts.lanes]
+        anew = (parts.kinds != APPENDED) | (numbers < 0)
+        if anew.any():
+            numbers[anew] = machine.new_lanes(int(anew.sum()))
+        left = self._scan(parts.events, np.repeat(numbers, parts.lengths), parts.skip)
         changed = np.zeros(known.count, bool)  # events at which other matches may end than before
-        appended, late = self._appended(fresh, gone)
-        changed[appended] = True
-        np.maximum.at(self.last, known.lane.all[fresh], known.time.all[fresh])
-        part = Part(appended, self._versions(appended), np.zeros(len(appended), np.int64))
-        if not len(late) and not len(gone):
-            self._scan([part])
-        elif self.reach is None:
-            self._replay_stretches(late, gone, changed, part)
-        else:
-            self._replay_windows(late, gone, changed, part)
-        return self._compare(self.machine.taken(), changed)
+        self.steps += parts.note(left, known.quiet.all, changed, native=machine.native)
+        found = self._passed(machine.taken(), changed)
+        if parts.only_follow:  # where no match has ended before
+            self.version[parts.lanes] = numbers
+            return self._difference(NONE, found)
+        self._go_on(parts, numbers)
+        return self._difference(*self.standing.replace(found, changed, known.there.all, native=machine.native))
 
-    def _appended(self, fresh: Any, gone: Any) -> tuple[Any, Any]:
-        """Those of the new events that are after all others of their lane, in order; and the others."""
-        if not len(fresh):
-            return fresh, fresh
-        known = self.events
-        time, lane = known.time.all[fresh], known.lane.all[fresh]
-        order = np.lexsort((time, lane))
-        fresh, time, lane = fresh[order], time[order], lane[order]
-        late = time <= self.last[lane]
-        late[1:] |= (time[1:] == time[:-1]) & (lane[1:] == lane[:-1])
-        if not late.any() and not len(gone):
-            return fresh, fresh[:0]
-        disturbed = np.zeros(len(self.version), bool)
-        disturbed[lane[late]] = True
-        disturbed[known.lane.all[gone]] = True
-        return fresh[~disturbed[lane]], fresh[disturbed[lane]]
-
-    def _versions(self, events: Any) -> Any:
-        """The numbers under which the lanes of events go on."""
-        lanes = self.events.lane.all[events]
-        without = np.unique(lanes[self.version[lanes] < 0])
-        self.version[without] = self.machine.new_lanes(len(without))
-        return self.version[lanes]
-
-    def _scan(self, parts: Sequence[Part]) -> Any:
-        """Go over events; which of them were not skipped."""
-        events = np.concatenate([part.events for part in parts])
+    def _scan(self, events: Any, lanes: Any, skip: Any) -> Any:
+        """Go over events; what each left behind."""
         if not len(events):
-            return np.zeros(0, bool)
-        lanes, skip = (np.concatenate([getattr(part, name) for part in parts]) for name in ("lanes", "skip"))
+            return np.zeros(0, np.uint8)
         known = self.events
         failed: Errors = {}
         if self.errors:
             failed = {k: self.errors[event] for k, event in enumerate(events.tolist()) if event in self.errors}
-        quiet = self.machine.scan(events, lanes, known.time.all[events], skip, known.of(events), failed)
-        met = quiet != SKIPPED
-        known.quiet.all[events[met]] = quiet[met]
-        self.steps += int(met.sum())
-        return met
+        return self.machine.scan(events, lanes, known.time.all[events], skip, known.of(events), failed)
 
-    # Lanes that are gone over again.
-
-    def _disturbed(self, late: Any, gone: Any) -> tuple[Any, Any, Any, Any]:
-        """The lanes of late events and retractions, and the first and the last time of these, by lane."""
-        known = self.events
-        both = np.concatenate([late, gone])
-        lanes, times = known.lane.all[both], known.time.all[both]
-        first, last = np.full(len(self.version), _LATEST), np.full(len(self.version), NEVER)
-        np.minimum.at(first, lanes, times)
-        np.maximum.at(last, lanes, times)
-        found = np.unique(lanes)
-        among = np.zeros(len(self.version) + 1, bool)
-        among[found] = True
-        inside = np.where(known.lane.all == NOWHERE, len(self.version), known.lane.all)
-        return found, np.flatnonzero(among[inside] & known.seen.all & known.there.all), first, last
-
-    def _go_on(self, lanes: Any, versions: Any) -> None:
-        """The runs of lanes go on under other numbers."""
-        old = self.version[lanes]
-        self.machine.clear(old[old >= 0])
-        self.version[lanes] = versions
-
-    def _note_last(self, lanes: Any, events: Any) -> None:
-        """The last events of lanes may have been retracted."""
-        self.last[lanes] = NEVER
-        np.maximum.at(self.last, self.events.lane.all[events], self.events.time.all[events])
-
-    def _replay_windows(self, late: Any, gone: Any, changed: Any, appended: Part) -> None:
-        """From a window before the first change of a lane to a window after the last one."""
-        known, reach = self.events, self.reach or 0
-        lanes, here, first, last = self._disturbed(late, gone)
-        if self.query.timed:
-            near = known.time.all[here] > first[known.lane.all[here]] - reach
-            self._note_last(lanes, here)
-            here = known.in_order(here[near])
-            time, lane = known.time.all[here], known.lane.all[here]
-            wanted = time < last[lane] + reach
-        else:
-            self._note_last(lanes, here)
-            here = known.in_order(here)
-            time, lane = known.time.all[here], known.lane.all[here]
-            place = np.arange(len(here)) - np.searchsorted(lane, lane)
-            before = np.bincount(lane, time < first[lane], len(self.version))
-            until = np.bincount(lane, time <= last[lane], len(self.version))
-            wanted = (place >= before[lane] - reach) & (place < until[lane] + reach)
-        changed[here[wanted & (time >= first[lane])]] = True
-        ends = np.ones(len(self.version), bool)  # whether the lane is gone over to its end
-        if len(here):
-            closing = np.append(lane[1:] != lane[:-1], True)
-            ends[lane[closing]] = wanted[closing]
-        number = np.full(len(self.version), -1)
-        number[lanes] = self.machine.new_lanes(len(lanes))
-        events = here[wanted]
-        self._scan([appended, Part(events, number[lane[wanted]], np.zeros(len(events), np.int64))])
-        self._go_on(lanes[ends[lanes]], number[lanes[ends[lanes]]])
-        self.machine.clear(number[lanes[~ends[lanes]]])
-
-    def _replay_stretches(self, late: Any, gone: Any, changed: Any, appended: Part) -> None:
-        """From an event after which no run was under way to the next one where that is so, before and now."""
-        known = self.events
-        lanes, here, first, _ = self._disturbed(late, gone)
-        fresh = np.zeros(known.count, bool)
-        fresh[late] = True
-        lane, time = known.lane.all[here], known.time.all[here]
-        self._note_last(lanes, here)
-        rest = np.full(len(self.version), NEVER)
-        calm = known.quiet.all[here].astype(bool) & ~fresh[here] & (time < first[lane])
-        np.maximum.at(rest, lane[calm], time[calm])
-        here = known.in_order(here[time >= rest[lane]])
-        lane = known.lane.all[here]
-        dirty, tails = self._after_gone(here, lane, gone)
-        dirty |= fresh[here]
-        calm = known.quiet.all[here].astype(bool) & ~dirty
-        wanted, onward = stretches(lane, calm, dirty, tails)
-        number = np.full(len(self.version), -1)
-        number[lanes] = self.machine.new_lanes(len(lanes))
-        offset = len(appended.events)
-        skip = np.where(calm[wanted], onward + offset, 0)
-        met = self._scan([appended, Part(here[wanted], number[lane[wanted]], skip)])[offset:]
-        # What ended before the first change is as it was, and may be forgotten by now.
-        recent = known.time.all[here[wanted]] >= first[lane[wanted]]
-        changed[here[wanted][met & recent]] = True
-        # Where the last event of a lane was met, or none is left after the last quiet one, its runs go on from there.
-        ends = tails.copy()
-        closing = np.append(lane[wanted][1:] != lane[wanted][:-1], True)[: len(met)]
-        ends[lane[wanted][closing]] = met[closing]
-        self._go_on(lanes[ends[lanes]], number[lanes[ends[lanes]]])
-        self.machine.release(number[lanes[~ends[lanes]]])
-
-    def _after_gone(self, here: Any, lane: Any, gone: Any) -> tuple[Any, Any]:
-        """The events that follow those that are gone; and the lanes whose last events are gone."""
-        known, time = self.events, self.events.time.all[here]
-        after, tails = np.zeros(len(here), bool), np.zeros(len(self.version), bool)
-        for event in gone.tolist():
-            own = int(known.lane.all[event])
-            begin, end = np.searchsorted(lane, [own, own + 1])
-            at = begin + int(np.searchsorted(time[begin:end], known.time.all[event]))
-            if at < end:
-                after[at] = True
-            else:
-                tails[own] = True
-        return after, tails
+    def _go_on(self, parts: Parts, numbers: Any) -> None:
+        """The runs of lanes whose ends were met go on under their new numbers; the others were there before."""
+        cut = parts.kinds == CUT
+        lanes = parts.lanes[~cut]
+        before, now = self.version[lanes], numbers[~cut]
+        self.version[lanes] = now
+        self.machine.clear(np.concatenate([before[(before >= 0) & (before != now)], numbers[cut]]))
 
     # Matches.
 
-    def _compare(self, found: MatchTable, changed: Any) -> Difference:
-        """The matches that end at events where others may end than before."""
-        known = self.events
-        if not changed[found.last].all():  # before the first change of a lane, runs are not complete
-            found = found.take(np.flatnonzero(changed[found.last]))
-        check_count(len(found))
-        if self.query.having is not None and not self.machine.tests_having and len(found):
-            used, place = np.unique(found.rows, return_inverse=True)
-            local = keep_having(self.query, replace(found, rows=place), known.table(used))
-            found = replace(local, rows=used[local.rows])
-        ends = self.standing.last
-        affected = changed[ends] | ~known.there.all[ends]
-        if not affected.any():
-            return self._difference(NONE, found, self.standing)
-        old = self.standing.take(np.flatnonzero(affected))
-        kept = self.standing.take(np.flatnonzero(~affected))
-        gone, added = differing(_keys(old), _keys(found))
-        same = old.take(np.flatnonzero(~gone))
-        return self._difference(old.take(np.flatnonzero(gone)), found.take(np.flatnonzero(added)), joined(kept, same))
+    def _passed(self, found: MatchTable, changed: Any) -> MatchTable:
+        """The matches that pass HAVING."""
+        check_count(len(found) and int(changed[found.last].sum()))  # where nothing changed, runs are not complete
+        if self.query.having is None or self.machine.tests_having or not len(found):
+            return found
+        found = found.take(np.flatnonzero(changed[found.last]))
+        used, place = np.unique(found.rows, return_inverse=True)
+        local = keep_having(self.query, replace(found, rows=place), self.events.table(used))
+        return replace(local, rows=used[local.rows])
 
-    def _difference(self, removed: MatchTable, added: MatchTable, kept: MatchTable | None = None) -> Difference:
+    def _difference(self, removed: MatchTable, added: MatchTable) -> Difference:
         """What that is as rows: events that are equal make equal matches."""
         nothing = self.head.queries[0].nothing()
-        kept = self.standing if kept is None else kept
-        self.standing = joined(kept, added)
-        others = [LaneMatches(self, kept)]
+        others = [LaneMatches(self, self.standing.all, self.standing.alive)]
+        self.standing.add(added)
         old, new = ([LaneMatches(self, one)] if len(one) else [] for one in (removed, added))
         if not old or not new or not self._may_be_equal(removed, added):
             return Difference(whole(old), whole(new), others, nothing)
@@ -365,6 +228,8 @@ class LaneReplay:
         """Whether matches of different events may have equal rows."""
         if self.query.returns or self.query.schema.roles.types is not None:
             return True
+        if not self.order.tied:  # what is equal is in one lane, at one time
+            return False
         used = np.zeros(self.events.count, bool)
         used[removed.rows] = used[added.rows] = True
         times = self.events.time.all[used]
@@ -378,65 +243,10 @@ class LaneReplay:
 
     def _forget(self, watermark: int | None, *, eager: bool = False) -> None:
         """Let go of what no change to come can need, where that may be much. eager: even if it is little."""
-        known = self.events
         self.watermark = watermark
-        if watermark is None or (known.count < self.enough and not eager):
-            return
-        time, lane = known.time.all, known.lane.all
-        somewhere = lane != NOWHERE
-        keep = known.there.all & (time >= watermark)
-        past = np.flatnonzero(known.there.all & known.seen.all & somewhere & (time < watermark))
-        if self.reach is None:
-            calm = past[known.quiet.all[past].astype(bool)]
-            rest = np.full(len(self.version), NEVER)
-            np.maximum.at(rest, lane[calm], time[calm])
-            keep[past[time[past] >= rest[lane[past]]]] = True
-        elif self.query.timed:
-            keep[past[time[past] > watermark - self.reach]] = True
-        else:
-            past = known.in_order(past)
-            after = np.searchsorted(lane[past], lane[past], side="right") - np.arange(len(past))
-            keep[past[after <= self.reach]] = True
-        self.standing = self.standing.take(np.flatnonzero(time[self.standing.last] >= watermark))
-        number = np.cumsum(keep) - 1
-        self.log.keep(keep)
-        known.keep(keep)
-        self.errors = {int(number[event]): error for event, error in self.errors.items() if keep[event]}
-        self.waiting = number[self.waiting[keep[self.waiting]]]
-        self.standing = replace(self.standing, rows=number[self.standing.rows])
-        self._forget_lanes()
-        self.machine.forget(watermark)
-        self.machine.shorten(number)
-        self._forget_strings()
-        self.enough = 2 * known.count + FEW
-
-    def _forget_lanes(self) -> None:
-        """Give up lanes that have no event left."""
-        numbers, known = self.machine.lane_numbers, self.events
-        if not numbers.columns:
-            return
-        alive = np.zeros(len(self.version), bool)
-        alive[known.lane.all[known.lane.all != NOWHERE]] = True
-        versions = self.version[~alive]
-        self.machine.clear(versions[versions >= 0])
-        numbers.keep(alive[: len(numbers)])
-        anew = np.append(np.cumsum(alive) - 1, NOWHERE)
-        lanes = known.lane.all
-        lanes[:] = anew[np.where(lanes == NOWHERE, len(alive), lanes)]
-        self.version, self.last = self.version[alive], self.last[alive]
-
-    def _forget_strings(self) -> None:
-        """Give up strings that no event has."""
-        coded = [
-            self.events.columns[wanted.array.name]
-            for wanted in self.machine.kernel.events
-            if isinstance(wanted.holds, ColumnValues) and self.codes.kind(wanted.holds.column) is Kind.STRING
-        ]
-        held = [grown.all for grown in coded if grown.size]
-        number = self.codes.strings.keep([*held, *self.machine.held_strings()])
-        for values in held:
-            values[:] = number[np.clip(values, -1, len(number) - 1)]
-        self.machine.renumber_strings(number)
+        if watermark is not None and (self.events.count >= self.enough or eager):
+            forget(self, watermark, 4 * FEW)
+            self.enough = self.events.count * 5 // 4 + FEW
 
     # The state.
 
@@ -462,8 +272,10 @@ class LaneReplay:
 
     @property
     def nbytes(self) -> int:
-        """How much the log and the runs take."""
-        return self.log.nbytes + self.events.nbytes + self.machine.state_bytes() + self.machine.tape.nbytes
+        """How much the events, the runs and the matches that may change take."""
+        events = self.log.nbytes + self.events.nbytes + self.order.nbytes + self.waiting.nbytes
+        runs = self.machine.state_bytes() + self.machine.tape.nbytes + self.version.nbytes
+        return int(events + runs + self.standing.nbytes)
 
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
         """The events that may matter: all else follows from these."""
@@ -488,17 +300,21 @@ class LaneReplay:
 class LaneMatches(Given):
     """Matches by the numbers of their events. Their rows are made when they are asked for, in the order of S9."""
 
-    def __init__(self, replay: LaneReplay, found: MatchTable) -> None:
-        self._numbers = found
+    def __init__(self, replay: LaneReplay, found: MatchTable, wanted: Any = None) -> None:
+        self._found, self._wanted = found, wanted  # which of them (None: all)
         self._nothing = replay.head.queries[0].nothing()
         self._schema = replay.log.schema
         self._chunks = tuple(replay.log.chunks)  # numbers change when events are forgotten
         self.base = 0
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._found) if self._wanted is None else int(self._wanted.sum())
 
     bound = count = __len__
+
+    @cached_property
+    def _numbers(self) -> MatchTable:
+        return self._found if self._wanted is None else self._found.take(np.flatnonzero(self._wanted))
 
     @cached_property
     def matches(self) -> Matches:  # type: ignore[override]
@@ -511,29 +327,6 @@ class LaneMatches(Given):
             places[order] = np.arange(len(used))
         found = replace(self._numbers, rows=place)
         return self._nothing.with_found(found.take(in_order(found, places[place])), table)
-
-
-def _keys(found: MatchTable) -> Any:
-    """What stands for matches while the numbers of events stay: a sum over their events."""
-    if not len(found):
-        return FORGOTTEN.keys
-    words = _words(1 << int(found.rows.max()).bit_length())[:, found.rows] * _ODD[found.variables % len(_ODD)]
-    return np.add.reduceat(words, found.offsets[:-1], axis=1)
-
-
-@lru_cache(maxsize=4)
-def _words(count: int) -> Any:
-    """Words for the numbers of events."""
-    return mixed(np.zeros((2, count), np.uint64), np.arange(count, dtype=np.uint64))
-
-
-_ODD = mixed(np.zeros((2, 64), np.uint64), np.arange(64, dtype=np.uint64))[0] | np.uint64(1)
-"""A factor for each variable."""
-
-
-def joined(one: MatchTable, other: MatchTable) -> MatchTable:
-    """All matches of two tables."""
-    return one if not len(other) else other if not len(one) else concatenate([one, other])
 
 
 def is_contiguous(compiled: CompiledQuery) -> bool:

@@ -418,19 +418,21 @@ class ScanState:
 
     def clear_lanes(self, lanes: Any) -> None:
         """End the runs of some lanes."""
+        s = self.arrays
+        counts = [pool.count for pool in self.kernel.pools if pool.count in s]
         initial = {wanted.array.name: wanted.initial for wanted in self.kernel.state}
-        for name in (*self.kernel.slots, *self.kernel.witnesses, *self.kernel.lasting):
-            array = self.arrays[name]
-            if self.native:
-                array[lanes] = initial[name]
-            else:
-                for lane in lanes.tolist():
-                    array[lane] = initial[name]
+        free_lists = library_function("free_lists", native=self.native)
+        given = lanes if self.native else lanes.tolist()
         for pool in self.kernel.pools:
-            used = np.flatnonzero(np.asarray(self.arrays[pool.array("node")]) != NIL)
-            gone = used[np.isin(np.asarray(self.arrays[pool.array("lane")])[used], lanes)]
-            if len(gone):
-                self._free(pool, set(gone.tolist()))
+            own = s[pool.array("next")], s[pool.array("node")], self.cells, pool.cells.free, pool.cells.used
+            for name in pool.lists:
+                free_lists(given, len(given), s[pool.first(name)], *own)
+        for name in (*self.kernel.slots, *self.kernel.witnesses, *self.kernel.lasting, *counts):
+            if self.native:
+                s[name][lanes] = initial[name]
+            else:
+                for lane in given:
+                    s[name][lane] = initial[name]
 
     def renumber_events(self) -> Any:
         """Once nodes have been collected: number the events that they have from 0 on; the ids that these had."""

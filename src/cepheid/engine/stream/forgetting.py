@@ -1,0 +1,67 @@
+"""Lets go of what no change to come can need: events, lanes, strings, nodes. What stays is numbered anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cepheid.engine.stream.event_arrays import NOWHERE
+from cepheid.kernel.arguments import ColumnValues
+from cepheid.pattern.types import Kind
+
+if TYPE_CHECKING:
+    from cepheid.engine.stream.lane_replay import LaneReplay
+
+
+def forget(replay: LaneReplay, watermark: int, few: int) -> None:
+    """Forget what a watermark has made certain. few: how many events are not worth that runs are asked for them."""
+    known = replay.events
+    standing = replay.standing
+    standing.keep(known.time.all[standing.all.last] >= watermark)
+    keep = replay.past.needed(watermark, standing.all.rows, replay.errors, few)
+    replay.steps += replay.past.steps
+    number = (np.cumsum(keep) - 1).astype(np.int32)  # as matches have them
+    standing.renumber(number)
+    replay.order.keep(keep, number)
+    replay.log.keep(keep)
+    known.keep(keep)
+    replay.errors = {int(number[event]): error for event, error in replay.errors.items() if keep[event]}
+    replay.waiting = number[replay.waiting[keep[replay.waiting]]]
+    _forget_lanes(replay)
+    replay.machine.forget(watermark)
+    replay.machine.shorten(number)
+    _forget_strings(replay)
+
+
+def _forget_lanes(replay: LaneReplay) -> None:
+    """Give up lanes that have no event left."""
+    numbers, known = replay.machine.lane_numbers, replay.events
+    if not numbers.columns:
+        return
+    alive = np.zeros(len(replay.version), bool)
+    alive[known.lane.all[known.lane.all != NOWHERE]] = True
+    if alive[: len(numbers)].all():
+        return
+    versions = replay.version[~alive]
+    replay.machine.clear(versions[versions >= 0])
+    numbers.keep(alive[: len(numbers)])
+    anew = np.append(np.cumsum(alive) - 1, NOWHERE)
+    lanes = known.lane.all
+    lanes[:] = anew[np.where(lanes == NOWHERE, len(alive), lanes)]
+    replay.version = replay.version[alive]
+
+
+def _forget_strings(replay: LaneReplay) -> None:
+    """Give up strings that no event has."""
+    coded = [
+        wanted.array.name
+        for wanted in replay.machine.kernel.events
+        if isinstance(wanted.holds, ColumnValues) and replay.codes.kind(wanted.holds.column) is Kind.STRING
+    ]
+    columns = replay.events.columns  # which are not there before the first event
+    held = [columns[name].all for name in coded if name in columns and columns[name].size]
+    number = replay.codes.strings.keep([*held, *replay.machine.held_strings()])
+    for values in held:
+        values[:] = number[np.clip(values, -1, len(number) - 1)]
+    replay.machine.renumber_strings(number)

@@ -1,0 +1,123 @@
+"""The events of each lane in order, and which of them have to be gone over again when some are new or gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cepheid.engine.encoding.grown import Grown
+from cepheid.engine.stream.arrivals import arrange
+from cepheid.engine.stream.event_arrays import EventArrays
+from cepheid.kernel.compile import run_on_arrays
+from cepheid.kernel.lane_order import PLACES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Events that are gone over, lane by lane, as `kernel.stretches` finds them."""
+
+    events: Any
+    skip: Any
+    recent: Any
+    lanes: Any
+    ends: Any
+    kinds: Any
+
+    @property
+    def lengths(self) -> Any:
+        """How many events each part has."""
+        found = self.ends.copy()
+        found[1:] -= self.ends[:-1]
+        return found
+
+    @property
+    def only_follow(self) -> bool:
+        """Whether all events are new, and after all others of their lanes."""
+        return not self.kinds.any()
+
+    def note(self, left: Any, quiet: Any, changed: Any, *, native: bool) -> int:
+        """Write down what going over them has left behind each event, and where other matches may end than before.
+
+        Returns how many of them were not skipped.
+        """
+        numbers = (a.view(np.uint8) for a in (left, quiet, changed))
+        left, quiet, changed = numbers
+        given = self.events, left, len(left), self.recent, quiet, changed, self.ends, self.kinds, len(self.kinds)
+        return run_on_arrays("note_parts", *given, native=native)
+
+
+class LaneOrder:
+    """The events that are in a lane and not too far ahead, by lane, and in each by the order of S1."""
+
+    def __init__(self, known: EventArrays) -> None:
+        self.known = known
+        self.events = Grown(np.uint32)
+        self.tied = False  # whether events of one lane ever had the same time
+
+    def change(self, fresh: Any, gone: Any, reach: int | None, *, timed: bool, native: bool) -> Parts:
+        """Put new events in their places and drop others; what has to be gone over again.
+
+        reach: after how many ticks (timed) or events of a lane an event does not matter any more; None: a quiet lane
+        tells.
+        """
+        known, size, count = self.known, self.events.size, len(fresh) + len(gone)
+        fresh, gone = (self._sorted(events, native) for events in (fresh, gone))
+        time, lane = known.time.all, known.lane.all
+        self.events.add(fresh)
+        order = self.events.all
+        if len(fresh) and run_on_arrays("merge_events", order, size, fresh, len(fresh), time, lane, native=native):
+            self.tied = True
+            self._arrange()
+        facts = (flags.all.view(np.uint8) for flags in (known.there, known.seen, known.quiet))
+        events, recent = np.empty(len(order), np.uint32), np.empty(len(order), np.uint8)
+        skip = np.empty(len(order), np.int64)
+        lanes, ends, kinds = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.uint8)
+        some = gone if len(gone) else order  # an empty array takes longer to pass
+        asked = fresh if len(fresh) else order, len(fresh), some, len(gone), int(timed), -1 if reach is None else reach
+        made = events, skip, recent, lanes, ends, kinds
+        parts = run_on_arrays("find_parts", order, len(order), time, lane, *facts, *asked, *made, native=native)
+        if len(gone):
+            there = known.there.all.view(np.uint8)
+            self.events.size = run_on_arrays("drop_events", order, len(order), there, native=native)
+        total = int(ends[parts - 1]) if parts else 0
+        return Parts(*(a[:total] for a in (events, skip, recent)), *(a[:parts] for a in (lanes, ends, kinds)))
+
+    def _sorted(self, events: Any, native: bool) -> Any:
+        """Events by lane and time."""
+        found = events.astype(np.uint32)
+        if len(found) < 2:
+            return found
+        spare, heads = np.empty(len(found), np.uint32), np.empty(PLACES, np.uint32)
+        given = found, len(found), self.known.time.all, self.known.lane.all, spare, heads
+        run_on_arrays("sort_events", *given, native=native)
+        return found
+
+    def _arrange(self) -> None:
+        """New events have the time of others of their lane: then the content decides."""
+        known, events = self.known, self.events.all
+        time, lane = known.time.all[events], known.lane.all[events]
+        tied = np.zeros(len(events) + 1, bool)
+        tied[1:-1] = (time[1:] == time[:-1]) & (lane[1:] == lane[:-1])
+        group = np.cumsum(~tied[:-1]) - 1
+        has_new = np.zeros(int(group[-1]) + 1, bool)
+        has_new[group[~known.seen.all[events]]] = True
+        among = np.flatnonzero((tied[:-1] | tied[1:]) & has_new[group])
+        place = arrange(known.log.schema, known.table(events[among]), group[among])
+        if place is not None:
+            events[among] = events[among][place]
+
+    def of(self, wanted: Any) -> Any:
+        """Some events, given by a flag for each, in order."""
+        return self.events.all[wanted[self.events.all]]
+
+    def keep(self, wanted: Any, number: Any) -> None:
+        """Keep some events, given by a flag for each, which get new numbers, in order."""
+        self.events.keep(wanted[self.events.all])
+        self.events.all[:] = number[self.events.all]
+
+    @property
+    def nbytes(self) -> int:
+        """How much it takes."""
+        return self.events.nbytes

@@ -1,0 +1,137 @@
+"""Events by lane, and in each by time: others are put in their places, some are found. Compiled like the match store.
+
+An event is a number; `time` and `lane` have what is known of each.
+"""
+
+from __future__ import annotations
+
+from cepheid.kernel.code.reader import Int64, Int64s, Keys, UInt8s, UInt32s
+
+DIGIT = 11
+PLACES = 1 << DIGIT
+
+
+def sort_events(events: UInt32s, count: Int64, time: Int64s, lane: UInt32s, spare: UInt32s, heads: UInt32s) -> Int64:
+    """Sort events by lane, and in each by time; those of one time stay as they are. `heads` has so many `PLACES`."""
+    sort_by(events, count, time, spare, heads)
+    sort_by(events, count, lane, spare, heads)
+    return count
+
+
+def sort_by(events: UInt32s, count: Int64, key: Keys, spare: UInt32s, heads: UInt32s) -> Int64:
+    """Sort events by a key, digit by digit from the last one; those of one key stay as they are."""
+    if count < 2:
+        return count
+    least, most = int(key[events[0]]), int(key[events[0]])
+    sorted_ = True
+    k = 1
+    while k < count:
+        own = int(key[events[k]])
+        sorted_ = sorted_ and own >= int(key[events[k - 1]])
+        least = own if own < least else least
+        most = own if own > most else most
+        k += 1
+    if sorted_:
+        return count
+    shift = 0
+    while shift < 64 and (most - least) >> shift != 0:  # a difference that is beyond 64 bits is negative
+        k = 0
+        while k < PLACES:
+            heads[k] = 0
+            k += 1
+        k = 0
+        while k < count:
+            heads[((int(key[events[k]]) - least) >> shift) & (PLACES - 1)] += 1
+            k += 1
+        before = 0
+        k = 0
+        while k < PLACES:
+            before += heads[k]
+            heads[k] = before - heads[k]
+            k += 1
+        k = 0
+        while k < count:
+            digit = ((int(key[events[k]]) - least) >> shift) & (PLACES - 1)
+            spare[heads[digit]] = events[k]
+            heads[digit] += 1
+            k += 1
+        k = 0
+        while k < count:
+            events[k] = spare[k]
+            k += 1
+        shift += DIGIT
+    return count
+
+
+def merge_events(order: UInt32s, size: Int64, fresh: UInt32s, count: Int64, time: Int64s, lane: UInt32s) -> Int64:
+    """Put sorted events in their places among others, after those of their time; how often two have the same time.
+
+    `order` has room for all of them. What is before the first place stays untouched.
+    """
+    ties = 0
+    hole = size + count
+    k = size
+    while count > 0:
+        count -= 1
+        event = fresh[count]
+        own, when = int(lane[event]), time[event]
+        low, high, step = 0, k, 1
+        while step <= high:
+            other = order[high - step]
+            if lane[other] < own or (lane[other] == own and time[other] <= when):
+                low = high - step + 1
+                break
+            high -= step
+            step *= 2
+        while low < high:
+            middle = (low + high) >> 1
+            other = order[middle]
+            if lane[other] < own or (lane[other] == own and time[other] <= when):
+                low = middle + 1
+            else:
+                high = middle
+        while k > low:
+            k -= 1
+            hole -= 1
+            order[hole] = order[k]
+        hole -= 1
+        order[hole] = event
+        if low > 0:
+            other = order[low - 1]
+            ties += int(lane[other] == own and time[other] == when)
+        if count > 0:
+            other = fresh[count - 1]
+            ties += int(lane[other] == own and time[other] == when)
+    return ties
+
+
+def first_event(order: UInt32s, low: Int64, size: Int64, time: Int64s, lane: UInt32s, own: Int64, when: Int64) -> Int64:
+    """The first place, from `low` on, of an event of a lane that is not before a time, or of a later lane."""
+    high, step = size, 1
+    while low + step <= high:  # it is often close
+        other = order[low + step - 1]
+        if lane[other] > own or (lane[other] == own and time[other] >= when):
+            high = low + step - 1
+            break
+        low += step
+        step *= 2
+    while low < high:
+        middle = (low + high) >> 1
+        other = order[middle]
+        if lane[other] > own or (lane[other] == own and time[other] >= when):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def drop_events(order: UInt32s, size: Int64, there: UInt8s) -> Int64:
+    """Close the gaps of events that are gone; how many are left."""
+    kept = 0
+    k = 0
+    while k < size:
+        event = order[k]
+        order[kept] = event
+        kept += int(there[event] != 0)
+        k += 1
+    return kept
