@@ -20,6 +20,12 @@ NAMES = {EVENT: False, REGISTER: False, FIRST: False, LAST: False}
 """What expressions of an automaton read; none of them is a list."""
 
 
+def states_of(automaton: Automaton) -> tuple[str, ...]:
+    """The states, in the order of the text; final ones that no arc names at the end."""
+    arcs = (state for arc in automaton.arcs for state in (arc.source, arc.target))
+    return tuple(dict.fromkeys([automaton.start, *arcs, *automaton.finals]))
+
+
 def check_clauses(query: Query) -> None:
     """An automaton has its conditions on arcs, and gives all its matches."""
     if query.strategies:
