@@ -65,7 +65,7 @@ class Automaton(Draft):
         on: str | Sequence[str] | None = None,
         name: str | None = None,
     ) -> Automaton:
-        """A loop that takes an event and changes nothing: events that the match goes over.
+        """A loop that takes an event and changes nothing: events that are skipped.
 
         >>> from cepheid import builder as cep
         >>> print(cep.automaton("q0", final="q1").arc("q0", "q1").ignore("q1", "e.x = 0"))

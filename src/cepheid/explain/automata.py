@@ -39,12 +39,8 @@ def automaton_lines(query: Analysed, automaton: Automaton) -> Iterator[str]:
 
 def _state(automaton: Automaton, state: str) -> tuple[str, str, str]:
     roles = ["start"] * (state == automaton.start) + ["final"] * (state in automaton.finals)
-    leaving = [arc for arc in automaton.arcs if arc.source == state]
-    on_events = sum(arc.fires in (Fires.EVENT, Fires.INSTANT) for arc in leaving)
-    told = f"{len(leaving) or 'no'} arc{'s' * (len(leaving) != 1)}"
-    if on_events > 1:
-        told += f", {'both' if len(leaving) == 2 else on_events} may be taken on one event"
-    return state, ", ".join(roles), told
+    leaving = sum(arc.source == state for arc in automaton.arcs)
+    return state, ", ".join(roles), f"{leaving or 'no'} arc{'s' * (leaving != 1)}"
 
 
 def _arc(arc: Arc) -> tuple[str, str, str, str, str]:

@@ -59,8 +59,8 @@ Query
   -- the window counts in milliseconds, the unit of the time column
 States
   q0  start  1 arc
-  q1         3 arcs, 2 may be taken on one event
-  q2         2 arcs, both may be taken on one event
+  q1         3 arcs
+  q2         2 arcs
   q3  final  1 arc
   q4  final  no arcs
 Register
