@@ -85,7 +85,8 @@ class _Writer:
         exits = [exit_ for exit_ in self.made.exits if exit_.config in self.useful]
         first = exits[0].gives
         alike = all(list(exit_.gives.values()) == list(first.values()) for exit_ in exits)
-        gives = {} if alike else {register: f"out_{register.name}" for register in first}
+        taken = {register.name for register in self.made.registers}
+        gives = {} if alike else {register: _unique(f"out_{register.name}", taken) for register in first}
         arcs += [self.accepting(exit_, gives) for exit_ in exits if exit_.fence or gives]
         finals = [self.states[exit_.config] for exit_ in exits if not exit_.fence and not gives]
         finals += [self.match] * any(exit_.fence or gives for exit_ in exits)
@@ -197,7 +198,7 @@ def _read(name: str) -> ex.Expression:
 
 
 def _unique(wanted: str, taken: set[str]) -> str:
-    """A name for a state that no other has."""
+    """A name that no other state, or field, has."""
     name, number = wanted, 2
     while name in taken:
         name, number = f"{wanted}_{number}", number + 1

@@ -8,7 +8,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from cepheid.builder.columns import Column, condition, operand
+from cepheid.builder.columns import Column, operand
+from cepheid.builder.columns import condition as read_condition
 from cepheid.builder.drafts import Draft
 from cepheid.builder.misuse import check_name, misuse, shown
 from cepheid.language import parse_expression
@@ -54,7 +55,9 @@ class Automaton(Draft):
         ARC q0 -> q1 ON A WHEN e.x > 1 AND r.n < 5 SET n = r.n + 1
         """
         fires, types = _read_trigger(on, at_end)
-        return self._added(_arc(source, target, name, condition, set, fields), fires=fires, types=types)
+        return self._added(
+            make_arc(source, target, condition, name=name, set=set, fields=fields), fires=fires, types=types
+        )
 
     def ignore(
         self,
@@ -73,7 +76,7 @@ class Automaton(Draft):
         ARC q0 -> q1
         IGNORE q1 WHEN e.x = 0
         """
-        loop = _arc(state, state, name, condition, None, {})
+        loop = make_arc(state, state, condition, name=name, fields={})
         return self._added(loop, types=_read_types(on), ignores=True)
 
     def epsilon(
@@ -96,7 +99,9 @@ class Automaton(Draft):
         ARC q0 -> q1
         EPSILON q1 -> q2 WHEN r.n < 3 SET n = r.n + 1
         """
-        return self._added(_arc(source, target, name, condition, set, fields), fires=tree.Fires.NOTHING)
+        return self._added(
+            make_arc(source, target, condition, name=name, set=set, fields=fields), fires=tree.Fires.NOTHING
+        )
 
     def _added(self, arc: tree.Arc, **changes: Any) -> Automaton:
         before = self.query.pattern
@@ -135,21 +140,29 @@ def automaton(
     return Automaton(tree.Query(tree.Automaton(check_name(start, "a state", remedy), finals, slots)))
 
 
-def _arc(
+def make_arc(
     source: object,
     target: object,
-    name: object,
-    asked: object,
-    given: Mapping[str, object] | None,
+    condition: object = None,
+    *,
+    name: object = None,
+    set: Mapping[str, object] | None = None,
     fields: Mapping[str, object],
 ) -> tree.Arc:
+    """An arc that takes an event, of Python values."""
     return tree.Arc(
         check_name(source, "a state", "write arc('q0', 'q1')"),
         check_name(target, "a state", "write arc('q0', 'q1')"),
         name=None if name is None else check_name(name, "an arc", "write name='done'"),
-        condition=None if asked is None else parse_expression(asked) if isinstance(asked, str) else condition(asked),
-        assigns=tuple(tree.Assign(field, _value(value)) for field, value in _merged(given, fields).items()),
+        condition=_asked(condition),
+        assigns=tuple(tree.Assign(field, _value(value)) for field, value in _merged(set, fields).items()),
     )
+
+
+def _asked(condition: object) -> ex.Expression | None:
+    if condition is None:
+        return None
+    return parse_expression(condition) if isinstance(condition, str) else read_condition(condition)
 
 
 def _read_trigger(on: object, at_end: object) -> tuple[tree.Fires, tuple[str, ...]]:
