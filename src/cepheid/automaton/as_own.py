@@ -185,11 +185,11 @@ class _Writer:
             spelled = _NAMES[type_.kind]
         else:
             raise NotNative(f"a register can't hold {name}, whose type is {type_}")
-        unit = getattr(arrow, "unit", None)
-        if type_.kind in (Kind.TIMESTAMP, Kind.DURATION) and unit == "ns":
+        if getattr(arrow, "unit", None) == "ns" and type_.kind in (Kind.TIMESTAMP, Kind.DURATION):
             raise NotNative(f"a register can't hold {name} to the nanosecond")
-        zone = zone_of(self.query.schema.columns[self.query.schema.roles.time])
-        assert slot_type(spelled, zone).kind is type_.kind
+        held = slot_type(spelled, zone_of(self.query.schema.columns[self.query.schema.roles.time]))
+        if type_.kind is Kind.TIMESTAMP and zone_of(held) != zone_of(type_):
+            raise NotNative(f"a register can't hold {name} in the time zone {zone_of(type_)}")
         return spelled
 
 

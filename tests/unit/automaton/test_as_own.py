@@ -135,6 +135,20 @@ def test_what_has_no_automaton(query: str, reason: str, remedy: str) -> None:
     assert error.value.remedy == remedy
 
 
+@pytest.mark.parametrize(
+    ("type_", "reason"),
+    [
+        (pa.timestamp("us", "Europe/Paris"), "in the time zone Europe/Paris"),
+        (pa.timestamp("ns"), "to the nanosecond"),
+        (pa.duration("ns"), "to the nanosecond"),
+    ],
+)
+def test_times_that_a_register_would_change(type_: pa.DataType, reason: str) -> None:
+    query = cep.Query("PATTERN A a RETURN a.at AS at")
+    with pytest.raises(cep.UsageError, match=f"a register can't hold a_at {reason}"):
+        query.automaton(SCHEMA.append(pa.field("at", type_)))
+
+
 def test_that_a_program_has_none() -> None:
     with pytest.raises(cep.UsageError, match="a program can't be written as one automaton"):
         cep.Query("PATTERN A a RETURN a.x AS x INTO N; FROM N PATTERN N n").automaton(SCHEMA)
