@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 
+from cepheid.api.changing import Variant
 from cepheid.api.events import to_table
 from cepheid.api.options import read_delay
 from cepheid.api.readable import check_text
@@ -75,8 +76,9 @@ class ChangeSession(Session):
         op: str | None = None,
         sequence: str | None = None,
         match: Callable[[pa.Table, Schema], Sequence[Matches]] | None = None,
+        variant: Variant | None = None,
     ) -> None:
-        super().__init__(cache, factory, empty, surprises, lateness=lateness, late=late)
+        super().__init__(cache, factory, empty, surprises, lateness=lateness, late=late, variant=variant)
         if speculate is not None:
             _check_columns(cache.program)
         self._speculate = speculate
@@ -175,6 +177,9 @@ class ChangeSession(Session):
         retracted = 0 if signs is None else int((signs < 0).sum())
         self._retracted += retracted
         self._events += len(times) - retracted
+        if len(times):
+            latest = int(times.max())
+            self._latest = latest if self._latest is None else max(self._latest, latest)
         return self._apply(net, watermark)
 
     def _no_events(self) -> Timed:
@@ -232,6 +237,31 @@ class ChangeSession(Session):
     def _added(self, found: Sequence[Difference]) -> Matches:
         every = [Changes(one, None).added for one in found]
         return every[-1].with_outputs(dict(zip(self._names, every, strict=True)))
+
+    # The query may change (S17).
+
+    @property
+    def _corrects(self) -> bool:
+        return self._ahead != 0
+
+    def _use(self, cache: QueryCache, match: Any) -> None:
+        super()._use(cache, match)
+        if self._match is not None:
+            self._match = match
+
+    def _rebuild(self, cache: QueryCache, match: Any, first: int) -> Any:
+        self._use(cache, match)
+        schema = self._opened.schema
+
+        def make() -> Pipeline:
+            return Pipeline(cache, self._factory, schema, once=False)
+
+        speculating = self._speculating
+        assert isinstance(speculating, Speculation | Recomputed)  # lanes are gone over only of patterns that stay
+        found = speculating.rebuild(make, match, first)
+        self._pipeline = speculating.head
+        self._matches += found[-1].added.count() - found[-1].removed.count()
+        return self._changes(found) if self._speculate is not None else self._added(found)
 
     # The state.
 

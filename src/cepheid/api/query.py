@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from cepheid.api.bar import measured
 from cepheid.api.change_session import ChangeSession, retracts_numbers
+from cepheid.api.changing import in_ticks
 from cepheid.api.events import to_table
 from cepheid.api.meter import read_progress
 from cepheid.api.observed import observe
@@ -41,6 +42,7 @@ from cepheid.pattern.calls import check_calls
 from cepheid.pattern.flow import EVENTS, check_flow, roles_in
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.sequence import sequenced
+from cepheid.pattern.timeline import Change, with_changes
 from cepheid.pattern.tree import Program
 from cepheid.plan.spec import PlanSpec, read_plan
 
@@ -136,6 +138,17 @@ class Query:
         strategies = [strategy for query in self._compiled.queries for strategy in query.strategies.values()]
         return Query(sequenced(self._program, str(name), strategies), **self._options)  # type: ignore[arg-type]
 
+    def _changed(self, changes: Sequence[Change]) -> Query:
+        """This query after some changes, whose times are in ticks (S17)."""
+        if not changes:
+            return self
+        return Query(with_changes(self._program, changes), **self._options)  # type: ignore[arg-type]
+
+    def _variant(self, changes: Sequence[Change]) -> tuple[QueryCache, Any]:
+        """What runs this query after some changes."""
+        changed = self._changed(changes)
+        return changed._cache, changed._all_by_reference
+
     def __getstate__(self) -> dict[str, Any]:
         """Without what was made for earlier runs: it is made anew where the query arrives."""
         return {**vars(self), "_cache": QueryCache(self._compiled)}
@@ -175,6 +188,7 @@ class Query:
         open: bool = ...,
         op: str | None = ...,
         sequence: str | None = ...,
+        changes: Sequence[Change] = ...,
     ) -> Matches: ...
 
     def match(
@@ -188,6 +202,7 @@ class Query:
         progress: Callable[[Progress], object] | bool | None = None,
         op: str | None = None,
         sequence: str | None = None,
+        changes: Sequence[Change] = (),
         **options: Any,
     ) -> Any:
         """All matches in a stream of events, in the order of their ends.
@@ -207,6 +222,9 @@ class Query:
 
         sequence: a column that counts the events of a partition by 1: no match goes over a gap in it.
 
+        changes: how an automaton changes in the course of the stream: a list of `cep.add_arc(…, at=…)` and
+        `cep.remove_arc(…, at=…)`, or the `changes` of a session.
+
         A Spark DataFrame returns a Spark DataFrame; see `cepheid.spark.match` for its options.
         """
         if is_spark(events):
@@ -218,7 +236,7 @@ class Query:
                 raise UsageError("CEP603", "limit= can't be used with a Spark DataFrame", remedy)
             given = {**options, **{name: v for name, v in (("op", op), ("sequence", sequence)) if v is not None}}
             return spark_room().match(events, self, engine=engine, plan=plan, open=open, **given)
-        _check_options(options, ("engine", "plan", "limit", "open", "progress", "op", "sequence"))
+        _check_options(options, ("engine", "plan", "limit", "open", "progress", "op", "sequence", "changes"))
         _check_open(open)
         choice = _check_engine(engine, plan)
         _check_limit(limit)
@@ -230,8 +248,11 @@ class Query:
             base = self._empty_table()
         elif read_column("op", op, self._compiled.roles) is not None:
             base = self._net(base, str(op))
+        query = self.sequenced(sequence)
+        if changes:
+            query = query._changed(in_ticks(changes, make_schema(base.schema, self._compiled.roles), None))
         with telling_of_text(base):
-            return self.sequenced(sequence)._match(base, engine, choice, limit, open, progress)
+            return query._match(base, engine, choice, limit, open, progress)
 
     def _match(
         self,
@@ -350,7 +371,15 @@ class Query:
             remedy = "use engine='auto', or speculate=0 for the same matches as changes"
             raise UsageError("CEP601", "engine 'reference' does not support sessions that only wait", remedy)
         factory = _machine_factory(engine, choice, None)
-        return Session(self._cache, factory, self._empty_table, self._surprises, lateness=lateness, late=late)
+        return Session(
+            self._cache,
+            factory,
+            self._empty_table,
+            self._surprises,
+            lateness=lateness,
+            late=late,
+            variant=self._variant,
+        )
 
     def change_session(
         self,
@@ -378,6 +407,7 @@ class Query:
             op=read_column("op", op, self._compiled.roles),
             sequence=sequence,
             match=self._all_by_reference if recomputes else None,
+            variant=self._variant,
         )
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:

@@ -92,6 +92,13 @@ class Recomputed:
         nothing = [query.nothing() for query in self.head.queries]
         return [_difference(*three) for three in zip(before, self.given, nothing, strict=True)]
 
+    def rebuild(
+        self, make: Callable[[], Pipeline], match: Callable[[pa.Table, Schema], Sequence[Matches]], first: int
+    ) -> list[Difference]:
+        """Another query from a time on."""
+        self.make, self.match, self.head = make, match, make()
+        return self.change(_Recounted(rows=self.rows, unmet=self.owed), self.watermark)
+
     def _output(self, watermark: int | None, closes: bool) -> Sequence[Matches]:
         """All that a session which waits has given after the events before F and `advance(F)`."""
         if self.ahead is None or closes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from cepheid.api.changing import Changing, Variant, read_changes, written_changes
 from cepheid.api.events import to_table
 from cepheid.api.fits import check_fits
 from cepheid.api.options import read_delay
@@ -21,12 +22,13 @@ from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.encoding.times import from_ticks, to_ticks
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import QueryCache
+from cepheid.engine.stream.in_memory import MemorySink, MemorySource, written
 from cepheid.engine.stream.late import LateFilter
 from cepheid.engine.stream.parts import FlatSink, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.retyped import as_types, retype, typed_like
 from cepheid.engine.stream.rows import Arrival, arrival_of
-from cepheid.engine.stream.snapshot import read_state, to_bytes, write_state
+from cepheid.engine.stream.snapshot import load_pipeline, read_state, to_bytes, write_pipeline, write_state
 from cepheid.errors import InputError, UsageError, did_you_mean
 from cepheid.language import print_query
 from cepheid.pattern.durations import NANOSECONDS
@@ -59,7 +61,7 @@ class Stats:
     debts: int = 0  # retractions that wait for their event
 
 
-class Session:
+class Session(Changing):
     """A query on a stream of batches. The matches do not depend on how the stream is split into batches.
 
     push: adds events, with any number of keys and in any order, as long as none is before the watermark.
@@ -85,6 +87,7 @@ class Session:
         *,
         lateness: object = None,
         late: str = "error",
+        variant: Variant | None = None,
     ) -> None:
         if late not in LATE:
             raise UsageError(
@@ -110,6 +113,9 @@ class Session:
         self._failed = False
         self._events = 0
         self._matches = 0
+        self._latest = None
+        self._variant = variant
+        self._log = []
 
     def __repr__(self) -> str:
         text = " ".join("; ".join(print_query(analysed.query) for analysed in self._program.queries).split())
@@ -184,6 +190,21 @@ class Session:
         """Take events back and put others in their place, in a session with `speculate` or `op`."""
         raise _only_waits("revise")
 
+    # The query may change (S17).
+
+    def _rebuild(self, cache: QueryCache, match: Any, first: int) -> Any:
+        """Go on with the query as it is now, from the same state. first: the first time at which it is another one."""
+        state = written(write_pipeline(self._opened, MemorySink()))
+        pipeline = Pipeline(cache, self._factory, self._opened.schema, once=False)
+        load_pipeline(state, MemorySource(), pipeline)
+        self._use(cache, match)
+        self._pipeline, self._nothing = pipeline, None
+        return self._give_nothing()
+
+    def _use(self, cache: QueryCache, match: Any) -> None:
+        """Take what is made of the query as it is now. match: finds all of its matches by the reference."""
+        self._cache = cache
+
     @property
     def stats(self) -> Stats:
         """Counters of the session and the size of its state."""
@@ -228,6 +249,8 @@ class Session:
             "late": self._late.count,
             "events": self._events,
             "matches": self._matches,
+            "latest": self._latest,
+            "changes": written_changes(self._log),
         }
         return write_state(facts, pipeline, self.late_events if self._late.set_aside else None, sink)
 
@@ -248,6 +271,10 @@ class Session:
         self._late.policy, self._late.count = facts["policy"], facts["late"]
         self._events, self._matches = facts["events"], facts["matches"]
         self._late.set_aside = [late] if late is not None else []
+        self._latest = facts.get("latest")
+        self._log = read_changes(facts.get("changes", ()))
+        if self._log and self._variant is not None:
+            self._use(*self._variant(self._log))
         return facts
 
     # For whoever keeps many sessions, as Spark's state store does.
@@ -402,6 +429,8 @@ class Session:
         on_time = self._late.on_time(arrival, self._opened.streams[EVENTS].arrivals, self._watermark)
         self._opened.push(on_time)
         self._events += on_time.count
+        if on_time.count:
+            self._latest = on_time.high if self._latest is None else max(self._latest, on_time.high)
         return on_time
 
     def _move(self, watermark: int) -> Matches:

@@ -50,13 +50,14 @@ ENDS = {
 }
 
 
-def build(query: Bound, *, having: bool = False, results: bool = False) -> Automaton:
+def build(query: Bound, *, having: bool = False, results: bool = False, lasting: bool = False) -> Automaton:
     """The automaton of a query, or the reason why there is none.
 
     having: its matches are those that pass HAVING. results: its exits give what RETURN asks for.
+    lasting: of an automaton of one's own, its arcs may change while it runs.
     """
     if query.automaton is not None:
-        return build_own(query)
+        return build_own(query, lasting=lasting)
     _check(query)
     tests = conjuncts(query.having) if having and query.having is not None else ()
     builder = _Builder(query, tests, query.returns if results else ())

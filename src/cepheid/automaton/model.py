@@ -210,3 +210,4 @@ class Automaton:
     needed: tuple[frozenset[Register], ...] = field(default=())  # by config: what its states and exits read
     ambiguous: bool = False  # two ways through the pattern can give one match
     own: bool = False  # the user's: a match is its first and its last event, and the register
+    lasting: bool = False  # its arcs may change while it runs: every run holds all registers

@@ -7,7 +7,7 @@ arc before leaves. What AT END accepts is a match that waits until its window is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cepheid.automaton.liveness import find_live
 from cepheid.automaton.model import (
@@ -32,6 +32,7 @@ from cepheid.pattern.registers import EVENT
 from cepheid.pattern.tree import Fires, Ties
 from cepheid.pattern.walk import conjuncts, substitute, walk
 
+_GIVEN = "given_"
 Values = Mapping[str, ex.Expression]
 """What each field of the register is, in terms of the event at hand and of the register before it."""
 
@@ -45,8 +46,11 @@ class _Way:
     values: Values
 
 
-def build_own(query: Bound) -> Automaton:
-    """The automaton of a query that is one, or the reason why no kernel can run it."""
+def build_own(query: Bound, *, lasting: bool = False) -> Automaton:
+    """The automaton of a query that is one, or the reason why no kernel can run it.
+
+    lasting: its arcs may change while it runs (S17), so that states and registers are kept in the same way for good.
+    """
     if query.ties is Ties.SIMULTANEOUS:
         raise NotNative("TIES SIMULTANEOUS")
     if query.schema.start is not None:
@@ -54,7 +58,11 @@ def build_own(query: Bound) -> Automaton:
     if query.schema.roles.types is not None:
         raise NotNative("declared types")
     assert query.automaton is not None
-    return _Builder(query, query.automaton).build()
+    found = _Builder(query, query.automaton).build()
+    if not lasting:
+        return found
+    held = frozenset(register for register in found.registers if not register.name.startswith(_GIVEN))
+    return replace(found, lasting=True, live=(held,) * len(found.states), needed=(held,) * len(found.configs))
 
 
 class _Builder:
@@ -66,7 +74,7 @@ class _Builder:
         self.registers = {
             slot.name: Register(f"r{k}_{_plain(slot.name)}", slot.type) for k, slot in enumerate(own.slots)
         }
-        self.given = {slot.name: Register(f"given_{k}", slot.type) for k, slot in enumerate(own.slots)}
+        self.given = {slot.name: Register(f"{_GIVEN}{k}", slot.type) for k, slot in enumerate(own.slots)}
         self.start = Register("start", query.schema.columns[query.schema.roles.time])
         self.kept: Values = {slot.name: ex.Register(slot.name) for slot in own.slots}
         self.initial: Values = {slot.name: slot.initial for slot in own.slots}
@@ -81,10 +89,10 @@ class _Builder:
         for name, number in states.items():
             here = _Way(name, (), self.kept)
             arcs += [found for arc in self.leaving(name) for found in self.arcs(number, here, arc, configs)]
-        exits = [
-            Exit(configs[name], (), frozenset(), gives=self.result(self.kept)) for name in own.finals if name in configs
-        ]
-        exits += [exit_ for name in reached for exit_ in self.at_end(name, configs[name])]
+        # Those that wait come first: more may become reachable of the others when arcs are added.
+        exits = [exit_ for name in reached for exit_ in self.at_end(name, configs[name])]
+        given = self.result(self.kept)
+        exits += [Exit(configs[name], (), frozenset(), gives=given) for name in own.finals if name in configs]
         entries = tuple((states[name],) if name in states else () for name in configs)
         automaton = Automaton(
             configs=tuple(Config(name) for name in configs),

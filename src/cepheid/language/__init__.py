@@ -1,12 +1,20 @@
 """SASE and SASE+ as text: the grammar, text to tree, tree to text."""
 
-from cepheid.language.printer import print_expression, print_pattern, print_program, print_query, print_window
+from cepheid.language.printer import (
+    print_arc,
+    print_expression,
+    print_pattern,
+    print_program,
+    print_query,
+    print_window,
+)
 from cepheid.pattern.expressions import Expression
 from cepheid.pattern.tree import Program
 
 __all__ = [
     "parse",
     "parse_expression",
+    "print_arc",
     "print_expression",
     "print_pattern",
     "print_program",

@@ -340,10 +340,11 @@ def _(node: tree.Automaton) -> str:
     if node.register:
         slots = (f"{quote_name(s.name)} {s.type} = {_wrap(s.initial, SUM)}" for s in node.register)
         lines.append(f"REGISTER {', '.join(slots)}")
-    return "\n".join([*lines, *map(_arc, node.arcs)])
+    return "\n".join([*lines, *map(print_arc, node.arcs)])
 
 
-def _arc(arc: tree.Arc) -> str:
+def print_arc(arc: tree.Arc) -> str:
+    """An arc as a line of text; its lifetime has no spelling."""
     word = "IGNORE" if arc.ignores else "EPSILON" if arc.fires is tree.Fires.NOTHING else "ARC"
     label = f" {quote_name(arc.name)}:" if arc.name is not None else ""
     way = quote_name(arc.source) + ("" if arc.ignores else f" -> {quote_name(arc.target)}")

@@ -84,7 +84,8 @@ def _checked_slot(slot: Slot) -> Slot:
 def _check_names(automaton: Automaton) -> None:
     fields = [slot.name for slot in automaton.register]
     _check_once([(slot.name, slot.span) for slot in automaton.register], "field", "CEP225")
-    _check_once([(arc.name, arc.span) for arc in automaton.arcs if arc.name is not None], "arc", "CEP226")
+    named = [arc for arc in automaton.arcs if arc.name is not None and arc.since is None and arc.until is None]
+    _check_once([(arc.name, arc.span) for arc in named], "arc", "CEP226")
     for arc in automaton.arcs:
         _check_once([(assign.name, assign.span) for assign in arc.assigns], "assigned field", "CEP225")
         for assign in arc.assigns:
@@ -111,7 +112,8 @@ def _check_states(automaton: Automaton) -> None:
     ahead = _reached([automaton.start], [(arc.source, arc.target) for arc in automaton.arcs])
     back = _reached(automaton.finals, [(arc.target, arc.source) for arc in automaton.arcs])
     ends = {arc.target for arc in automaton.arcs if arc.fires is Fires.END}
-    for arc in automaton.arcs:
+    changes = any(arc.since is not None or arc.until is not None for arc in automaton.arcs)
+    for arc in () if changes else automaton.arcs:  # states come and go with arcs (S17)
         if arc.source not in ahead:
             remedy = f"add an arc that leads to '{arc.source}', or remove this one"
             raise PatternError("CEP226", f"the state '{arc.source}' can't be reached", remedy, arc.span)

@@ -36,6 +36,17 @@ class BoundArc:
     types: tuple[str, ...]
     condition: ex.Expression | None
     assigns: Mapping[str, ex.Expression]
+    since: int | None = None  # its lifetime, in ticks (S17)
+    until: int | None = None
+
+    def is_alive(self, tick: int) -> bool:
+        """Whether its lifetime, `(since, until]`, holds a time."""
+        return (self.since is None or self.since < tick) and (self.until is None or tick <= self.until)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it is not always there."""
+        return self.since is not None or self.until is not None
 
 
 @dataclass(frozen=True)
@@ -43,7 +54,7 @@ class BoundAutomaton:
     """An automaton of the user's own, on events of a schema."""
 
     start: str
-    finals: frozenset[str]
+    finals: tuple[str, ...]
     slots: tuple[BoundSlot, ...]
     arcs: tuple[BoundArc, ...]
 
@@ -89,10 +100,12 @@ def bind_automaton(automaton: Automaton, typer: Typer) -> BoundAutomaton:
             arc.types,
             arc.condition and typer.condition(arc.condition),
             {assign.name: _fitted(assign, typer) for assign in arc.assigns},
+            arc.since,
+            arc.until,
         )
         for arc in automaton.arcs
     )
-    return BoundAutomaton(automaton.start, frozenset(automaton.finals), slots, tuple(arcs))
+    return BoundAutomaton(automaton.start, automaton.finals, slots, tuple(arcs))
 
 
 def _bound_slot(slot: Slot, typer: Typer) -> BoundSlot:

@@ -102,6 +102,7 @@ class Arc:
     """`ARC done: q2 -> q3 ON Stock WHEN … SET …`. No types: an event of any type.
 
     ignores: it is written as `IGNORE q2 WHEN …`, a loop that changes nothing.
+    since, until: its lifetime, `(since, until]` in ticks of the time column (S17); None: from the beginning, for good.
     """
 
     source: str
@@ -112,6 +113,8 @@ class Arc:
     condition: Expression | None = None
     assigns: tuple[Assign, ...] = ()
     ignores: bool = False
+    since: int | None = None
+    until: int | None = None
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 

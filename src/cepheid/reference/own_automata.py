@@ -52,13 +52,19 @@ class Step:
         assert query.automaton is not None
         compiler = Compiler(query)
         self.arc = arc
+        self.tick = query.schema.tick
         self.slots = [slot.name for slot in query.automaton.slots]
         self.typed = query.schema.roles.type is not None and bool(arc.types)
         self.fence = compiler.condition(arc.condition) if arc.condition is not None else lambda _: True
         self.transfer = {name: compiler.result(value) for name, value in arc.assigns.items()}
 
-    def fire(self, register: Register, events: Instant) -> Register | None:
-        """The new register, if the fence is TRUE: transfers read the old values, and assign at once."""
+    def fire(self, register: Register, events: Instant, moment: int) -> Register | None:
+        """The new register, if the fence is TRUE: transfers read the old values, and assign at once.
+
+        moment: the time, in nanoseconds, that the lifetime of the arc must hold (S17).
+        """
+        if self.arc.changes and not self.arc.is_alive(moment // self.tick):
+            return None
         if self.typed and not all(event.type in self.arc.types for event in events):
             return None
         now = {EVENT: events[0]} if len(events) == 1 else {}
@@ -80,13 +86,16 @@ class OwnAutomaton:
         self.initial: Register = tuple(slot.initial.value for slot in query.automaton.slots)
         self.steps = [Step(query, arc) for arc in query.automaton.arcs]
 
-    def closed(self, state: str, register: Register) -> Iterator[tuple[str, Register]]:
-        """A state and a register, and all that ε-arcs lead to from there."""
+    def closed(self, state: str, register: Register, moment: int) -> Iterator[tuple[str, Register]]:
+        """A state and a register, and all that ε-arcs lead to from there.
+
+        moment: the time of the event that was consumed before or, before the first one, is about to be (S17).
+        """
         yield state, register
         for step in self.leaving(state, Fires.NOTHING):
-            new = step.fire(register, ())
+            new = step.fire(register, (), moment)
             if new is not None:
-                yield from self.closed(step.arc.target, new)
+                yield from self.closed(step.arc.target, new, moment)
 
     def leaving(self, state: str, fires: Fires) -> Iterator[Step]:
         """The arcs out of a state that are taken on something."""
@@ -97,11 +106,12 @@ class OwnAutomaton:
 
         number: the how-manieth event of the lane is the first one of the instant.
         """
-        begun = [Run(*place, instant[0], number) for place in self.closed(self.start, self.initial)]
+        moment = instant[0].time
+        begun = [Run(*place, instant[0], number) for place in self.closed(self.start, self.initial, moment)]
         found: dict[object, Run] = {}
         for run in (*runs, *begun):
             for target, register in self.taken(run, instant):
-                for place in self.closed(target, register):
+                for place in self.closed(target, register, moment):
                     new = replace(run, state=place[0], register=place[1])
                     found.setdefault(identity(new), new)
         return list(found.values())
@@ -110,11 +120,11 @@ class OwnAutomaton:
         """Where the arcs lead that fire: ON ALL on the whole instant, others on each of its events."""
         for step in self.leaving(run.state, Fires.EVENT):
             for event in instant:
-                new = step.fire(run.register, (event,))
+                new = step.fire(run.register, (event,), event.time)
                 if new is not None:
                     yield step.arc.target, new
         for step in self.leaving(run.state, Fires.INSTANT):
-            new = step.fire(run.register, instant)
+            new = step.fire(run.register, instant, instant[0].time)
             if new is not None:
                 yield step.arc.target, new
 
@@ -148,10 +158,10 @@ class OwnAutomaton:
         found: dict[object, Accepted] = {}
         for run in runs:
             for step in self.leaving(run.state, Fires.END):
-                new = step.fire(run.register, ())
+                new = step.fire(run.register, (), last.time)
                 if new is None:
                     continue
-                for state, register in self.closed(step.arc.target, new):
+                for state, register in self.closed(step.arc.target, new, last.time):
                     one = Accepted(run.first, last, register)
                     if state in self.finals and match_identity(one) not in known:
                         found.setdefault(match_identity(one), one)

@@ -24,6 +24,11 @@ def ticks(schema: Schema, table: pa.Table, name: str | None = None) -> Any:
         row = column.is_null().index(True).as_py()
         remedy = "give every event a time, or drop the rows without one"
         raise InputError("CEP402", f"the time '{schema.roles.time}' of row {row} is NULL", remedy)
+    return ticks_of(column)
+
+
+def ticks_of(column: pa.ChunkedArray) -> Any:
+    """The times of a column that has no NULL."""
     if column.num_chunks == 1:
         return _numbers(column.chunk(0))
     return np.concatenate([*map(_numbers, column.chunks), np.zeros(0, np.int64)])

@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.batch import StreamCodes
 from cepheid.engine.machines.interpreted_automaton import read, written
+from cepheid.engine.machines.policy import Policy
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate
@@ -29,6 +31,9 @@ class AutomatonMachine(ScanMachine):
 
     Until matches are settled, their values are those of the register, and whether each came when a window was over.
     """
+
+    def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, events: int = 0) -> None:
+        super().__init__(compiled if codes.once else compiled.lasting, codes, policy, events)
 
     def begin(self, compiled: CompiledQuery, events: int, *, native: bool = False) -> None:
         """Before the first event, or all over again."""
@@ -52,6 +57,8 @@ class AutomatonMachine(ScanMachine):
         self.flush()
         found = concatenate(self.given) if self.given else NONE
         self.given = []
+        if now is None and self.native and self.codes.once:
+            self.hand_back()
         if not len(found):
             return NONE
         return self.matches.given(self._new(self.matches.once(found)).moved(-rows.base), rows.kept)

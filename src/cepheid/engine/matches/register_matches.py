@@ -50,6 +50,9 @@ class RegisterMatches:
     def once(self, found: MatchTable) -> MatchTable:
         """Each match once, in the order of S9; then by the register."""
         assert found.values is not None
+        later, same = np.diff(found.last), np.diff(found.first)
+        if ((later > 0) | ((later == 0) & (same > 0))).all():
+            return found
         registers = [_ranks(column) for column in found.values[: len(self.slots)]]
         order = np.lexsort((*reversed(registers), found.first, found.last))
         known = [found.last[order], found.first[order], *(ranks[order] for ranks in registers)]

@@ -35,12 +35,14 @@ class CompiledQuery:
     """A bound query, its automaton, its joins, and the kernels that were generated for it.
 
     tries: its runs test HAVING even where there may be too many of them for that.
+    lasts: the arcs of an automaton of one's own may change while it runs.
     """
 
-    def __init__(self, query: Bound, *, merge: bool = True, tries: bool = False) -> None:
+    def __init__(self, query: Bound, *, merge: bool = True, tries: bool = False, lasts: bool = False) -> None:
         self.query = query
         self.merge = merge
         self.tries = tries
+        self.lasts = lasts
         self.spare_scans: list[ScanState] = []  # states that an earlier run has done with (SASE+ 5.3)
         self.spare_stacks: list[StackState] = []  # likewise, of a join
         self.spare_parts: list[Any] = []  # and those that its matches were in
@@ -74,6 +76,11 @@ class CompiledQuery:
         found = CompiledQuery(self.query, tries=True)
         return found if found.tests_having else None
 
+    @cached_property
+    def lasting(self) -> CompiledQuery:
+        """The same automaton of one's own for a stream, while which its arcs may change."""
+        return CompiledQuery(self.query, lasts=True)
+
     @property
     def flat(self) -> Bound:
         """The query as kernels see it: it reads columns only, some of which are derived."""
@@ -95,7 +102,7 @@ class CompiledQuery:
                 check_scan(found)
                 return found, True
         try:
-            found = build(self.flat)
+            found = build(self.flat, lasting=self.lasts)
             check_scan(found)
         except NotNative as reason:
             return str(reason), False

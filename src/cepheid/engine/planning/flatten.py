@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from cepheid.engine.encoding.derived import EVENT, Derived, Step, carried
+from cepheid.engine.planning.lifetimes import settle_lifetimes
 from cepheid.language import print_expression
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.bound_automata import BoundAutomaton
 from cepheid.pattern.nested import key_type
 from cepheid.pattern.paths import read_path
 from cepheid.pattern.placement import Placement
 from cepheid.pattern.types import Kind, Type
 from cepheid.pattern.typing import Typer
 from cepheid.pattern.uses import uses
-from cepheid.pattern.walk import substitute, walk
+from cepheid.pattern.walk import conjuncts, substitute, walk
 from cepheid.values.evaluate import Compiler
 from cepheid.values.functions import NULLABLE
 
@@ -47,7 +49,8 @@ class Flattened:
         self._of_paths = self._with_columns(placement)
         placement = self._changed(placement, self._computed)
         condition = condition and self._columns_in(condition, sure=False)  # it has no mask, even if it reads one event
-        self.query = self._with_columns(placement, condition) if self.derived else original
+        own = original.automaton and self._changed_automaton(original.automaton)
+        self.query = replace(self._with_columns(placement, condition), automaton=own) if self.derived else original
 
     def _with_columns(self, placement: Placement, having: ex.Expression | None = None) -> Bound:
         schema, roles = self.original.schema, self.original.schema.roles
@@ -57,7 +60,7 @@ class Flattened:
         }
         columns = {**schema.columns, **{name: column.type for name, column in self.derived.items()}}
         wider = replace(schema, columns=columns, roles=replace(roles, types=types), parts={})
-        typer = Typer(wider, self.original.components, self.original.functions)
+        typer = Typer(wider, self.original.components, self.original.functions, self.original.typer.registers)
         having = having or self.original.having
         return replace(self.original, schema=wider, placement=placement, typer=typer, having=having)
 
@@ -80,6 +83,31 @@ class Flattened:
             {k: all_of(conditions) for k, conditions in placed.of_witness.items()},
             placed.constant,
         )
+
+    def _changed_automaton(self, automaton: BoundAutomaton) -> BoundAutomaton:
+        """Arcs that come and go, and what they ask and assign, in terms of columns."""
+        settled, columns = settle_lifetimes(automaton, self.original.schema)
+        self.derived |= columns
+        settled = settled.rewritten(self._path)
+        self._of_paths = self._with_columns(self.original.placement)
+
+        def computed(conjunct: ex.Expression) -> ex.Expression:
+            alone = not any(isinstance(node, ex.Register) for node in walk(conjunct))
+            return conjunct if alone else self._columns_in(conjunct, sure=True)
+
+        def asked(condition: ex.Expression) -> ex.Expression:
+            parts = tuple(map(computed, conjuncts(condition)))
+            return parts[0] if len(parts) == 1 else ex.And(parts)
+
+        arcs = (
+            replace(
+                arc,
+                condition=arc.condition and asked(arc.condition),
+                assigns={name: self._columns_in(value, sure=True) for name, value in arc.assigns.items()},
+            )
+            for arc in settled.arcs
+        )
+        return replace(settled, arcs=tuple(arcs))
 
     # Parts of nested columns.
 

@@ -111,6 +111,13 @@ class Speculation:
             self._forget(watermark)
         return found
 
+    def rebuild(self, make: Callable[[], Pipeline], match: object, first: int) -> list[Difference]:
+        """Another query from a time on, which goes on from the states of this one."""
+        self.open = make
+        if self.place is None or first >= self.place:
+            self.head = self._restored(self._saved())
+        return self.change(Net(first=first), self.watermark)
+
     def _target(self, watermark: int | None) -> int | None:
         if self.ahead is not None:
             return None if watermark is None else watermark + self.ahead

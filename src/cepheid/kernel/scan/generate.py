@@ -58,6 +58,9 @@ from cepheid.kernel.scan.variables import (
 )
 from cepheid.pattern import expressions as ex
 
+LASTING_BITS = 12
+"""Of a word that says what an event is bound by, where states may be added while nodes have such words."""
+
 
 def generate_scan(
     program: p.Program,
@@ -126,7 +129,8 @@ class _Generator:
         periods = {number: self.constants.named(f"period_{number}", ticks) for number, ticks in before.items()}
         self.registers = Registers(automaton, self.leaf, self.events.translator)
         self.declare_slots()
-        shift = max(1, (len(automaton.configs) + len(automaton.exits) - 1).bit_length())
+        bits = (len(automaton.configs) + len(automaton.exits) - 1).bit_length()
+        shift = max(LASTING_BITS if automaton.lasting else 1, bits)
         self.graph = GraphCode(self.code, shift, windowed=setting.windowed, own=automaton.own)
         merges = any(isinstance(step, p.Merge) for step in program.steps)
         self.lists = [

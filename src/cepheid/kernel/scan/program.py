@@ -206,6 +206,8 @@ def _rooms(automaton: Automaton, merge: bool) -> Iterator[Room]:
 
 
 def _keeping(automaton: Automaton, q: int) -> Keeping:
+    if automaton.lasting:
+        return Keeping.LIST
     if not automaton.live[q]:
         return Keeping.SLOT
     if not _is_determined(automaton, q):
