@@ -4,11 +4,13 @@ from typing import TYPE_CHECKING
 
 from cepheid.api import Aggregate, Changes, ChangeSession, Matches, Progress, Query, Session, Stats
 from cepheid.builder import (
+    Automaton,
     Column,
     Draft,
     Pattern,
     Variable,
     any_order,
+    automaton,
     avg,
     call,
     col,
@@ -73,6 +75,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Aggregate",
+    "Automaton",
     "BindError",
     "CepheidError",
     "CepheidWarning",
@@ -95,6 +98,7 @@ __all__ = [
     "Variable",
     "__version__",
     "any_order",
+    "automaton",
     "avg",
     "call",
     "col",

@@ -115,6 +115,21 @@ class Query:
         self._surprises = Surprises(self._compiled)
         self._surprises.warn(self._surprises.of_query())
 
+    def automaton(self, events: object = None) -> Query:
+        """This query as an automaton (S18) that gives the same `match_start`, `match_end` and RETURN; `.text` shows it.
+
+        It must be contiguous, without an absence at its ends and without OUTPUT. Without RETURN its matches have the
+        register in place of the events.
+
+        events: events or their schema, which tell the types of what is kept in the register; without them, only what
+        keeps no attributes is written, and the time is an integer.
+        """
+        from cepheid.api.automata import as_automaton  # seldom needed
+
+        found = None if events is None else events if isinstance(events, pa.Schema) else self._table_of(events).schema
+        written = as_automaton(self._compiled, self._empty_table().schema if found is None else readable_schema(found))
+        return self if written is None else Query(written, **{**self._options, "params": None})  # type: ignore[arg-type]
+
     def sequenced(self, column: str | None) -> Query:
         """This query without transitions over a gap in the numbers of a column; itself if none is named."""
         if column is None:
@@ -451,6 +466,10 @@ class Query:
         seen = observe(self._compiled, schema, events, times, whole=whole)
         self._surprises.warn(self._surprises.of_events(schema, seen))
 
+    def _table_of(self, events: object) -> pa.Table:
+        table = to_table(events, self._compiled.roles.type)
+        return table if table.num_columns else self._empty_table()
+
     def _empty_table(self) -> pa.Table:
         """An empty table for events without columns; it has the columns that the queries read."""
         names = dict.fromkeys(name for a in self._compiled.queries for name in columns_read(a))
@@ -483,9 +502,7 @@ class Query:
         choice = _check_engine("auto", plan)
         if events is None:
             return explain_program(self._compiled.queries, self._compiled.sources)
-        table = None if isinstance(events, pa.Schema) else to_table(events, self._compiled.roles.type)
-        if table is not None and not table.num_columns:
-            table = self._empty_table()
+        table = None if isinstance(events, pa.Schema) else self._table_of(events)
         found = table.schema if table is not None else readable_schema(events)
         bound = self._compiled.bind(make_schema(found, self._compiled.roles))
         return explain_program(self._compiled.queries, self._compiled.sources, bound, table, choice)

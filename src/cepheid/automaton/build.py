@@ -28,7 +28,7 @@ from cepheid.automaton.own import build_own
 from cepheid.automaton.registers import Registers
 from cepheid.automaton.resolve import Settled, Sight
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
+from cepheid.pattern.bind import Bound, Result
 from cepheid.pattern.expressions import Nth
 from cepheid.pattern.layout import Mark, Move, Step
 from cepheid.pattern.placement import When
@@ -50,15 +50,17 @@ ENDS = {
 }
 
 
-def build(query: Bound, *, having: bool = False, lasting: bool = False) -> Automaton:
-    """The automaton of a query, or the reason why there is none. having: its matches are those that pass HAVING.
+def build(query: Bound, *, having: bool = False, results: bool = False, lasting: bool = False) -> Automaton:
+    """The automaton of a query, or the reason why there is none.
 
+    having: its matches are those that pass HAVING. results: its exits give what RETURN asks for.
     lasting: of an automaton of one's own, its arcs may change while it runs.
     """
     if query.automaton is not None:
         return build_own(query, lasting=lasting)
     _check(query)
-    builder = _Builder(query, conjuncts(query.having) if having and query.having is not None else ())
+    tests = conjuncts(query.having) if having and query.having is not None else ()
+    builder = _Builder(query, tests, query.returns if results else ())
     automaton = builder.build()
     return replace(find_live(automaton, builder.start), ambiguous=is_ambiguous(automaton))
 
@@ -111,9 +113,10 @@ class _Wait:
 class _Builder:
     """The tables under construction."""
 
-    def __init__(self, query: Bound, having: Sequence[ex.Expression]) -> None:
+    def __init__(self, query: Bound, having: Sequence[ex.Expression], results: Sequence[Result]) -> None:
         self.query = query
         self.having = having
+        self.results = results
         self.layout = query.layout
         self.points: list[_Point] = []
         self.waiting: list[_Wait] = []
@@ -369,7 +372,9 @@ class _Builder:
         if passed is None:
             return
         after, tests = passed
-        tests += [Sight(self.query, self.registers, after).whole(condition) for condition in self.having]
+        sight = Sight(self.query, self.registers, after)
+        tests += [sight.whole(condition) for condition in self.having]
+        gives = {Register(r.name, r.type): sight.whole(r.expression).condition for r in self.results}
         absent = tuple(
             Absent(self.layout.negations[m.number].event.types, self.witness(m.number, after))
             for m in move.marks
@@ -385,7 +390,7 @@ class _Builder:
         if absent and not lasting:
             self.start = self.registers.start().register
         seen = tuple(self.registers.witness(negation).register for negation in leading)
-        self.exits.append(Exit(number, tuple(tests), after.reached | after.bound, absent, lasting, seen))
+        self.exits.append(Exit(number, tuple(tests), after.reached | after.bound, absent, lasting, seen, gives))
 
     def witnesses(self) -> Iterator[Witness]:
         """Events that must be absent before the first one."""

@@ -181,7 +181,7 @@ class Exit:
     absent: tuple[Absent, ...] = ()
     lasting: bool = False
     witnesses: tuple[Register, ...] = ()  # each holds when the last event came that must be absent before the first
-    gives: Mapping[Register, Expression] = field(default_factory=dict)  # of an automaton of one's own: the register
+    gives: Mapping[Register, Expression] = field(default_factory=dict)  # what a match has: the register, or RETURN
 
 
 @dataclass(frozen=True, slots=True)

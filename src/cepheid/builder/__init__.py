@@ -11,6 +11,7 @@ WHERE [symbol]
 WITHIN 1 hour
 """
 
+from cepheid.builder.automata import Automaton, automaton
 from cepheid.builder.columns import Column, col, lit, param
 from cepheid.builder.drafts import Draft, program
 from cepheid.builder.functions import (
@@ -39,6 +40,7 @@ from cepheid.builder.patterns import Pattern, any_order, either, event, seq
 from cepheid.builder.variables import Events, Variable, var
 
 __all__ = [
+    "Automaton",
     "Case",
     "Column",
     "Draft",
@@ -48,6 +50,7 @@ __all__ = [
     "all",
     "any",
     "any_order",
+    "automaton",
     "avg",
     "call",
     "col",

@@ -54,6 +54,8 @@ class Draft:
             message = f"a pattern has no attribute '{name}'"
             if name in ("match", "session", "explain", "schema", "restore"):
                 message += f": make a query of it, cep.Query(pattern).{name}(…)"
+            elif name in ("arc", "ignore", "epsilon"):
+                message += ": add arcs to cep.automaton(…), before clauses such as within"
             raise AttributeError(message, name=name, obj=self)
 
     def where(self, *conditions: Column) -> Draft:

@@ -130,6 +130,9 @@ def _nodes(name: str, *patterns: object) -> tuple[tree.Pattern, ...]:
     for pattern in patterns:
         if isinstance(pattern, Pattern):
             nodes.append(pattern.query.pattern)
+        elif isinstance(pattern, Draft) and isinstance(pattern.query.pattern, tree.Automaton):
+            remedy = "write its matches into a stream, returns(…).into('Vee'), and read that: cep.event('Vee', 'a')"
+            raise misuse(f"an automaton can't be a part of {name}", remedy)
         elif isinstance(pattern, Draft):
             remedy = "add clauses such as where and within to the outermost pattern"
             raise misuse(f"{shown(pattern)} has clauses and can't be a part of {name}", remedy)

@@ -106,6 +106,9 @@ def _scanned(query: Bound, program: Program, kernel: ScanKernel, *, having: bool
 
 
 def _calls(query: Bound, how: str) -> Iterator[str]:
-    called = (node.function for c in query.conditions for node in walk(c) if isinstance(node, ex.Call | ex.Aggregate))
+    own = () if query.automaton is None else query.automaton.expressions()
+    called = (
+        node.function for c in (*query.conditions, *own) for node in walk(c) if isinstance(node, ex.Call | ex.Aggregate)
+    )
     names = {name for name in called if name in query.functions}
     yield from (f"user function {name}: {how}" for name in sorted(names))

@@ -7,11 +7,15 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from cepheid.explain.automata import automaton_lines
 from cepheid.explain.execution import explain_execution
+from cepheid.explain.mermaid import draw
 from cepheid.explain.nondeterminism import bound as bound_of
 from cepheid.explain.nondeterminism import splits
+from cepheid.explain.table import table
 from cepheid.language import print_expression, print_query, print_window
 from cepheid.pattern.analysis import Analysed
+from cepheid.pattern.automata import VALID_UNTIL
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.components import Component
 from cepheid.pattern.expressions import Nth
@@ -19,7 +23,7 @@ from cepheid.pattern.flow import EVENTS, Source
 from cepheid.pattern.layout import always_bound
 from cepheid.pattern.placement import When, place
 from cepheid.pattern.schema import END, START
-from cepheid.pattern.tree import Output, Query, Selection, Strategy, Ties
+from cepheid.pattern.tree import Automaton, Output, Query, Selection, Strategy, Ties
 from cepheid.plan.spec import AUTO, PlanSpec
 
 _WHEN = {When.FIRST: "begin {}[1]", When.LATER: "take {}[i]", When.ALWAYS: "begin and take {}[]"}
@@ -35,10 +39,19 @@ class Sitting:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What `Query.explain()` gives; it prints as text. `sources`: what was generated for each query."""
+    """What `Query.explain()` gives; it prints as text.
+
+    sources: what was generated for each query. pictures: of each automaton, as text that Mermaid draws.
+    """
 
     text: str
     sources: tuple[str, ...] = ()
+    pictures: tuple[str, ...] = ()
+
+    @property
+    def mermaid(self) -> str:
+        """The pictures, one after the other; empty if the query has no automaton."""
+        return "\n\n".join(self.pictures)
 
     def __str__(self) -> str:
         return self.text
@@ -68,7 +81,8 @@ def explain_program(
             lines += ["Plan", *(f"  {line}" for line in executions[number].plan)]
             lines += ["Execution", *(f"  {line}" for line in executions[number].lines)]
         parts.append("\n".join(lines))
-    return Explanation("\n\n".join(parts), tuple(execution.source for execution in executions))
+    pictures = tuple(draw(q.query.pattern) for q in queries if isinstance(q.query.pattern, Automaton))
+    return Explanation("\n\n".join(parts), tuple(execution.source for execution in executions), pictures)
 
 
 def _reads(source: Source) -> str:
@@ -80,32 +94,38 @@ def _reads(source: Source) -> str:
 def _lines(query: Analysed, title: str) -> Iterator[str]:
     yield title
     yield from ("  " + line for line in normal_form(query).splitlines())
-    yield "Components"
-    yield from _table([_component(query, c) for c in query.components.values()])
-    yield "Predicates"
-    yield from _table([(s.where, s.predicate) for s in sittings(query)]) or ["  none"]
-    yield "Nondeterminism"
-    yield from _table([(s.state, s.kind, f"{s.bound} in W") for s in splits(query)]) or ["  none"]
-    yield f"  runs in a window of W events: {bound_of(query)}"
+    if isinstance(query.query.pattern, Automaton):
+        yield from automaton_lines(query, query.query.pattern)
+    else:
+        yield from _pattern_lines(query)
     yield "Output"
     columns = [r.name for r in query.query.returns] or [c.variable for c in query.positive]
     yield f"  {', '.join([START, END, *columns])}"
 
 
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    if not rows:
-        return []
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return ["  " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+def _pattern_lines(query: Analysed) -> Iterator[str]:
+    yield "Components"
+    yield from table([_component(query, c) for c in query.components.values()])
+    yield "Predicates"
+    yield from table([(s.where, s.predicate) for s in sittings(query)]) or ["  none"]
+    yield "Nondeterminism"
+    yield from table([(s.state, s.kind, f"{s.bound} in W") for s in splits(query)]) or ["  none"]
+    yield f"  runs in a window of W events: {bound_of(query)}"
 
 
 def normal_form(query: Analysed) -> str:
     """The query with every default written out."""
+    if isinstance(query.query.pattern, Automaton):
+        own = replace(query.query, returns=tuple(item for item in query.query.returns if item.name != VALID_UNTIL))
+        return _with_defaults(query, own)
     groups: dict[Strategy, list[str]] = {}
     for variable, strategy in query.strategies.items():
         groups.setdefault(strategy, []).append(variable)
     selections = tuple(Selection(strategy, tuple(names)) for strategy, names in groups.items())
-    full: Query = replace(query.query, strategies=selections)
+    return _with_defaults(query, replace(query.query, strategies=selections))
+
+
+def _with_defaults(query: Analysed, full: Query) -> str:
     text = print_query(full)
     if full.output is Output.ALL:
         text += f"\nOUTPUT {Output.ALL.value}"

@@ -8,9 +8,19 @@ from cepheid.language.printer import (
     print_query,
     print_window,
 )
+from cepheid.pattern.expressions import Expression
 from cepheid.pattern.tree import Program
 
-__all__ = ["parse", "print_arc", "print_expression", "print_pattern", "print_program", "print_query", "print_window"]
+__all__ = [
+    "parse",
+    "parse_expression",
+    "print_arc",
+    "print_expression",
+    "print_pattern",
+    "print_program",
+    "print_query",
+    "print_window",
+]
 
 
 def parse(text: str) -> Program:
@@ -21,5 +31,16 @@ def parse(text: str) -> Program:
     """
     # Imported here: lark would take a third of the time of `import cepheid`, and many programs never parse.
     from cepheid.language.parser import parse as read
+
+    return read(text)
+
+
+def parse_expression(text: str) -> Expression:
+    """Read one expression, as it would stand on an arc.
+
+    >>> print_expression(parse_expression("e.price>r.top and e.volume>1"))
+    'e.price > r.top AND e.volume > 1'
+    """
+    from cepheid.language.parser import parse_expression as read
 
     return read(text)

@@ -14,7 +14,8 @@ from cepheid.cache import cache_directory
 from cepheid.errors import CepheidError, ParseError, Span, did_you_mean, nearest
 from cepheid.language.advice import QUOTED, advise
 from cepheid.language.builder import QueryBuilder
-from cepheid.pattern.tree import Program, Strategy
+from cepheid.pattern.expressions import Expression
+from cepheid.pattern.tree import Arc, Automaton, Program, Query, Strategy
 from cepheid.pattern.walk import MAX_DEPTH, too_deep
 
 # The names of terminals in error messages.
@@ -94,6 +95,31 @@ def parse(text: str) -> Program:
         if (part := too_deep(query)) is not None:
             raise _too_deep(part.span)
     return program
+
+
+_BEFORE = "AUTOMATON a -> b ARC a -> b WHEN "
+
+
+def parse_expression(text: str) -> Expression:
+    """Read one expression, which is all of the text."""
+    try:
+        queries = parse(_BEFORE + text).queries
+    except ParseError as error:
+        raise ParseError(error.code, error.message, error.remedy, _moved(error.span, text)) from None
+    pattern = queries[0].pattern
+    found = pattern.arcs[0].condition if isinstance(pattern, Automaton) and pattern.arcs else None
+    if found is None or queries != (Query(Automaton("a", ("b",), (), (Arc("a", "b", condition=found),))),):
+        remedy = "write one condition or value, such as e.price > 1; what else there is belongs to its own argument"
+        raise ParseError("CEP101", "the text is more than an expression", remedy, Span(text, 0, len(text)))
+    return found
+
+
+def _moved(span: Span | None, text: str) -> Span | None:
+    """A place in a longer text as one in its end."""
+    if span is None:
+        return None
+    start = max(0, span.start - len(_BEFORE))
+    return Span(text, start, max(start + 1, span.end - len(_BEFORE)))
 
 
 def _check_nesting(text: str) -> None:

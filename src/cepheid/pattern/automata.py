@@ -10,13 +10,20 @@ from cepheid.pattern import expressions as ex
 from cepheid.pattern.check import canonical
 from cepheid.pattern.components import Component
 from cepheid.pattern.registers import EVENT, FIRST, LAST, REGISTER
-from cepheid.pattern.tree import Arc, Automaton, Fires, Output, Query, Return, Ties
+from cepheid.pattern.tree import Arc, Automaton, Fires, Output, Query, Return, Slot, Ties
+from cepheid.pattern.types import Kind
 from cepheid.pattern.uses import uses
 from cepheid.pattern.walk import rewrite, rewrite_expressions, walk
 
 VALID_UNTIL = "valid_until"
 NAMES = {EVENT: False, REGISTER: False, FIRST: False, LAST: False}
 """What expressions of an automaton read; none of them is a list."""
+
+
+def states_of(automaton: Automaton) -> tuple[str, ...]:
+    """The states, in the order of the text; final ones that no arc names at the end."""
+    arcs = (state for arc in automaton.arcs for state in (arc.source, arc.target))
+    return tuple(dict.fromkeys([automaton.start, *arcs, *automaton.finals]))
 
 
 def check_clauses(query: Query) -> None:
@@ -57,14 +64,21 @@ def checked_automaton(query: Query) -> Automaton:
     _check_names(automaton)
     _check_states(automaton)
     check_epsilon(automaton.arcs)
-    for slot in automaton.register:
-        if not isinstance(slot.initial, ex.Literal):
-            remedy = "write a number, a text in quotes, NULL, or a parameter"
-            raise PatternError(
-                "CEP225", f"the initial value of '{slot.name}' is not a constant", remedy, slot.initial.span
-            )
+    register = tuple(map(_checked_slot, automaton.register))
     arcs = tuple(_checked_arc(arc, automaton, query) for arc in automaton.arcs)
-    return replace(automaton, arcs=arcs)
+    return replace(automaton, register=register, arcs=arcs)
+
+
+def _checked_slot(slot: Slot) -> Slot:
+    initial = slot.initial
+    if isinstance(initial, ex.Minus) and isinstance(initial.operand, ex.Literal):
+        value, type_ = initial.operand.value, initial.operand.type
+        if isinstance(value, int) and type_.kind is Kind.DURATION:  # -5 seconds: the text has no negative durations
+            return replace(slot, initial=ex.Literal(-value, type_, span=initial.span))
+    if not isinstance(initial, ex.Literal):
+        remedy = "write a number, a text in quotes, NULL, or a parameter"
+        raise PatternError("CEP225", f"the initial value of '{slot.name}' is not a constant", remedy, initial.span)
+    return slot
 
 
 def _check_names(automaton: Automaton) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -57,7 +58,7 @@ def explain(df: DataFrame, query: Query, **options: Any) -> Explanation:
     """Explain how a query would run on a DataFrame: what is sent to Python, how it is partitioned, and why."""
     job = make_job(df, query, read_options(options))
     explanation = job.query.explain(job.worker_query.event_schema, plan=job.options.plan)
-    return Explanation("\n\n".join([explanation.text, "\n".join(describe(job))]), explanation.sources)
+    return replace(explanation, text="\n\n".join([explanation.text, "\n".join(describe(job))]))
 
 
 def schema(events: st.StructType, query: Query, *, output: str | None = None, long: bool = False) -> st.StructType:
