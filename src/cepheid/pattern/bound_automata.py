@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from cepheid.errors import BindError, Span
 from cepheid.pattern import expressions as ex
@@ -103,11 +103,23 @@ def _bound_slot(slot: Slot, typer: Typer) -> BoundSlot:
     value = read.value
     if wanted.kind is Kind.FLOAT and type_.kind in (Kind.INT, Kind.DECIMAL):
         value = float(str(value))
-    elif wanted.kind is Kind.DECIMAL and type_.kind is Kind.INT:
-        value = Decimal(str(value))
+    elif wanted.kind is Kind.DECIMAL and type_.kind in (Kind.INT, Kind.DECIMAL):
+        value = _with_digits(slot, Decimal(str(value)), wanted)
     elif value is not None and type_.kind is not wanted.kind:
         raise _misfit(slot.name, wanted, type_, slot.initial.span or slot.span)
     return BoundSlot(slot.name, wanted, ex.Literal(value, wanted, span=slot.initial.span))
+
+
+def _with_digits(slot: Slot, value: Decimal, wanted: Type) -> Decimal:
+    """A decimal with the digits of its field after the point; all of those before it must be there."""
+    arrow = plain(wanted)
+    with localcontext(prec=80):
+        rounded = value.quantize(Decimal(1).scaleb(-arrow.scale), ROUND_HALF_UP)
+    if rounded and rounded.adjusted() >= arrow.precision - arrow.scale:
+        message = f"the initial value of '{slot.name}' does not fit into {shown(wanted)}"
+        remedy = "declare the field with more digits: DECIMAL(38, 6)"
+        raise BindError("CEP305", message, remedy, slot.initial.span or slot.span)
+    return rounded
 
 
 def _fitted(assign: Assign, typer: Typer) -> ex.Expression:
