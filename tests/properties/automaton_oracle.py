@@ -23,6 +23,7 @@ from cepheid.values.bindings import Bindings
 from cepheid.values.columns import column_values
 from cepheid.values.evaluate import Compiler
 from cepheid.values.rows import Event, read_events
+from cepheid.values.user_functions import Time
 
 Instant = tuple[Event, ...]
 Register = dict[str, Any]
@@ -183,7 +184,8 @@ class AutomatonOracle:
         if arc.condition is not None and not self.holds(arc.condition, here):
             return None
         assigned = {name: self.compiler.compile(value)(here) for name, value in arc.assigns.items()}
-        return {**here.register, **assigned}
+        plain = {name: int(value) if isinstance(value, Time) else value for name, value in assigned.items()}
+        return {**here.register, **plain}
 
     def holds(self, condition: Any, here: Bindings) -> bool:
         return self.compiler.condition(condition)(here)
