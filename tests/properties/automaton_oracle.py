@@ -183,7 +183,8 @@ class AutomatonOracle:
         """The register after an arc: transfers read the old values. None if its fence is not TRUE."""
         if arc.condition is not None and not self.holds(arc.condition, here):
             return None
-        assigned = {name: self.compiler.compile(value)(here) for name, value in arc.assigns.items()}
+        compiler = Compiler(self.query, output=True)  # S3: what is missing is TRUE in an atom; here it is no atom
+        assigned = {name: compiler.compile(value)(here) for name, value in arc.assigns.items()}
         plain = {name: int(value) if isinstance(value, Time) else value for name, value in assigned.items()}
         return {**here.register, **plain}
 

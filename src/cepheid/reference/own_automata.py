@@ -53,14 +53,14 @@ class Step:
 
     def __init__(self, query: Bound, arc: BoundArc) -> None:
         assert query.automaton is not None
-        compiler = Compiler(query)
+        compiler, given = Compiler(query), Compiler(query, output=True)  # a missing attribute is assigned as NULL
         self.arc = arc
         self.slots = [slot.name for slot in query.automaton.slots]
         self.typed = query.schema.roles.type is not None and bool(arc.types)
         self.fence = compiler.condition(arc.condition) if arc.condition is not None else lambda _: True
         types = {slot.name: slot.type for slot in query.automaton.slots}
         self.transfer = {
-            name: _transfer(compiler, value, types[name] if query.functions else None)
+            name: _transfer(given, value, types[name] if query.functions else None)
             for name, value in arc.assigns.items()
         }
 

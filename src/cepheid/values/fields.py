@@ -25,8 +25,8 @@ def as_field(value: Value, type_: Type, node: ex.Expression) -> Value:
         raise unusable(f"{value.original!r} is not {shown(type_)}", node)
     kind = type_.kind
     whole = isinstance(value, int) and not isinstance(value, bool)
-    if kind is Kind.FLOAT and whole:
-        return float(value)
+    if kind is Kind.FLOAT and (whole or isinstance(value, float)):
+        return float(value) + 0.0  # no negative zero
     if kind is Kind.DECIMAL and (whole or isinstance(value, Decimal)):
         return caster(literal(value).type, type_)(value)
     if kind in (Kind.DATE, Kind.TIMESTAMP, Kind.DURATION) and whole:
