@@ -1,7 +1,7 @@
 """Change sessions as machines: whatever is done with one, it gives the changes that the semantics page defines."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from random import Random
@@ -21,6 +21,18 @@ from cepheid.testing.strategies import PLAIN, rows
 from cepheid.testing.strategies.schemas import TIME
 
 FEW = speculation.FEW_EVENTS, lane_replay.FEW, speculation.BYTES_PER_EVENT
+BEGINNINGS: Mapping[str, st.SearchStrategy[Any]] = {
+    "engine": ENGINES,
+    "speculate": st.sampled_from(["all", "all", "all", 3, 1, 0, None]),
+    "late": st.sampled_from(["error", "drop", "collect"]),
+    "lateness": st.sampled_from([None, None, 0, 2, 5]),
+    "op": st.booleans(),
+    "early": st.booleans(),
+    "few": st.sampled_from([0, 3, 4096]),
+    "first": st.integers(0, 9),
+    "chance": CHANCE,
+}
+"""How a session may be made."""
 
 
 @dataclass
@@ -39,19 +51,11 @@ class State:
 class ChangeSessions(RuleBasedStateMachine):
     """A session beside the oracle, with the same calls."""
 
-    @initialize(
-        scenario=ANY,
-        engine=ENGINES,
-        speculate=st.sampled_from(["all", "all", "all", 3, 1, 0, None]),
-        late=st.sampled_from(["error", "drop", "collect"]),
-        lateness=st.sampled_from([None, None, 0, 2, 5]),
-        op=st.booleans(),
-        early=st.booleans(),
-        few=st.sampled_from([0, 3, 4096]),
-        first=st.integers(0, 9),
-        chance=CHANCE,
-    )
-    def start(
+    @initialize(scenario=ANY, **BEGINNINGS)
+    def start(self, scenario: Scenario, **how: Any) -> None:
+        self.begin(scenario, **how)
+
+    def begin(
         self,
         scenario: Scenario,
         engine: str,

@@ -16,12 +16,14 @@ from cepheid.errors import CepheidError
 from cepheid.language import parse, printer
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import functions, tree
+from cepheid.pattern.automata import with_register
 from cepheid.pattern.components import components, name_events
 from cepheid.pattern.layout import lay_out
+from cepheid.pattern.schema import make_schema
 from cepheid.pattern.typing import Typer
-from cepheid.pattern.walk import walk
+from cepheid.pattern.walk import expressions, walk
 from cepheid.testing import read_cases
-from cepheid.testing.strategies import NESTED, PLAIN, GeneratedQuery, queries
+from cepheid.testing.strategies import NESTED, PLAIN, GeneratedQuery, any_automata, automata, queries
 from cepheid.testing.strategies.operators import OF_UNITS, SAME, SIGNATURES
 from cepheid.testing.strategies.trees import BRANCHES, COMPOUNDS, LEAVES, any_events
 from cepheid.values import functions as meanings
@@ -53,9 +55,10 @@ by_name = pytest.mark.parametrize("node", NODES, ids=lambda node: node.__name__)
 
 
 def nodes_of(query: tree.Query) -> set[type]:
-    """The classes of all nodes of a query."""
-    expressions = [*query.where, *(r.expression for r in query.returns), *([query.having] if query.having else [])]
-    found = {type(node) for expression in expressions for node in walk(expression)}
+    """The classes of all nodes of a query. In an automaton `r.x` is an attribute until its register is known."""
+    if isinstance(query.pattern, tree.Automaton):
+        query = with_register(query)
+    found = {type(node) for expression in expressions(query) for node in walk(expression)}
     return found | {type(node) for node in walk(query.pattern)}
 
 
@@ -80,12 +83,20 @@ def test_that_an_expression_has_a_type_and_a_meaning(node: type[ex.Expression]) 
     assert (node in compiled) == (node not in REPLACED and node not in ELSEWHERE)
 
 
+def registers_of(query: GeneratedQuery) -> list[ex.Expression]:
+    """What a generated automaton reads of its register."""
+    found = (node for expression in expressions(with_register(query.tree)) for node in walk(expression))
+    return [node for node in found if isinstance(node, ex.Register)]
+
+
 QUICK = settings(database=None, derandomize=True, deadline=None, phases=[Phase.generate])
 STRATEGIES: dict[type, st.SearchStrategy[Any]] = {
     **LEAVES,
     **{node: make(LEAVES[ex.Name]) for node, make in BRANCHES.items()},
     tree.Event: any_events(),
     **{node: make(any_events()) for node, make in COMPOUNDS.items()},
+    tree.Automaton: any_automata(),
+    ex.Register: automata(PLAIN).map(registers_of).filter(bool).map(lambda found: found[0]),
 }
 
 
@@ -94,18 +105,36 @@ def test_that_a_node_has_a_strategy(node: type) -> None:
     assert type(find(STRATEGIES[node], lambda _: True, settings=QUICK)) is node
 
 
-@pytest.mark.parametrize("node", PATTERNS, ids=lambda node: node.__name__)
+@pytest.mark.parametrize("node", [p for p in PATTERNS if p is not tree.Automaton], ids=lambda node: node.__name__)
 def test_that_a_pattern_has_a_meaning(node: type[tree.Pattern]) -> None:
     pattern = find(STRATEGIES[node].map(name_events), lambda _: True, settings=QUICK)
     places = {place.variable for place in lay_out(pattern).places}
     assert places == {component.variable for component in components(pattern) if not component.negated}
 
 
+def test_that_an_automaton_has_a_meaning() -> None:
+    """It has no variables to lay out, but arcs of every kind."""
+    fires: set[tree.Fires] = set()
+
+    @settings(QUICK, max_examples=100)
+    @given(automata(PLAIN) | automata(PLAIN, simultaneous=True))
+    def collect(query: GeneratedQuery) -> None:
+        program = query.make().compiled
+        [bound] = program.bind(make_schema(PLAIN, program.roles))
+        assert bound.automaton is not None
+        assert isinstance(query.tree.pattern, tree.Automaton)
+        assert [arc.fires for arc in bound.automaton.arcs] == [arc.fires for arc in query.tree.pattern.arcs]
+        fires.update(arc.fires for arc in bound.automaton.arcs)
+
+    collect()
+    assert fires == set(tree.Fires)
+
+
 def test_that_queries_with_a_meaning_use_every_node() -> None:
     seen: set[type] = set()
 
     @settings(QUICK, max_examples=1_000)
-    @given(queries(PLAIN))
+    @given(queries(PLAIN) | queries(PLAIN) | automata(PLAIN))
     def collect(query: GeneratedQuery) -> None:
         seen.update(nodes_of(query.tree))
 
@@ -123,10 +152,9 @@ def test_that_every_node_has_a_case() -> None:
     seen: set[type] = set()
     for case in read_cases(ROOT / "tests" / "cases"):
         try:
-            program = parse(case.query)
+            seen.update(node for query in parse(case.query).queries for node in nodes_of(query))
         except CepheidError:  # a case of an error
             continue
-        seen.update(node for query in program.queries for node in nodes_of(query))
     assert set(NODES) - seen == set()
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from cepheid.errors import ParseError, Span
 from cepheid.pattern.components import name_events
 from cepheid.pattern.expressions import Attribute, Element, Expression, Field, Index, Literal, Name, Nth, Rows
-from cepheid.pattern.tree import Event, Query, Repeat
+from cepheid.pattern.registers import EVENT, FIRST, LAST, REGISTER
+from cepheid.pattern.tree import Automaton, Event, Query, Repeat
 from cepheid.pattern.types import INT
 from cepheid.pattern.walk import rewrite, rewrite_expressions, walk
 
@@ -16,6 +17,8 @@ def with_elements(query: Query) -> Query:
     """Tell the two apart by the variables, as in `with_lengths`: in FROM there are none, and one may be left out."""
     nodes = list(walk(name_events(query.pattern)))
     variables = {str(node.variable) for node in nodes if isinstance(node, Event)}
+    if isinstance(query.pattern, Automaton):
+        variables = {EVENT, REGISTER, FIRST, LAST}
     single = len(variables) == 1 and not any(isinstance(node, Repeat) for node in nodes)
 
     def change(node: Expression) -> Expression:

@@ -48,7 +48,10 @@ def with_register(query: Query) -> Query:
 
     def change(node: ex.Expression) -> ex.Expression:
         if isinstance(node, ex.Attribute) and node.variable == REGISTER:
-            if node.name not in fields or node.index is not ex.Index.ONE:
+            if node.index is not ex.Index.ONE:
+                remedy = f"write {REGISTER}.{node.name}"
+                raise PatternError("CEP208", f"'{REGISTER}' is the register and can't have an index", remedy, node.span)
+            if node.name not in fields:
                 remedy = did_you_mean(node.name, fields, "fields") if fields else "declare it: REGISTER x INT = 0"
                 raise PatternError("CEP225", f"the register has no field '{node.name}'", remedy, node.span)
             return ex.Register(node.name, span=node.span)

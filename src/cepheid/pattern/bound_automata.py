@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from cepheid.errors import BindError, Span
 from cepheid.pattern import expressions as ex
@@ -12,7 +12,7 @@ from cepheid.pattern.common_types import comparable, converted, shown
 from cepheid.pattern.constants import read_as
 from cepheid.pattern.registers import FIRST, slot_type
 from cepheid.pattern.tree import Assign, Automaton, Fires, Slot
-from cepheid.pattern.types import INT, NUMERIC, Kind, Type, duration, finest_unit, plain, zone_of
+from cepheid.pattern.types import FLOAT, INT, NUMERIC, Kind, Type, duration, finest_unit, plain, zone_of
 from cepheid.pattern.typing import Typer
 
 
@@ -114,24 +114,39 @@ def _bound_slot(slot: Slot, typer: Typer) -> BoundSlot:
     read, type_ = read_as((slot.initial, slot.initial.type), wanted)
     assert isinstance(read, ex.Literal)
     value = read.value
-    if wanted.kind is Kind.FLOAT and type_.kind in (Kind.INT, Kind.DECIMAL):
-        value = float(str(value))
-    elif wanted.kind is Kind.DECIMAL and type_.kind is Kind.INT:
-        value = Decimal(str(value))
+    if wanted.kind is Kind.FLOAT and type_.kind in (Kind.INT, Kind.FLOAT, Kind.DECIMAL):
+        value = float(str(value)) + 0.0  # no negative zero
+    elif wanted.kind is Kind.DECIMAL and type_.kind in (Kind.INT, Kind.DECIMAL):
+        value = _with_digits(slot, Decimal(str(value)), wanted)
     elif value is not None and type_.kind is not wanted.kind:
         raise _misfit(slot.name, wanted, type_, slot.initial.span or slot.span)
     return BoundSlot(slot.name, wanted, ex.Literal(value, wanted, span=slot.initial.span))
 
 
+def _with_digits(slot: Slot, value: Decimal, wanted: Type) -> Decimal:
+    """A decimal with the digits of its field after the point; all of those before it must be there."""
+    arrow = plain(wanted)
+    with localcontext(prec=80):
+        rounded = value.quantize(Decimal(1).scaleb(-arrow.scale), ROUND_HALF_UP)
+    if rounded and rounded.adjusted() >= arrow.precision - arrow.scale:
+        message = f"the initial value of '{slot.name}' does not fit into {shown(wanted)}"
+        remedy = "declare the field with more digits: DECIMAL(38, 6)"
+        raise BindError("CEP305", message, remedy, slot.initial.span or slot.span)
+    return rounded
+
+
 def _fitted(assign: Assign, typer: Typer) -> ex.Expression:
-    """What is assigned, as a value of the type of its field."""
+    """What is assigned, as a value of the type of its field.
+
+    A field has no negative zero: registers that differ in nothing else are equal, and which is shown must be known.
+    """
     wanted = typer.registers[assign.name]
     value, type_ = typer.check(assign.value)
     if isinstance(value, ex.Literal):
         value, type_ = read_as((value, type_), wanted)
     if type_.kind in (Kind.NULL, Kind.ANY):
         return value
-    if type_.kind is Kind.DECIMAL and wanted.kind is Kind.DECIMAL and plain(type_) != plain(wanted):
+    if wanted.kind is Kind.DECIMAL and type_.kind in (Kind.INT, Kind.DECIMAL) and plain(type_) != plain(wanted):
         arrow = plain(wanted)
         return typer.check(ex.Cast(value, f"DECIMAL({arrow.precision}, {arrow.scale})", span=value.span))[0]
     widened = type_.kind in NUMERIC and wanted.kind in NUMERIC and wanted.kind is not Kind.INT
@@ -139,6 +154,8 @@ def _fitted(assign: Assign, typer: Typer) -> ex.Expression:
         raise _misfit(assign.name, wanted, type_, assign.value.span or assign.span)
     if not comparable(type_, wanted):
         raise _misfit(assign.name, wanted, type_, assign.value.span or assign.span)
+    if wanted.kind is Kind.FLOAT and type_.kind is Kind.FLOAT and not isinstance(value, ex.Register):
+        return ex.Arithmetic("+", value, ex.Literal(0.0, FLOAT), span=value.span)
     return converted(value, type_, wanted)
 
 

@@ -11,7 +11,7 @@ from cepheid.pattern.flow import Source
 from cepheid.pattern.parameters import Params, resolve_condition
 from cepheid.pattern.paths import read_path
 from cepheid.pattern.schema import Roles
-from cepheid.pattern.tree import Event, Query
+from cepheid.pattern.tree import Arc, Automaton, Event, Query
 from cepheid.pattern.walk import rewrite, walk
 
 EVENT = ""
@@ -76,7 +76,10 @@ def check_scope(types: tuple[str, ...], query: Query, roles: Roles) -> None:
     for name in types:
         if roles.types is not None and name not in roles.types:
             raise BindError("CEP302", f"unknown type '{name}'", did_you_mean(name, roles.types, "types"), span)
-    for event in (node for node in walk(query.pattern) if isinstance(node, Event)):
+    named: list[Event | Arc] = [node for node in walk(query.pattern) if isinstance(node, Event)]
+    if isinstance(query.pattern, Automaton):
+        named += query.pattern.arcs
+    for event in named:
         for name in event.types:
             if name not in types:
                 remedy = f"add it to the types of FROM, which are {', '.join(types)}"

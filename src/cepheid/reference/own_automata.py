@@ -8,13 +8,16 @@ from itertools import groupby
 
 import pyarrow as pa
 
+from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.bound_automata import BoundArc
 from cepheid.pattern.registers import EVENT, FIRST, LAST
 from cepheid.pattern.tree import Fires, Ties
+from cepheid.pattern.types import Type
 from cepheid.reference.partition import substreams
-from cepheid.values.bindings import Bindings
+from cepheid.values.bindings import Bindings, Evaluator
 from cepheid.values.evaluate import Compiler
+from cepheid.values.fields import as_field
 from cepheid.values.keys import group_key, sort_key
 from cepheid.values.match import Match
 from cepheid.values.rows import Event, read_events
@@ -50,13 +53,17 @@ class Step:
 
     def __init__(self, query: Bound, arc: BoundArc) -> None:
         assert query.automaton is not None
-        compiler = Compiler(query)
+        compiler, given = Compiler(query), Compiler(query, output=True)  # a missing attribute is assigned as NULL
         self.arc = arc
         self.tick = query.schema.tick
         self.slots = [slot.name for slot in query.automaton.slots]
         self.typed = query.schema.roles.type is not None and bool(arc.types)
         self.fence = compiler.condition(arc.condition) if arc.condition is not None else lambda _: True
-        self.transfer = {name: compiler.result(value) for name, value in arc.assigns.items()}
+        types = {slot.name: slot.type for slot in query.automaton.slots}
+        self.transfer = {
+            name: _transfer(given, value, types[name] if query.functions else None)
+            for name, value in arc.assigns.items()
+        }
 
     def fire(self, register: Register, events: Instant, moment: int) -> Register | None:
         """The new register, if the fence is TRUE: transfers read the old values, and assign at once.
@@ -73,6 +80,12 @@ class Step:
             return None
         values = dict(bindings.register) | {name: value(bindings) for name, value in self.transfer.items()}
         return tuple(values[name] for name in self.slots)
+
+
+def _transfer(compiler: Compiler, value: ex.Expression, type_: Type | None) -> Evaluator:
+    """What is assigned; of the type of its field, which a user function need not keep to."""
+    evaluate = compiler.compile(value)
+    return evaluate if type_ is None else lambda bindings: as_field(evaluate(bindings), type_, value)
 
 
 class OwnAutomaton:
@@ -108,6 +121,7 @@ class OwnAutomaton:
         """
         moment = instant[0].time
         begun = [Run(*place, instant[0], number) for place in self.closed(self.start, self.initial, moment)]
+        begun = [run for run in begun if self.inside(run, instant, number)]  # an instant may be too large for a window
         found: dict[object, Run] = {}
         for run in (*runs, *begun):
             for target, register in self.taken(run, instant):

@@ -3,10 +3,11 @@
 - `schemas()`, `streams(schema)`, `rows(schema)`: events with ties, NULLs, equal rows and disorder
 - `queries(schema, features)`, `programs(schema)`, `merges(schema)`: valid queries on such events, over the
   whole language or the part of it that `Features` selects
+- `automata(schema, features)`, `automaton_programs(schema)`: the same for automata (S18)
 - `scenarios(features)`: a query and a stream for it
 - `patterns(types)`, `conjuncts(…)`, `conditions(scope)`, `expressions(scope, sort)`: their parts
-- `any_programs()`, `any_queries()`, `any_patterns()`, `any_expressions()`: everything that the grammar can
-  express, valid or not
+- `any_programs()`, `any_queries()`, `any_patterns()`, `any_automata()`, `any_expressions()`: everything that the
+  grammar can express, valid or not
 - `text_near_queries()`: texts that are almost queries
 - `odd_events()`, `odd_options()`, `odd_values()`: invalid events and options, and unusual values
 
@@ -24,6 +25,7 @@ To test your own query on generated streams:
 >>> test_that_a_theft_ends_at_the_exit()
 """
 
+from cepheid.testing.strategies.automata import automata, automaton_programs
 from cepheid.testing.strategies.conjuncts import conjuncts, same_values
 from cepheid.testing.strategies.expressions import conditions, expressions
 from cepheid.testing.strategies.features import EVERYTHING, Features
@@ -37,7 +39,13 @@ from cepheid.testing.strategies.scope import Scope
 from cepheid.testing.strategies.sorts import Sort
 from cepheid.testing.strategies.streams import rows, streams
 from cepheid.testing.strategies.texts import text_near_queries
-from cepheid.testing.strategies.trees import any_expressions, any_patterns, any_programs, any_queries
+from cepheid.testing.strategies.trees import (
+    any_automata,
+    any_expressions,
+    any_patterns,
+    any_programs,
+    any_queries,
+)
 
 __all__ = [
     "EVERYTHING",
@@ -47,10 +55,13 @@ __all__ = [
     "GeneratedQuery",
     "Scope",
     "Sort",
+    "any_automata",
     "any_expressions",
     "any_patterns",
     "any_programs",
     "any_queries",
+    "automata",
+    "automaton_programs",
     "conditions",
     "conjuncts",
     "expressions",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 _WORDS = """
     a b x price LEN len i T all ANY any seq SEQ and or not in is like between null true false case when then else end
     event pattern from where partition by within having return into as output ties ordered simultaneous non_overlap
-    longest cooldown
+    longest cooldown automaton register arc epsilon ignore set on at
     date timestamp hours events s d skip_till_any_match strict_contiguity count sum first last ſum tieſ wıthin liKe
     """.split()  # noqa: SIM905  a list of words is read more easily
 

@@ -100,7 +100,7 @@ def quantified(writer: Writer, _: Sort) -> ex.Expression:
     if not found or writer.scope.quantified:
         return compare(writer, Sort.BOOL)
     reference = writer.one_of(found)
-    inside, sort = writer.for_each(reference), writer.sort()
+    inside, sort = writer.for_each(reference), writer.one_of(list(writer.scope.columns))
     own = ex.Attribute(*reference, inside.one_of(inside.scope.columns[sort]))
     test: ex.Expression = ex.Compare(inside.one_of(COMPARISONS), own, _other(inside, sort, own))
     if inside.chance(3):

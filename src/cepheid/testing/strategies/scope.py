@@ -74,6 +74,7 @@ class Scope:
     bare: bool = False  # attributes of the only event may stand without its variable
     parameters: bool = False
     parts: Mapping[Sort, tuple[Part, ...]] = field(default_factory=dict)  # of nested columns
+    registers: Mapping[Sort, tuple[str, ...]] = field(default_factory=dict)  # fields of an automaton's register
     quantified: bool = False  # inside ALL or ANY, which can't be nested
 
     def keys(self) -> dict[tuple[str, ...], Sort]:
@@ -90,7 +91,7 @@ class Scope:
 
     def within(self, reference: Reference) -> Scope:
         """Inside an aggregate: only the events that it runs over."""
-        return replace(self, attributes=(reference,), ranges=(), lengths=(), bare=False)
+        return replace(self, attributes=(reference,), ranges=(), lengths=(), bare=False, registers={})
 
     def for_each(self, reference: Reference) -> Scope:
         """Inside ALL or ANY: also the events that it goes through."""

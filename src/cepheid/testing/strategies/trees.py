@@ -14,7 +14,7 @@ from cepheid.pattern import expressions as ex
 from cepheid.pattern import tree, types
 from cepheid.pattern.components import name_events
 from cepheid.pattern.durations import NANOSECONDS
-from cepheid.pattern.walk import rewrite, walk
+from cepheid.pattern.walk import rewrite, rewrite_expressions, walk
 from cepheid.testing.strategies.literals import any_literals
 from cepheid.testing.strategies.names import names, type_names
 
@@ -135,6 +135,29 @@ def any_patterns() -> Patterns:
     )
 
 
+def any_automata() -> st.SearchStrategy[tree.Automaton]:
+    """Automata with any states, registers and arcs. An automaton is a whole query: it is no part of a pattern."""
+    inner, fields = any_expressions(), st.sampled_from(["INT", "DOUBLE", "STRING", "DECIMAL(10, 2)", "INTERVAL"])
+    return st.builds(
+        tree.Automaton,
+        names(),
+        _some(names()),
+        _some(st.builds(tree.Slot, names(), fields, inner), 0, 2),
+        _some(_arcs(inner), 0),
+    )
+
+
+@st.composite
+def _arcs(draw: st.DrawFn, inner: Expressions) -> tree.Arc:
+    fires = draw(st.sampled_from(tree.Fires))
+    arc = tree.Arc(draw(names()), draw(names()), fires, draw(st.none() | names()), condition=draw(st.none() | inner))
+    if fires is tree.Fires.EVENT:
+        arc = replace(arc, types=draw(_some(type_names(), 0, 2)))
+    if fires is tree.Fires.EVENT and draw(st.booleans()):
+        return replace(arc, target=arc.source, ignores=True)
+    return replace(arc, assigns=draw(_some(st.builds(tree.Assign, names(), inner), 0, 2)))
+
+
 def _windows() -> st.SearchStrategy[tree.Window]:
     number = st.integers(0, 2**63 - 1) | st.floats(0, allow_nan=False)
     amount = number.map(lambda n: ex.Literal(n, types.INT if isinstance(n, int) else types.FLOAT))
@@ -148,7 +171,7 @@ def _queries() -> st.SearchStrategy[tree.Query]:
     conjuncts = inner.filter(lambda node: not isinstance(node, ex.And))
     return st.builds(
         tree.Query,
-        any_patterns(),
+        any_patterns() | any_automata(),
         streams=_some(st.builds(tree.Stream, names(), _some(type_names(), 0, 2)), 0, 2),
         sees=st.none() | _on_one_event(),
         strategies=_some(st.builds(tree.Selection, st.sampled_from(tree.Strategy), _some(names(), 0)), 0, 2),
@@ -186,12 +209,9 @@ def _settled(query: tree.Query) -> tree.Query:
     settled = replace(
         query,
         sees=query.sees if query.streams else None,
-        where=tuple(rewrite(c, change) for c in query.where),
-        having=query.having and rewrite(query.having, change),
-        returns=tuple(replace(r, expression=rewrite(r.expression, change)) for r in query.returns),
         into=query.into if query.returns else None,
     )
-    return with_elements(settled)
+    return with_elements(rewrite_expressions(settled, lambda expression: rewrite(expression, change)))
 
 
 @cache

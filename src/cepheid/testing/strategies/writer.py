@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.parameters import literal
+from cepheid.pattern.registers import REGISTER
 from cepheid.testing.strategies.literals import literals
 from cepheid.testing.strategies.scope import PARAMETERS, Part, Scope
 from cepheid.testing.strategies.sorts import Sort
@@ -67,6 +68,7 @@ class Writer:
             yield from (_part(variable, index, part) for part in self.scope.parts.get(sort, ()))
         if self.scope.bare:
             yield from (ex.Name(column) for column in columns)
+        yield from (ex.Attribute(REGISTER, ex.Index.ONE, name) for name in self.scope.registers.get(sort, ()))
 
     def counts(self) -> Iterator[ex.Expression]:
         """How many events there are: `a.LEN`, `count(a[])`."""
@@ -74,8 +76,8 @@ class Writer:
         yield from (ex.Aggregate("count", ex.Rows(*reference)) for reference in self.scope.ranges)
 
     def sort(self) -> Sort:
-        """A sort that some column has, if any has one."""
-        return self.one_of(list(self.scope.columns) or list(Sort))
+        """A sort that some column or field has, if any has one."""
+        return self.one_of(list(dict.fromkeys([*self.scope.columns, *self.scope.registers])) or list(Sort))
 
     def certain(self) -> Writer:
         """A writer of expressions with a known type; the type of a user-defined function is only known when it runs."""
