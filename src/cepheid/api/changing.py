@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from cepheid.builder.changes import add_arc, remove_arc
+from cepheid.builder.columns import Column
 from cepheid.engine.encoding.times import time_value, to_ticks
 from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.pipeline import Pipeline
@@ -22,6 +25,22 @@ EVER = -(2**62)
 
 Variant = Callable[[Sequence[Change]], tuple[QueryCache, Any]]
 """What runs a query after some changes; and how to find all of its matches by the reference."""
+
+
+class Together:
+    """Changes that are made as one. result: what the call gives."""
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+        self.result: Any = None
+
+    def add_arc(self, source: str, target: str, /, condition: Column | str | None = None, **options: Any) -> None:
+        """Add an arc; the arguments are those of `cep.add_arc`."""
+        self.changes.append(add_arc(source, target, condition, **options))
+
+    def remove_arc(self, name: str, /, at: object = None) -> None:
+        """Remove an arc."""
+        self.changes.append(remove_arc(name, at=at))
 
 
 class Changing(ABC):
@@ -58,6 +77,32 @@ class Changing(ABC):
         found = self._rebuild(cache, match, min((int(str(one.at)) + 1 for one in fresh), default=EVER))
         self._log += fresh
         return found
+
+    def add_arc(self, source: str, target: str, /, condition: Column | str | None = None, **options: Any) -> Any:
+        """Add an arc to an automaton that runs; the arguments are those of `cep.add_arc`."""
+        return self.change(add_arc(source, target, condition, **options))
+
+    def remove_arc(self, name: str, /, at: object = None) -> Any:
+        """Remove an arc of an automaton that runs: it does not hold for events after `at`."""
+        return self.change(remove_arc(name, at=at))
+
+    @contextmanager
+    def changing(self) -> Iterator[Together]:
+        """Several changes as one: they are made when the block is left without an error. `result` has what that gives.
+
+        >>> from cepheid import Query
+        >>> s = Query("AUTOMATON a -> b ARC up: a -> b WHEN e.x > 5", type=None).session(lateness=0, speculate="all")
+        >>> len(s.push([{"ts": 1, "x": 3}]))
+        0
+        >>> with s.changing() as change:
+        ...     change.remove_arc("up")
+        ...     change.add_arc("a", "b", "e.x > 2", name="up")
+        >>> len(s.push([{"ts": 2, "x": 3}]))
+        1
+        """
+        together = Together()
+        yield together
+        together.result = self.change(*together.changes)
 
     @property
     def changes(self) -> list[Change]:

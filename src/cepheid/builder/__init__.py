@@ -12,6 +12,7 @@ WITHIN 1 hour
 """
 
 from cepheid.builder.automata import Automaton, automaton
+from cepheid.builder.changes import add_arc, remove_arc
 from cepheid.builder.columns import Column, col, lit, param
 from cepheid.builder.drafts import Draft, program
 from cepheid.builder.functions import (
@@ -47,6 +48,7 @@ __all__ = [
     "Events",
     "Pattern",
     "Variable",
+    "add_arc",
     "all",
     "any",
     "any_order",
@@ -71,6 +73,7 @@ __all__ = [
     "param",
     "percentile",
     "program",
+    "remove_arc",
     "seq",
     "stddev",
     "sum",

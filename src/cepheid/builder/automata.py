@@ -54,7 +54,7 @@ class Automaton(Draft):
         REGISTER n INT = 0
         ARC q0 -> q1 ON A WHEN e.x > 1 AND r.n < 5 SET n = r.n + 1
         """
-        fires, types = _read_trigger(on, at_end)
+        fires, types = read_trigger(on, at_end)
         return self._added(
             make_arc(source, target, condition, name=name, set=set, fields=fields), fires=fires, types=types
         )
@@ -165,7 +165,7 @@ def _asked(condition: object) -> ex.Expression | None:
     return parse_expression(condition) if isinstance(condition, str) else read_condition(condition)
 
 
-def _read_trigger(on: object, at_end: object) -> tuple[tree.Fires, tuple[str, ...]]:
+def read_trigger(on: object, at_end: object) -> tuple[tree.Fires, tuple[str, ...]]:
     """What an arc is taken on, and the types of its event."""
     if not isinstance(at_end, bool):
         raise misuse(f"at_end can't be {shown(at_end)}", "pass True or False")
