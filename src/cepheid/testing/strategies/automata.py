@@ -211,7 +211,8 @@ def _values(draw: st.DrawFn, place: _Place, scope: Scope, name: str) -> ex.Expre
         return NULL
     value = draw(expressions(scope, sort, draw(st.sampled_from((1, 1, 2)))))
     decimals = Sort.DECIMAL in scope.columns or Sort.DECIMAL in scope.registers
-    if sort is not Sort.DECIMAL and not (sort is Sort.FLOAT and decimals):
+    certain = isinstance(value, ex.Literal) or (isinstance(value, ex.Attribute) and not decimals)
+    if sort is not Sort.DECIMAL and (sort is not Sort.FLOAT or certain):
         return value
     return ex.Cast(value, next(slot.type for slot in place.slots if slot.name == name))
 
