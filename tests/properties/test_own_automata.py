@@ -49,7 +49,6 @@ def reference(scenario: Scenario) -> list[str]:
     return rows(query.make().match(events, engine="reference"))
 
 
-@settings(max_examples=EXAMPLES * 2)
 @given(ANYTHING)
 def test_that_the_reference_gives_what_the_page_says(scenario: Scenario) -> None:
     query, events = scenario
@@ -78,6 +77,7 @@ def test_that_a_printed_automaton_is_read_back(query: GeneratedQuery) -> None:
     assert made.text == query.make().text == query.text
 
 
+@settings(max_examples=EXAMPLES // 2)
 @given(ANYTHING, st.integers(0, 4))
 def test_that_matches_can_be_counted_and_cut(scenario: Scenario, limit: int) -> None:
     query, events = scenario
@@ -102,6 +102,7 @@ def test_that_a_match_is_given_when_the_page_says(engine: str, scenario: Scenari
 
 
 @pytest.mark.parametrize("feed", FEEDS)
+@settings(max_examples=EXAMPLES // 2)
 @given(scenario=ANYTHING | PROGRAMS, chance=st.randoms(use_true_random=False))
 def test_that_a_session_gives_what_one_call_gives(feed: Feed, scenario: Scenario, chance: Random) -> None:
     query, events = scenario

@@ -134,13 +134,14 @@ def test_that_queries_with_a_meaning_use_every_node() -> None:
     seen: set[type] = set()
 
     @settings(QUICK, max_examples=1_000)
-    @given(queries(PLAIN) | queries(PLAIN) | automata(PLAIN))
+    @given(queries(PLAIN))
     def collect(query: GeneratedQuery) -> None:
         seen.update(nodes_of(query.tree))
 
     collect()
-    nested = {ex.Field, ex.Element}
-    assert set(NODES) - seen == nested
+    nested, own = {ex.Field, ex.Element}, {tree.Automaton, ex.Register}
+    assert set(NODES) - seen == nested | own
+    assert {type(find(automata(PLAIN), _has(node), settings=QUICK)) for node in own} == {GeneratedQuery}
     assert {type(find(queries(NESTED), _has(node), settings=QUICK)) for node in nested} == {GeneratedQuery}
 
 

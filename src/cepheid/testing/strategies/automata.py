@@ -94,6 +94,10 @@ def automata(
     options = dict(OPTIONS if features.parameters else {})
     if TYPE not in schema.names:
         options["type"] = None
+    elif features.declared_types and partition is None and draw(st.integers(0, 5)) == 5:
+        # How [attr] and PARTITION BY of contiguous events take a missing attribute the page does not say.
+        attributes = st.lists(st.sampled_from(schema.names), unique=True)
+        options["types"] = {name: draw(attributes) for name in event_types}
     if features.order_by and draw(st.integers(0, 3)) == 3:
         options["order_by"] = draw(st.sampled_from(schema.names))
     return GeneratedQuery(Program((tree,)), options)
@@ -207,7 +211,8 @@ def _values(draw: st.DrawFn, place: _Place, scope: Scope, name: str) -> ex.Expre
         return NULL
     value = draw(expressions(scope, sort, draw(st.sampled_from((1, 1, 2)))))
     decimals = Sort.DECIMAL in scope.columns or Sort.DECIMAL in scope.registers
-    if sort is not Sort.DECIMAL and not (sort is Sort.FLOAT and decimals):
+    certain = isinstance(value, ex.Literal) or (isinstance(value, ex.Attribute) and not decimals)
+    if sort is not Sort.DECIMAL and (sort is not Sort.FLOAT or certain):
         return value
     return ex.Cast(value, next(slot.type for slot in place.slots if slot.name == name))
 
@@ -229,12 +234,13 @@ def automaton_programs(draw: st.DrawFn, schema: pa.Schema, features: Features = 
     """Two queries, one of them an automaton at least: the second reads the composite events of the first (S13)."""
     made = {TIME: schema.field(TIME).type, TYPE: pa.string(), KEY: pa.int64(), "v": pa.int64()}
     plain = replace(features, returns=False, composition=False, repetition=False, order_by=False, scopes=False)
+    plain = replace(plain, declared_types=False)
     first_is_own, then_is_own = draw(st.sampled_from(((True, True), (True, False), (False, True))))
     if first_is_own:
         first = draw(automata(schema, plain))
         ends: tuple[str, str] = (FIRST, LAST)
     else:
-        first = draw(queries(schema, replace(plain, negation=False, declared_types=False)))
+        first = draw(queries(schema, replace(plain, negation=False)))
         names = [variable.name for variable in variables(name_events(first.tree.pattern))]
         ends = (names[0], names[-1])
     returns = tuple(
@@ -242,7 +248,7 @@ def automaton_programs(draw: st.DrawFn, schema: pa.Schema, features: Features = 
     )
     producer = replace(first.tree, streams=(), sees=None, returns=returns, into="Made")
     # Not SIMULTANEOUS: a session that speculates may give equal ends of composite events in another order than S9.
-    then = replace(plain, returns=features.returns, declared_types=False, ties=(Ties.ORDERED,))
+    then = replace(plain, returns=features.returns, ties=(Ties.ORDERED,))
     reader = automata if then_is_own else queries
     last = draw(reader(pa.schema(made.items()), then, event_types=("Made",)))
     program = Program((producer, replace(last.tree, streams=(Stream("Made"),), sees=None)))
