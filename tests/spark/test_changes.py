@@ -42,6 +42,9 @@ QUERIES = {
     "no key": "PATTERN SEQ(!(X m), A a, B b) WHERE m.x = 0 AND b.x > a.x WITHIN 9",
     "program": "PATTERN SEQ(A a, B b) WHERE [k] WITHIN 8 RETURN a.k AS k, b.x AS x INTO P;"
     "FROM P PATTERN SEQ(P p, P q, !(P r)) WHERE [k] AND p.x < q.x WITHIN 30",
+    "automaton": "AUTOMATON s -> f REGISTER n INT = 0, top INT = NULL ARC s -> m ON A SET top = e.x "
+    "ARC m -> m ON B WHEN e.x >= r.top SET n = r.n + 1 IGNORE m ON X ARC m -> f ON C, A WHEN r.n < 3 "
+    "ARC m -> f AT END WHEN r.n > 1 SET n = 0 - r.n WHERE [k] WITHIN 12",
     "contiguity": "PATTERN SEQ(A a, B b) WHERE partition_contiguity(a, b) { [k] } RETURN a.x + b.x AS sum",
 }
 

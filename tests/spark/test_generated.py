@@ -20,13 +20,25 @@ from cepheid.spark import slices
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.runs import Rows
 from cepheid.testing.spark import match_batch, match_stream, rows_of, to_spark_types, told
-from cepheid.testing.strategies import PLAIN, GeneratedQuery, merges, programs, scenarios, streams
+from cepheid.testing.strategies import (
+    PLAIN,
+    GeneratedQuery,
+    automata,
+    automaton_programs,
+    merges,
+    programs,
+    scenarios,
+    streams,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 
 Scenario = tuple[GeneratedQuery, pa.Table]
 PROGRAMS = st.tuples(programs(PLAIN) | merges(PLAIN), streams(PLAIN, max_size=6))
-ANYTHING = scenarios() | scenarios(typed=False) | scenarios(schema=PLAIN) | scenarios(schema=PLAIN) | PROGRAMS
+AUTOMATA = st.tuples(automata(PLAIN) | automaton_programs(PLAIN), streams(PLAIN, max_size=7))
+ANYTHING = (
+    scenarios() | scenarios(typed=False) | scenarios(schema=PLAIN) | scenarios(schema=PLAIN) | PROGRAMS | AUTOMATA
+)
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 """A job takes half a second and a stream some seconds, so that there are fewer examples than elsewhere."""
