@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from change_calls import ANY, CHANCE, ENGINES, Call, Reader, Scenario, plain, table, with_op
-from change_oracle import Oracle, RefusedError, Row, differences, is_in_order, shown
+from change_oracle import Answer, Oracle, RefusedError, Row, differences, is_in_order, shown
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -105,12 +105,16 @@ class ChangeSessions(RuleBasedStateMachine):
             added, removed = (shown(one), []) if waits else (shown(one.added), shown(one.removed))
             told = f"{name} of {after}"
             assert (Counter(removed), Counter(added)) == (difference.removed, difference.added), told
-            assert is_in_order(removed, before.answer.get(name, ())), told
-            assert is_in_order(added, after.answer.get(name, ())), told
+            assert self.in_order(removed, before.answer, name), told
+            assert self.in_order(added, after.answer, name), told
         if not waits:
             for name, one in given.outputs.items():
                 self.state.readers.setdefault(name, Reader()).read(one)
             assert shown(given) == shown([*given.outputs.values()][-1])
+
+    def in_order(self, some: Sequence[str], answer: Answer, name: str) -> bool:
+        """S15.2: each in the order of S9."""
+        return is_in_order(some, answer.get(name, ()))
 
     def give(self, inserted: Sequence[Row], retracted: Sequence[Row]) -> None:
         mixed = with_op(inserted, retracted, self.chance)
