@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Ties
+from cepheid.pattern.uses import uses
 from cepheid.reference.runs import Gap, Run, Runner
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
@@ -45,6 +46,19 @@ class Absence:
             return horizon >= run.selected[0].time + within.nanoseconds
         assert within.events is not None
         return self.runner.distance(run.key, run.selected[0], self.runner.stream.events[-1]) >= within.events - 1
+
+    def is_refuted(self, run: Run, gap: Gap) -> bool:
+        """Whether a witness came after the last event of a run, whatever its next event will be."""
+        conditions = self.query.placement.of_witness.get(gap.negation, ())
+        variable = self.query.layout.negations[gap.negation].variable
+        if any(u.variable not in (variable, *run.bindings.all) for c in conditions for u in uses(c)):
+            return False  # it is compared with what is to come
+        stream, types = self.runner.stream, self.query.layout.negations[gap.negation].event.types
+        if self.query.schema.roles.type is not None and types:
+            stream = stream.of_types(frozenset(types))
+        before = run.selected[-1]
+        later = stream.events[stream.after(before.position) :]
+        return any(not self.touches(before, event) and self.is_witness(run, gap, event) for event in later)
 
     def is_witness(self, run: Run, gap: Gap, event: Event) -> bool:
         """Right type (of all candidates), `[attr]`, and every conjunct that mentions the variable."""

@@ -122,3 +122,14 @@ def test_that_a_session_that_is_restored_remembers_the_cooldown(engine: str, out
     found += session.close().to_pylist()
     assert sorted(map(to_json, found)) == sorted(map(to_json, query.match(events, engine="reference").to_pylist()))
     assert [m["match_start"] for m in found][:4] == [0, 8, 16, 24]
+
+
+@pytest.mark.parametrize("engine", ["plain", "interpreted"])
+def test_a_run_that_a_witness_has_refuted_holds_nothing_back(engine: str) -> None:
+    """Its next event would come after what must be absent before it."""
+    text = """
+        PATTERN SEQ(A a, !(A n), ANY(A, C) b) WHERE skip_till_any_match { TRUE } WITHIN 4 events OUTPUT LONGEST
+    """
+    session = Query(text).session(engine=engine)
+    session.push([{"ts": 2, "type": "A"}, {"ts": 9, "type": "A"}])
+    assert [(m["match_start"], m["match_end"]) for m in session.advance(10)] == [(2, 9)]

@@ -43,6 +43,11 @@ class Waiting:
     may_take: bool
     may_move: tuple[Move, ...]
 
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """What it may still do."""
+        return (*((self.wait.take,) if self.may_take and self.wait.take is not None else ()), *self.may_move)
+
 
 class Memory(Substream):
     """The events of a lane that a run may still ask about."""
@@ -234,11 +239,26 @@ class Interpreted:
             self.runner.stream = lane.memory
             for waiting in lane.waiting:
                 run = waiting.run
+                if not any(self.is_open(move, waiting) for move in waiting.moves):
+                    continue
                 if within is not None and within.events is not None and UNSET not in run.key:
                     last = lane.memory.events[-1]
                     if self.runner.distance(run.key, run.selected[0], last) >= within.events - 1:
                         continue
                 yield run
+
+    def is_open(self, move: Move, waiting: Waiting) -> bool:
+        """Whether a run may still go by a move: no witness came of what must be absent before its next event (S10)."""
+        passed = waiting.passed[move]
+        if passed is None or not self.query.layout.negations:
+            return passed is not None
+        last = len(passed.selected)
+        if not self.absence.holds(replace(passed, gaps=tuple(gap for gap in passed.gaps if gap.after < last))):
+            return False
+        if self.query.schema.start is not None:
+            return True  # what is to come may begin before a witness has ended
+        gaps = [gap for gap in passed.gaps if gap.after == last]
+        return not any(self.absence.is_refuted(passed, gap) for gap in gaps)
 
     def pending(self) -> Iterator[Run]:
         """Complete runs that are not certain yet."""
