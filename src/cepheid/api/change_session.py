@@ -241,6 +241,11 @@ class ChangeSession(Session):
     # The query may change (S17).
 
     @property
+    def _settled(self) -> int | None:
+        own = self._speculation
+        return own.kept[0].place if isinstance(own, Speculation) else None
+
+    @property
     def _corrects(self) -> bool:
         return self._ahead != 0
 

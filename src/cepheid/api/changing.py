@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,14 +18,15 @@ from cepheid.errors import UsageError
 from cepheid.language import parse, print_arc
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.timeline import AddArc, Change, RemoveArc
-from cepheid.pattern.tree import Automaton
+from cepheid.pattern.tree import Automaton, Fires, Program
 
 EVER = -(2**62)
 """A time before all events."""
 
 
-Variant = Callable[[Sequence[Change]], tuple[QueryCache, Any]]
-"""What runs a query after some changes; and how to find all of its matches by the reference."""
+Variant = Callable[[Sequence[Change], int | None], tuple[QueryCache, Any]]
+"""What runs a query after some changes, on events from a time on (None: on all); how to find its matches by the
+reference."""
 
 
 class Together:
@@ -73,7 +75,7 @@ class Changing(ABC):
         fresh = in_ticks(changes, schema, EVER if present is None else present)
         for at in (int(str(one.at)) for one in fresh):
             self._check_change(at, schema)
-        cache, match = self._variant([*self._log, *fresh])
+        cache, match = self._variant([*self._log, *fresh], self._settled)
         found = self._rebuild(cache, match, min((int(str(one.at)) + 1 for one in fresh), default=EVER))
         self._log += fresh
         return found
@@ -115,6 +117,11 @@ class Changing(ABC):
         return max((time for time in (self._latest, self._watermark) if time is not None), default=None)
 
     @property
+    def _settled(self) -> int | None:
+        """A time before which no event is gone over any more."""
+        return self._watermark
+
+    @property
     def _corrects(self) -> bool:
         """Whether what was given can be taken back."""
         return False
@@ -128,6 +135,29 @@ class Changing(ABC):
             message = f"the change at {time_value(schema, at)} is before events that have come"
             remedy = "let it hold from a later time on, or open the session with speculate=, which takes matches back"
             raise UsageError("CEP608", message, remedy)
+
+
+def without_past(program: Program, since: int | None) -> Program:
+    """The program without arcs whose lifetime is over, but for the first of each shape.
+
+    So it does not grow with each change, and its kernel stays the one that it is.
+    """
+    if since is None:
+        return program
+    query = program.queries[0]
+    automaton = query.pattern
+    assert isinstance(automaton, Automaton)
+    kept, shapes = [], set()
+    for arc in automaton.arcs:
+        shape = _CONSTANT.sub("?", print_arc(replace(arc, name=None)))
+        over = arc.until is not None and arc.until < since and arc.fires is not Fires.END
+        if not over or shape not in shapes:
+            kept.append(arc)
+        shapes.add(shape)
+    return Program((replace(query, pattern=replace(automaton, arcs=tuple(kept))),))
+
+
+_CONSTANT = re.compile(r"'(?:[^']|'')*'|-?\b\d[\w.]*")
 
 
 def in_ticks(changes: Sequence[object], schema: Schema, present: int | None) -> list[Change]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from cepheid.api.bar import measured
 from cepheid.api.change_session import ChangeSession, retracts_numbers
-from cepheid.api.changing import in_ticks
+from cepheid.api.changing import in_ticks, without_past
 from cepheid.api.events import to_table
 from cepheid.api.meter import read_progress
 from cepheid.api.observed import observe
@@ -138,15 +138,16 @@ class Query:
         strategies = [strategy for query in self._compiled.queries for strategy in query.strategies.values()]
         return Query(sequenced(self._program, str(name), strategies), **self._options)  # type: ignore[arg-type]
 
-    def _changed(self, changes: Sequence[Change]) -> Query:
-        """This query after some changes, whose times are in ticks (S17)."""
+    def _changed(self, changes: Sequence[Change], since: int | None = None) -> Query:
+        """This query after some changes, whose times are in ticks (S17), for events from a time on."""
         if not changes:
             return self
-        return Query(with_changes(self._program, changes), **self._options)  # type: ignore[arg-type]
+        program = without_past(with_changes(self._program, changes), since)
+        return Query(program, **self._options)  # type: ignore[arg-type]
 
-    def _variant(self, changes: Sequence[Change]) -> tuple[QueryCache, Any]:
-        """What runs this query after some changes."""
-        changed = self._changed(changes)
+    def _variant(self, changes: Sequence[Change], since: int | None) -> tuple[QueryCache, Any]:
+        """What runs this query after some changes, on events from a time on."""
+        changed = self._changed(changes, since)
         return changed._cache, changed._all_by_reference
 
     def __getstate__(self) -> dict[str, Any]:

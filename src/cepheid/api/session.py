@@ -274,7 +274,7 @@ class Session(Changing):
         self._latest = facts.get("latest")
         self._log = read_changes(facts.get("changes", ()))
         if self._log and self._variant is not None:
-            self._use(*self._variant(self._log))
+            self._use(*self._variant(self._log, None))
         return facts
 
     # For whoever keeps many sessions, as Spark's state store does.
