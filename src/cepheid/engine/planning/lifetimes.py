@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engine.encoding.arrow import from_numpy, to_numpy
 from cepheid.engine.encoding.derived import EVENT as ROW
 from cepheid.engine.encoding.derived import Derived, carried
 from cepheid.engine.encoding.times import ticks_of
@@ -80,8 +81,11 @@ def _track(number: int, arcs: Sequence[BoundArc], schema: Schema, columns: dict[
     if len(arcs) == 1 and not arcs[0].changes:
         return arcs[0]
     starts, members = _pieces(arcs)
-    name = f"arc {number} is there"
-    columns[name] = Timeline.of(schema, BOOL, starts, [member is not None for member in members])
+    asked = () if arcs[0].condition is None else conjuncts(arcs[0].condition)
+    if None in members:
+        name = f"arc {number} is there"
+        columns[name] = Timeline.of(schema, BOOL, starts, [member is not None for member in members])
+        asked = (ex.Attribute(EVENT, ex.Index.ONE, name), *asked)
     given = [_literals(arc) for arc in arcs]
     values: dict[int, ex.Expression] = {}
     for k, first in enumerate(given[0]):
@@ -96,9 +100,8 @@ def _track(number: int, arcs: Sequence[BoundArc], schema: Schema, columns: dict[
     def moved(node: ex.Expression) -> ex.Expression | None:
         return values.get(id(node))
 
-    there = ex.Attribute(EVENT, ex.Index.ONE, name)
-    asked = () if arc.condition is None else conjuncts(substitute(arc.condition, moved))
-    condition: ex.Expression = there if not asked else ex.And((there, *asked))
+    tests = tuple(substitute(test, moved) for test in asked)
+    condition = None if not tests else tests[0] if len(tests) == 1 else ex.And(tests)
     assigns = {field: substitute(value, moved) for field, value in arc.assigns.items()}
     return replace(arc, condition=condition, assigns=assigns, since=None, until=None)
 
@@ -143,8 +146,15 @@ class Timeline(Derived):
 
     def column(self, columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
         """The values of a batch."""
-        place = np.searchsorted(self.starts, ticks_of(columns[0]), side="right")
-        return pa.chunked_array([self.pieces.take(pa.array(place, pa.int64()))])
+        times = ticks_of(columns[0])
+        if (times[1:] < times[:-1]).any():
+            place = np.searchsorted(self.starts, times, side="right")
+            return pa.chunked_array([self.pieces.take(from_numpy(place))])
+        # In order, as batches are: it is asked where each piece begins, and not for each event in which piece it is.
+        lengths = np.diff(np.searchsorted(times, self.starts), prepend=0, append=len(times))
+        if self.type.kind in (Kind.INT, Kind.FLOAT):
+            return pa.chunked_array([from_numpy(np.repeat(to_numpy(self.pieces), lengths))])
+        return pa.chunked_array([self.pieces.take(from_numpy(np.repeat(np.arange(len(lengths)), lengths)))])
 
 
 def _held(type_: Type, values: Sequence[Value]) -> pa.Array:
