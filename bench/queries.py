@@ -85,6 +85,48 @@ W5_PRICES = """
 """
 W5_WINDOW = 2000
 
+# The same two as automata: the register has what AFA keeps in it.
+W5_BALANCED_AUTOMATON = """
+    AUTOMATON start -> found
+    REGISTER balance INT = 0
+    ARC start -> drop WHEN e.change < -0.25
+    ARC drop -> a WHEN e.change < 0 SET balance = 1
+    ARC a -> a WHEN e.change < 0 SET balance = r.balance + 1
+    ARC a -> b WHEN e.change > 0 SET balance = r.balance - 1
+    ARC b -> b WHEN e.change > 0 SET balance = r.balance - 1
+    ARC b -> c WHEN e.change < 0 SET balance = r.balance + 1
+    ARC c -> c WHEN e.change < 0 SET balance = r.balance + 1
+    ARC c -> d WHEN e.change > 0 SET balance = r.balance - 1
+    ARC d -> d WHEN e.change > 0 SET balance = r.balance - 1
+    EPSILON d -> found WHEN r.balance = 0
+    WITHIN 2000 events
+"""
+W5_PRICES_AUTOMATON = """
+    AUTOMATON start -> e
+    REGISTER price DOUBLE = NULL
+    ARC start -> a WHEN e.change < -1.0 SET price = e.price
+    ARC a -> a WHEN e.price < r.price SET price = e.price
+    ARC a -> b WHEN e.price > r.price SET price = e.price
+    ARC b -> b WHEN e.price > r.price SET price = e.price
+    ARC b -> c WHEN e.price < r.price SET price = e.price
+    ARC c -> c WHEN e.price < r.price SET price = e.price
+    ARC c -> d WHEN e.price > r.price SET price = e.price
+    ARC d -> d WHEN e.price > r.price SET price = e.price
+    ARC d -> e WHEN e.price < r.price
+    WITHIN 2000 events
+"""
+
+
+def q3(arcs: int) -> str:
+    """Q3 of AFA: arcs in a line, each with a condition of its own and a name."""
+    lines = "\n".join(f"ARC a{k}: q{k} -> q{k + 1} WHEN {q3_condition(k, 0.05)}" for k in range(arcs))
+    return f"AUTOMATON q0 -> q{arcs}\n{lines}\nWITHIN 500 events"
+
+
+def q3_condition(number: int, least: float) -> str:
+    """What an arc of Q3 asks: falls and rises in turn."""
+    return f"e.change < -{least:.4f}" if number % 2 == 0 else f"e.change > {least:.4f}"
+
 
 def vs(k: int, window: str) -> str:
     """Q1 of AFA with k Vs. Ticks without a change are not seen, as by its ignorable arcs (appendix D)."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from bench.harness import Figure, Options
 from bench.rows.arrow import arrow
+from bench.rows.automata import automata
 from bench.rows.choice import choice
 from bench.rows.cold import cold
 from bench.rows.compiling import compiling
@@ -34,6 +35,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "rare": rare,
     "shoplifting": shoplifting,
     "vshapes": vshapes,
+    "automata": automata,
     "switching": switching,
     "equivalence": equivalence,
     "choice": choice,

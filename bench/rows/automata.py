@@ -1,0 +1,143 @@
+"""Automata of one's own (AFA): W5 against C++, and Q3 whose arcs change (AFA Fig. 9)."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+import cepheid as cep
+from bench import native, queries
+from bench.cache import stream
+from bench.harness import Figure, Options, Target, race, throughput
+from bench.native import Loop
+from cepheid import Query
+from cepheid.api.changing import in_ticks
+from cepheid.pattern.schema import make_schema
+from cepheid.pattern.timeline import Change
+
+OF_NATIVE = Target("≥", 0.8)
+OF_STATIC = Target("≥", 0.9)
+OF_ANEW = Target("≥", 30)
+PAUSE = Target("≤", 5)  # ms
+
+MANY = 1_000_000  # events of W5
+EVENTS = 100_000  # of Q3
+EVERY = 10  # events after which an arc is replaced
+PIECES = 200  # of so many events each: what starting anew is timed on
+ARCS = 8
+
+
+def automata(options: Options) -> Iterator[Figure]:
+    """Automata of one's own: W5 against C++, arcs that change against those that stay."""
+    yield from _vshapes(options)
+    yield from _changing(options)
+    yield _pause()
+
+
+def _vshapes(options: Options) -> Iterator[Figure]:
+    table = stream("ticks", int(MANY * options.scale))
+    loops = {
+        "W5 balanced": (queries.W5_BALANCED_AUTOMATON, native.w5_balanced(table, queries.W5_WINDOW)),
+        "W5 prices": (queries.W5_PRICES_AUTOMATON, native.w5_prices(table, queries.W5_WINDOW)),
+    }
+    for case, (text, loop) in loops.items():
+        query = Query(text, type=None)
+        found = query.match(table, engine="compiled")
+        _check(case, found.to_arrow(), table, loop)
+        runners: dict[str, Callable[[], object]] = {
+            "ours": partial(_matched, query, table),
+            "C++": loop.timed,
+        }
+        seconds = race(runners, options.times, clock=time.process_time)
+        yield Figure(
+            "automata",
+            case,
+            "end to end",
+            throughput(table.num_rows, seconds["ours"]),
+            "M events/s",
+            "C++",
+            throughput(table.num_rows, seconds["C++"]),
+            seconds["C++"] / seconds["ours"],
+            OF_NATIVE,
+            f"{len(found):,} matches",
+        )
+
+
+def _check(case: str, found: pa.Table, table: pa.Table, loop: Loop) -> None:
+    """Both find matches from the same first to the same last events."""
+    offsets, positions = loop()
+    times = table.column("ts").to_numpy()
+    ends = np.stack([times[positions[offsets[:-1]]], times[positions[offsets[1:] - 1]]], axis=1)
+    own = np.stack([found.column(name).to_numpy() for name in ("match_start", "match_end")], axis=1)
+    assert np.array_equal(np.unique(own, axis=0), np.unique(ends, axis=0)), f"{case}: not the matches of the loop"
+
+
+def _matched(query: Query, table: pa.Table) -> int:
+    return len(query.match(table, engine="compiled"))
+
+
+def _changing(options: Options) -> Iterator[Figure]:
+    """Q3 of AFA: eight arcs in a line, one of them replaced every ten events."""
+    table = stream("ticks", int(EVENTS * options.scale))
+    query = Query(queries.q3(ARCS), type=None)
+    log = list(_changes(table.num_rows))
+    begin = time.process_time()
+    changed = query._changed(in_ticks(log, make_schema(table.schema, query.compiled.roles), None))
+    made = time.process_time() - begin
+    pieces = [table.slice(k * EVERY, EVERY) for k in range(PIECES)]
+
+    def anew() -> int:
+        return sum(len(query.match(piece)) for piece in pieces)
+
+    runners: dict[str, Callable[[], object]] = {
+        "changing": partial(_matched, changed, table),
+        "static": partial(_matched, query, table),
+        "anew": anew,
+    }
+    seconds = race(runners, options.times, clock=time.process_time)
+    speed = {"changing": table.num_rows, "static": table.num_rows, "anew": PIECES * EVERY}
+    rates = {name: throughput(events, seconds[name]) for name, events in speed.items()}
+    note = f"{len(log) // 2:,} arcs replaced; to read these changes takes {made:.2g} s, which is not in the clock"
+    for rival, target in (("static", OF_STATIC), ("anew", OF_ANEW)):
+        ratio = rates["changing"] / rates[rival]
+        yield Figure(
+            "automata",
+            f"Q3, an arc every {EVERY} events",
+            "end to end",
+            rates["changing"],
+            "M events/s",
+            rival,
+            rates[rival],
+            ratio,
+            target,
+            note if rival == "static" else "",
+        )
+
+
+def _changes(events: int) -> Iterator[Change]:
+    chance = random.Random(1)
+    for at in range(EVERY, events, EVERY):
+        k = chance.randrange(ARCS)
+        yield cep.remove_arc(f"a{k}", at=at)
+        yield cep.add_arc(f"q{k}", f"q{k + 1}", queries.q3_condition(k, chance.random() / 10), name=f"a{k}", at=at)
+
+
+def _pause() -> Figure:
+    """How long a session takes to replace an arc by one of its shape, in ms."""
+    table = stream("ticks", 20_000)
+    session = Query(queries.q3(ARCS), type=None).session(lateness=50, engine="compiled")
+    spent = []
+    for k, at in enumerate(range(0, table.num_rows, 1000)):
+        len(session.push(table.slice(at, 1000)))
+        begin = time.process_time()
+        with session.changing() as change:
+            change.remove_arc("a3")
+            change.add_arc("q3", "q4", queries.q3_condition(3, 0.01 * (k + 1)), name="a3")
+        spent.append((time.process_time() - begin) * 1e3)
+    pause = float(np.median(spent[2:]))  # the first ones are of another shape
+    return Figure("automata", "a session, one arc replaced", "pause, CPU", pause, "ms", target=PAUSE)
