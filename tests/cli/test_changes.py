@@ -83,6 +83,18 @@ class TestReplay:
         assert result.stderr.startswith("error CEP408: 1 of 1 events are before the watermark")
         assert result.stderr.endswith("help: pass a longer --lateness, or --late drop\n")
 
+    @pytest.mark.parametrize("batch", [1, 2, 100])
+    @pytest.mark.parametrize(
+        ("row", "message"),
+        [
+            ("insert,9,Exit,8", "error CEP412: column 'op' is 'insert' in row 5\n"),
+            ("+,,Exit,8", "error CEP402: the time 'ts' of row 5 is NULL\n"),
+        ],
+    )
+    def test_an_error_tells_the_row_of_the_file(self, run, batch: int, row: str, message: str) -> None:
+        given = ("match", THEFT, "-", "--speculate", "all", "--op", "op", "--batch", batch)
+        assert run(*given, stdin=f"{FEED}{row}\n", code=1).stderr.startswith(message)
+
     def test_retractions(self, run) -> None:
         feed = FEED.replace("-U,3,Register,7\n", "").replace("+U,3,Register,8\n", "") + "-D,5,Exit,7\n"
         feed = feed.replace("+I,3,Register,7\n", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -136,6 +137,15 @@ def test_a_table_and_a_spinner_on_a_terminal(thefts: Path, readings: Path) -> No
     assert "matching 59 events" in shown
     assert "aisle 7 perfume" in shown
     assert shown.endswith("3 matches\r\n")
+
+
+def test_a_note_is_not_written_into_the_progress_bar(tmp_path: Path) -> None:
+    events = tmp_path / "late.csv"
+    events.write_text("ts,type\n9,A\n1,A\n")
+    code, shown = on_a_terminal("match", "EVENT A a RETURN a.ts AS x", events, "--speculate", "all", "--lateness", "1")
+    assert code == 0
+    before, _ = shown.split("1 late row was dropped")
+    assert re.split(r"\r|\n|\x1b\[2K", before)[-1] == ""  # it begins a line
 
 
 def test_colours_on_a_terminal() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheid.api.changing import Variant
 from cepheid.api.events import to_table
@@ -21,6 +22,7 @@ from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.times import time_value
 from cepheid.engine.matches.changes import ADDED, OP, REMOVED, Changes, Difference
 from cepheid.engine.matches.matches import Matches
+from cepheid.engine.matches.shown import one_row
 from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.stream.ahead import Ahead, Replaying
 from cepheid.engine.stream.arrivals import Timed
@@ -106,15 +108,25 @@ class ChangeSession(Session):
     def retract(self, rows: object) -> Any:
         """Take events back. Each row takes back one event that is equal in every column."""
         self._check_retractable()
-        given = self._read(rows)
+        given = self._plain("retract", rows)
         return self._push(given, np.full(given.num_rows, -1, np.int8))
 
     def revise(self, old: object, new: object) -> Any:
         """Take events back and put others in their place, in one call."""
         self._check_retractable()
-        after, before = as_table(self._read(new)), as_table(self._read(old))
+        after, before = as_table(self._plain("revise", new)), as_table(self._plain("revise", old))
         signs = np.repeat(np.array([-1, 1], np.int8), [before.num_rows, after.num_rows])
         return self._push(pa.concat_tables([before, after]), signs)
+
+    def _plain(self, call: str, rows: object) -> Events:
+        """Events that do not say themselves what is done with them."""
+        if self._op is None:
+            return self._read(rows)
+        table = to_table(rows, self._roles.type)
+        if self._op in table.column_names:
+            message = f"the rows that {call} is given have the column '{self._op}'"
+            raise InputError("CEP409", message, "leave it out, or pass the rows to push, which reads it")
+        return self._fitted(table, listed=not hasattr(rows, "columns"))
 
     def _check_retractable(self) -> None:
         self._check_open()
@@ -435,11 +447,12 @@ def retracts_numbers() -> UsageError:
 
 
 def _unmet(owed: pa.Table, time: str) -> InputError:
-    value = owed.column(time)[0].as_py()
+    first = owed.take(pc.sort_indices(owed.column(time))[:1])
+    value = first.column(time)[0].as_py()
     if owed.num_rows == 1:
         what = "a retraction is of an event that has not come, and can't come any more, at"
     else:
         what = f"{owed.num_rows} retractions are of events that have not come, and can't come any more, the first at"
-    message = f"{what} {value}"
+    message = f"{what} {value}: {one_row(first)}"
     remedy = 'push what is retracted, which cancels both, or open the session with late="drop" or late="collect"'
     return InputError("CEP408", message, remedy)

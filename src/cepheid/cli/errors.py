@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn, TextIO
 
-import click
-from rich.console import Console
 from rich.text import Text
 
+from cepheid.cli.progress import stderr
 from cepheid.errors import CepheidError, CepheidWarning, FileError, UsageError
 
 EXIT_WRONG = 1
@@ -79,19 +78,19 @@ def report(error: CepheidError) -> None:
     text.highlight_regex(r"(?m)^error( \w+)?:", "bold red")
     text.highlight_regex(r"(?m)^ *\| *\^+$", "red")
     text.highlight_regex(r"(?m)^help:", "bold cyan")
-    _stderr().print(text, soft_wrap=True)
+    stderr().print(text, soft_wrap=True)
 
 
 def warn(message: str, code: str = "") -> None:
     """Print a warning in one line."""
     text = Text(printable(f"warning{' ' * bool(code)}{code}: {' '.join(message.split())}"))
     text.highlight_regex(r"^warning( \w+)?:", "bold yellow")
-    _stderr().print(text, soft_wrap=True)
+    stderr().print(text, soft_wrap=True)
 
 
 def note(message: str) -> None:
-    """Print a note on stderr."""
-    click.echo(printable(message), err=True)
+    """Print a note on stderr, above a progress bar if there is one."""
+    stderr().print(Text(printable(message)), soft_wrap=True)
 
 
 @contextmanager
@@ -116,7 +115,3 @@ def warnings_as_lines() -> Iterator[None]:
 
         warnings.showwarning = showwarning
         yield
-
-
-def _stderr() -> Console:
-    return Console(stderr=True, highlight=False)

@@ -8,9 +8,26 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 _SECONDS_BETWEEN_LOOKS = 0.25
+_drawn: list[Console] = []
+
+
+def stderr() -> Console:
+    """Prints on stderr, above a bar or spinner that is shown there."""
+    return _drawn[-1] if _drawn else Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def _drawing(*columns: ProgressColumn) -> Iterator[Progress]:
+    console = Console(stderr=True, highlight=False)
+    with Progress(*columns, console=console, transient=True) as progress:
+        _drawn.append(console)
+        try:
+            yield progress
+        finally:
+            _drawn.remove(console)
 
 
 @contextmanager
@@ -21,7 +38,7 @@ def working(what: str) -> Iterator[None]:
         yield
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with _drawing(*columns) as progress:
         progress.add_task(what, total=None)
         yield
 
@@ -46,7 +63,7 @@ def bar(what: str) -> Iterator[Bar]:
         yield Bar(None, TaskID(0))
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with _drawing(*columns) as progress:
         yield Bar(progress, progress.add_task(what, total=None))
 
 

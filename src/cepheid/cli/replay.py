@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ import pyarrow as pa
 from cepheid.api import Query
 from cepheid.api.change_session import read_speculation
 from cepheid.cli.errors import note
+from cepheid.errors import InputError
 
 Tell = Callable[[int, int | None], None]
 """Is told how many rows are done, and how many there are."""
@@ -62,7 +64,10 @@ def replay(query: Query, events: pa.Table, how: Replay, tell: Tell, **options: A
     session = query.session(lateness=how.lateness, late=how.late, speculate=how.speculate, **options)
     changes = []
     for start in range(0, max(1, events.num_rows), how.batch):
-        found = session.push(events.slice(start, how.batch))
+        try:
+            found = session.push(events.slice(start, how.batch))
+        except InputError as error:
+            raise _in_the_file(error, start) from None
         if found:
             changes.append(found.to_arrow(ids=True))
         tell(start, events.num_rows)
@@ -70,3 +75,14 @@ def replay(query: Query, events: pa.Table, how: Replay, tell: Tell, **options: A
     if session.stats.late:
         note(f"{session.stats.late:,} late row{'s were' if session.stats.late > 1 else ' was'} dropped")
     return pa.concat_tables([*changes, last], promote_options="permissive")
+
+
+def _in_the_file(error: InputError, start: int) -> InputError:
+    """An error that tells the row of the file, not of the rows that arrived together.
+
+    >>> _in_the_file(InputError("CEP412", "column 'op' is '?' in row 0", "…"), 7).message
+    "column 'op' is '?' in row 7"
+    """
+    found = re.fullmatch(r"(.*\brow )(\d+)(.*)", error.message, re.DOTALL)
+    message = f"{found[1]}{start + int(found[2])}{found[3]}" if found else error.message
+    return InputError(error.code, message, error.remedy, error.span)

@@ -15,6 +15,7 @@ _LOOK_BACK = "look back: a[i] is the current event, a[i-1] the one before it, a[
 _FROM_THE_END = "of the end only the last event has a name, a[a.LEN]; others are a[1], a[2], …, and a[i-1] before a[i]"
 _MEMBER = "compare each event: ANY(a[].x = b.x)"
 _OUTPUT = "write OUTPUT before it: OUTPUT LONGEST, OUTPUT NON_OVERLAP or OUTPUT ALL"
+_ASSIGNED = "write the field alone: SET n = r.n + 1"
 _DIGITS = "write a number with digits only: 1000"
 
 
@@ -36,6 +37,7 @@ ANYWHERE = (
     _habit(r"/", r"/", _COMMENT),
     _habit("", r"after\s+match\b", "write OUTPUT LONGEST, which is SKIP PAST LAST ROW, or OUTPUT ALL"),
     _habit("", r"emit\b", "write OUTPUT ALL, OUTPUT NON_OVERLAP or OUTPUT LONGEST"),
+    _habit(r"\bset\s+r", r"\.", _ASSIGNED),
     _habit("", r"cooldown\b", "COOLDOWN follows the kind of output: OUTPUT LONGEST COOLDOWN 5 minutes"),
     _habit(r"\boutput", r"non\s+overlap", "write OUTPUT NON_OVERLAP"),
     _habit("", r"(longest|non[_-]overlap)\b", _OUTPUT),

@@ -47,6 +47,7 @@ _WORDS = {
     "SEMICOLON": "';'",
     "ARRAY": "'[]'",
     "_EQUALS": "'='",
+    "_ARROW": "'->'",
     "_CAST_TO": "'::'",
     "QUANTIFIER": "ALL",
     "$END": "the end of the query",

@@ -33,7 +33,7 @@ from cepheid.pattern.layout import Layout, lay_out
 from cepheid.pattern.parameters import Params, resolve_names
 from cepheid.pattern.paths import Path, resolve_path
 from cepheid.pattern.placement import place
-from cepheid.pattern.registers import FIRST, LAST
+from cepheid.pattern.registers import FIRST, LAST, REGISTER
 from cepheid.pattern.schema import Roles
 from cepheid.pattern.scope import check_scope, resolve_scope, types_seen
 from cepheid.pattern.surprises import find_surprises
@@ -115,8 +115,11 @@ def _analyse_automaton(query: Query, params: Params, roles: Roles, source: Sourc
     query = with_results(replace(query, pattern=with_fixed_keys(automaton, same)), roles.time)
     found = {c.variable: c for c in components(_ENDS)}
     _check_types({str(k): Component(str(k), arc.types, span=arc.span) for k, arc in enumerate(automaton.arcs)}, roles)
-    returns = tuple(replace(r, expression=canonical(r.expression, found, returned=True)) for r in query.returns)
-    query = replace(query, returns=returns, having=query.having and canonical(query.having, found))
+    register = (REGISTER,) if automaton.register else ()
+    returns = tuple(
+        replace(r, expression=canonical(r.expression, found, returned=True, besides=register)) for r in query.returns
+    )
+    query = replace(query, returns=returns, having=query.having and canonical(query.having, found, besides=register))
     check_output(query, found)
     check_composite(query, roles)
     strategies = dict.fromkeys(found, Strategy.PARTITION)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from cepheid.errors import PatternError, did_you_mean
@@ -79,14 +79,17 @@ def check_periods(layout: Layout) -> None:
             )
 
 
-def canonical(condition: ex.Expression, components: Components, *, returned: bool = False) -> ex.Expression:
+def canonical(
+    condition: ex.Expression, components: Components, *, returned: bool = False, besides: Iterable[str] = ()
+) -> ex.Expression:
     """Check references and aggregates; an aggregate over a[i-1] is over a[..i-1] (SASE+ Table 1).
 
     returned: a column of RETURN, which may be an event or a list of events.
+    besides: names that are no components, and can be used as well.
     """
     for use in uses(condition):
         if use.variable not in components:
-            remedy = did_you_mean(use.variable, components, "variables")
+            remedy = did_you_mean(use.variable, (*components, *besides), "variables")
             of_type = next((c.variable for c in components.values() if use.variable in c.types), None)
             if of_type is not None:
                 remedy = f"{use.variable} is a type; its variable is {of_type}"

@@ -18,7 +18,7 @@ from cepheid.pattern import types
 from cepheid.pattern.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions import Attribute, Expression, Field, In, Index, InSet, Literal, Name, Rows
 from cepheid.pattern.timestamps import EPOCH, nanoseconds_of, nanoseconds_since_epoch
-from cepheid.pattern.tree import Negation, Pattern, Query, Return, Window
+from cepheid.pattern.tree import Automaton, Negation, Pattern, Query, Return, Window
 from cepheid.pattern.walk import rewrite, rewrite_expressions
 
 Params = Mapping[str, object]
@@ -134,6 +134,9 @@ def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], sing
             raise PatternError("CEP218", f"'{a}' is {what}, not a value", remedy, node.span)
         if single is not None:
             return Attribute(single, Index.ONE, node.name, span=node.span)
+        if isinstance(query.pattern, Automaton) and any(slot.name == node.name for slot in query.pattern.register):
+            remedy = f"for the field of the register, write r.{node.name}; or pass params={{'{node.name}': …}}"
+            raise BindError("CEP304", f"unknown parameter '{node.name}'", remedy, node.span)
         a = next(iter(arrays), "a")
         example = f"{a}[].{node.name}" if arrays.get(a) else f"{a}.{node.name}"
         other = f"; or, for text, write '{node.name}' in quotes; or, for an attribute, write {example}"

@@ -86,9 +86,20 @@ class TestWords:
         s.retract(rows(retracted))
         with pytest.raises(cep.InputError, match=message) as caught:
             s.close()
+        assert caught.value.message.endswith(": {ts: 0, type: B}")
         assert caught.value.remedy.startswith("push what is retracted, which cancels both")
         s.push(rows(retracted))
         assert len(s.close()) == 0
+
+    def test_rows_of_a_retraction_say_nothing_of_their_own(self) -> None:
+        s = cep.Query(PAIR).session(speculate="all", op="op")
+        s.push([{"op": "+", **row} for row in rows("AB")])
+        message = "CEP409: the rows that retract is given have the column 'op'\nhelp: leave it out, or pass the"
+        with pytest.raises(cep.InputError, match=message):
+            s.retract([{"op": "-", **row} for row in rows("A")])
+        with pytest.raises(cep.InputError, match="the rows that revise is given have the column 'op'"):
+            s.revise(rows("A"), [{"op": "+", **row} for row in rows("A")])
+        assert [change["op"] for change in s.retract(rows("A"))] == ["-"]
 
     @pytest.mark.parametrize(
         ("retracted", "message"),

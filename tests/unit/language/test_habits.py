@@ -408,6 +408,18 @@ def run(text: str) -> cep.Matches:
         ),
         ("… WHERE a.s NOTNULL", "NOTNULL", "write IS NOT NULL"),
         ("… WHERE a.s ENDSWITH 'u'", "ENDSWITH", "write it as a function: endswith(a.s, 'x')"),
+        ("AUTOMATON a ARC a -> b", "ARC", "expected '->'"),
+        ("AUTOMATON a -> b REGISTER n INT = 0 ARC a -> b SET r.n = 1", ".", "write the field alone: SET n = r.n + 1"),
+        (
+            "AUTOMATON a -> b REGISTER n INT = 0 ARC a -> b SET n = n + 1",
+            "n",
+            "for the field of the register, write r.n; or pass params={'n': …}",
+        ),
+        (
+            "AUTOMATON a -> b REGISTER n INT = 0 ARC a -> b RETURN e.x AS x",
+            "e.x",
+            "the variables are: first, last, r",
+        ),
     ],
 )
 def test_that_an_error_shows_what_to_write(text: str, place: str, remedy: str) -> None:

@@ -38,6 +38,15 @@ def as_text(title: str, table: pa.Table, *, more: bool) -> str:
     return "\n".join([title, *lines, *["…"] * more])
 
 
+def one_row(table: pa.Table) -> str:
+    """The first row of a table, in a line.
+
+    >>> one_row(pa.table({"ts": [1], "tag": [None]}))
+    '{ts: 1, tag: NULL}'
+    """
+    return _cell(table.slice(0, 1).to_struct_array().chunk(0)[0], _WIDTH)
+
+
 def as_html(title: str, table: pa.Table, *, more: bool) -> str:
     """The same for a notebook."""
     names, *rows = zip(*(_column(table, k, _HTML_CELL) for k in range(table.num_columns)), strict=True)

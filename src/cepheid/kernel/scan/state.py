@@ -318,7 +318,8 @@ class ScanState:
             return np.zeros(len(lanes), np.int64)
         if "seen" in self.arrays:
             return np.asarray(self.arrays["seen"])[lanes] - self.window + 1
-        return np.full(len(lanes), clock - self.window + 1, np.int64)
+        oldest = clock - self.window + 1
+        return np.full(len(lanes), min(max(oldest, -(2**63)), 2**63 - 1), np.int64)  # a watermark may be beyond 64 bits
 
     def collect(self, clock: int) -> None:
         """Clear the nodes that no match to come can reach, and close the gaps."""
