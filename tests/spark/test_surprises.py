@@ -1,5 +1,6 @@
 """Warnings on Spark: from a look at the first events where that needs no job, else from what the tasks have seen."""
 
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -229,6 +230,7 @@ def test_a_stream(spark: Any, tmp_path: Path, text: str, warnings: list[str]) ->
     (tmp_path / "events").mkdir()
     for k in range(2):
         pq.write_table(table.slice(2_000 * k, 2_000), tmp_path / "events" / f"{k}.parquet")
+        os.utime(tmp_path / "events" / f"{k}.parquet", (k, k))  # Spark takes the oldest file first
     schema = spark.createDataFrame(table).schema
     given: list[Any] = []
 
