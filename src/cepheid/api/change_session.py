@@ -37,6 +37,7 @@ from cepheid.engine.stream.speculation import Speculation
 from cepheid.errors import InputError, PatternError, UsageError
 from cepheid.pattern.durations import spell
 from cepheid.pattern.flow import EVENTS
+from cepheid.pattern.one_arc import BindArc
 from cepheid.pattern.schema import Schema
 from cepheid.plan.spec import AUTO
 
@@ -79,8 +80,11 @@ class ChangeSession(Session):
         sequence: str | None = None,
         match: Callable[[pa.Table, Schema], Sequence[Matches]] | None = None,
         variant: Variant | None = None,
+        bind_arc: BindArc | None = None,
     ) -> None:
-        super().__init__(cache, factory, empty, surprises, lateness=lateness, late=late, variant=variant)
+        super().__init__(
+            cache, factory, empty, surprises, lateness=lateness, late=late, variant=variant, bind_arc=bind_arc
+        )
         if speculate is not None:
             _check_columns(cache.program)
         self._speculate = speculate
@@ -276,6 +280,19 @@ class ChangeSession(Session):
         speculating = self._speculating
         assert isinstance(speculating, Speculation | Recomputed)  # lanes are gone over only of patterns that stay
         found = speculating.rebuild(make, match, first)
+        self._pipeline = speculating.head
+        self._matches += found[-1].added.count() - found[-1].removed.count()
+        return self._changes(found) if self._speculate is not None else self._added(found)
+
+    def _retime(self, cache: QueryCache, first: int) -> Any:
+        self._cache, schema = cache, self._opened.schema
+
+        def make() -> Pipeline:
+            return Pipeline(cache, self._factory, schema, once=False)
+
+        speculating = self._speculating
+        assert isinstance(speculating, Speculation)
+        found = speculating.retime(make, cache, first)
         self._pipeline = speculating.head
         self._matches += found[-1].added.count() - found[-1].removed.count()
         return self._changes(found) if self._speculate is not None else self._added(found)

@@ -16,6 +16,7 @@ from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
 from cepheid.language import parse, print_arc
+from cepheid.pattern.one_arc import BindArc
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.timeline import AddArc, Change, RemoveArc
 from cepheid.pattern.tree import Automaton, Fires, Program
@@ -52,6 +53,7 @@ class Changing(ABC):
     _watermark: int | None
     _latest: int | None  # the greatest time of an event that was accepted
     _variant: Variant | None
+    _bind_arc: BindArc | None
     _log: list[Change]  # how the query has changed, with times in ticks
 
     @abstractmethod
@@ -61,6 +63,10 @@ class Changing(ABC):
     @abstractmethod
     def _rebuild(self, cache: QueryCache, match: Any, first: int) -> Any:
         """Go on with the query as it is now, from the same state. first: the first time at which it is another one."""
+
+    @abstractmethod
+    def _retime(self, cache: QueryCache, first: int) -> Any:
+        """Go on with the same code, for arcs that come and go from a time on."""
 
     def change(self, *changes: Change) -> Any:
         """Change an automaton while it runs: several changes as one. One that is refused alters nothing.
@@ -75,10 +81,32 @@ class Changing(ABC):
         fresh = in_ticks(changes, schema, EVER if present is None else present)
         for at in (int(str(one.at)) for one in fresh):
             self._check_change(at, schema)
-        cache, match = self._variant([*self._log, *fresh], self._settled)
-        found = self._rebuild(cache, match, min((int(str(one.at)) + 1 for one in fresh), default=EVER))
+        first = min((int(str(one.at)) + 1 for one in fresh), default=EVER)
+        known = self._retimed(fresh)
+        if known is not None:
+            found = self._retime(known, first)
+        else:
+            cache, match = self._variant([*self._log, *fresh], self._settled)
+            found = self._rebuild(cache, match, first)
         self._log += fresh
         return found
+
+    def _retimed(self, fresh: Sequence[Change]) -> QueryCache | None:
+        """What runs the query where changes are data that its code reads; None where they are not, or are refused."""
+        pipeline = self._pipeline
+        if pipeline is None or self._bind_arc is None:
+            return None
+        from cepheid.engine.stream.retiming import retimed  # kernels are not needed before
+
+        found = retimed(pipeline, fresh, self._settled, self._bind_arc)
+        if found is None:
+            return None
+        return pipeline.cache.of(found, pipeline.schema, self._anew)
+
+    def _anew(self) -> QueryCache:
+        """What runs the query on other columns."""
+        assert self._variant is not None
+        return self._variant(self._log, self._settled)[0]
 
     def add_arc(self, source: str, target: str, /, condition: Column | str | None = None, **options: Any) -> Any:
         """Add an arc to an automaton that runs; the arguments are those of `cep.add_arc`."""

@@ -38,12 +38,14 @@ from cepheid.language import parse, print_program
 from cepheid.pattern.aggregates import with_aggregates
 from cepheid.pattern.analysis import analyse, columns_read
 from cepheid.pattern.bind import Bound, bind
+from cepheid.pattern.bound_automata import BoundArc
 from cepheid.pattern.calls import check_calls
 from cepheid.pattern.flow import EVENTS, check_flow, roles_in
+from cepheid.pattern.one_arc import bind_arc
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.sequence import sequenced
 from cepheid.pattern.timeline import Change, with_changes
-from cepheid.pattern.tree import Program
+from cepheid.pattern.tree import Arc, Program
 from cepheid.plan.spec import PlanSpec, read_plan
 
 if TYPE_CHECKING:
@@ -149,6 +151,11 @@ class Query:
         """What runs this query after some changes, on events from a time on."""
         changed = self._changed(changes, since)
         return changed._cache, changed._all_by_reference
+
+    def _bind_arc(self, arc: Arc, bound: Bound) -> BoundArc:
+        """An arc as one of this query, which is an automaton."""
+        compiled = self._compiled
+        return bind_arc(arc, self._program.queries[0], self._params, compiled.roles, compiled.functions, bound)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was made for earlier runs: it is made anew where the query arrives."""
@@ -380,6 +387,7 @@ class Query:
             lateness=lateness,
             late=late,
             variant=self._variant,
+            bind_arc=self._bind_arc,
         )
 
     def change_session(
@@ -409,6 +417,7 @@ class Query:
             sequence=sequence,
             match=self._all_by_reference if recomputes else None,
             variant=self._variant,
+            bind_arc=self._bind_arc,
         )
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:

@@ -33,6 +33,7 @@ from cepheid.errors import InputError, UsageError, did_you_mean
 from cepheid.language import print_query
 from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.flow import EVENTS
+from cepheid.pattern.one_arc import BindArc
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.types import is_untyped
 
@@ -88,6 +89,7 @@ class Session(Changing):
         lateness: object = None,
         late: str = "error",
         variant: Variant | None = None,
+        bind_arc: BindArc | None = None,
     ) -> None:
         if late not in LATE:
             raise UsageError(
@@ -115,6 +117,7 @@ class Session(Changing):
         self._matches = 0
         self._latest = None
         self._variant = variant
+        self._bind_arc = bind_arc
         self._log = []
 
     def __repr__(self) -> str:
@@ -199,6 +202,14 @@ class Session(Changing):
         load_pipeline(state, MemorySource(), pipeline)
         self._use(cache, match)
         self._pipeline, self._nothing = pipeline, None
+        return self._give_nothing()
+
+    def _retime(self, cache: QueryCache, first: int) -> Any:
+        """Go on with the same code, for arcs that come and go from a time on."""
+        from cepheid.engine.stream.retiming import retime  # seldom needed
+
+        self._cache = self._opened.cache = cache
+        retime(self._opened)
         return self._give_nothing()
 
     def _use(self, cache: QueryCache, match: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -30,27 +31,104 @@ _BLANK = object()
 _MOVABLE = (Kind.INT, Kind.FLOAT, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION)
 
 
-def settle_lifetimes(automaton: BoundAutomaton, schema: Schema) -> tuple[BoundAutomaton, Mapping[str, Derived]]:
-    """The automaton with one arc for each track, which reads columns that are a function of the time of an event."""
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An arc, the number of its shape, and the constants that a column can hold."""
+
+    arc: BoundArc
+    shape: int
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """Arcs that differ only in their constants, one after the other, and the columns that the code of them reads.
+
+    there: the column that says when there is one, if it is asked; moved: those of constants, by their places; values:
+    what the others are.
+    """
+
+    shape: int
+    values: tuple[Value, ...]
+    members: tuple[Member, ...]
+    there: str | None
+    moved: Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """An automaton with one arc for each track, which reads columns that are a function of the time of an event."""
+
+    automaton: BoundAutomaton
+    members: tuple[Member, ...]  # in the order of their arcs
+    shapes: Mapping[Hashable, int]
+    tracks: tuple[Track, ...]
+    columns: Mapping[str, Derived]
+
+    def member(self, arc: BoundArc) -> Member | None:
+        """An arc as a member of its track; None if it has a shape of its own."""
+        shape = self.shapes.get(_shape(arc))
+        return None if shape is None else Member(arc, shape, _values(arc))
+
+    def retimed(self, members: Sequence[Member], schema: Schema, since: int | None) -> Settled | None:
+        """The same arcs of tracks that have other members; None if that needs other code. since: of the next events."""
+        found: dict[int, list[list[Member]]] = {}
+        for one in _in_tracks(members):
+            found.setdefault(one[0].shape, []).append(one)
+        columns, tracks = dict(self.columns), []
+        for track in self.tracks:
+            own = tuple(found[track.shape].pop(0)) if found.get(track.shape) else ()
+            if len(own) != len(track.members) or any(map(is_not, own, track.members)):
+                if not _hold(track, own, since):
+                    return None
+                columns |= _columns_of(track, own, schema, self.columns)
+                track = replace(track, members=own)
+            tracks.append(track)
+        if any(found.values()):
+            return None  # more arcs of a shape at one time than ever before
+        return replace(self, members=tuple(members), tracks=tuple(tracks), columns=columns)
+
+
+def settle_lifetimes(automaton: BoundAutomaton, schema: Schema) -> Settled | None:
+    """The automaton with one arc for each track; None if all arcs are always there."""
     if not any(arc.changes for arc in automaton.arcs):
-        return automaton, {}
-    tracks: dict[Hashable, list[list[BoundArc]]] = {}
-    order: list[list[BoundArc]] = []
-    for arc in automaton.arcs:
-        found = tracks.setdefault(_shape(arc), [])
-        track = next((one for one in found if _follows(arc, one[-1])), None)
+        return None
+    shapes: dict[Hashable, int] = {}
+    members = [Member(arc, shapes.setdefault(_shape(arc), len(shapes)), _values(arc)) for arc in automaton.arcs]
+    columns: dict[str, Derived] = {}
+    arcs, tracks = [], []
+    for number, own in enumerate(_in_tracks(members)):
+        track, arc = _track(number, own)
+        columns |= _columns_of(track, own, schema, {})
+        tracks.append(track)
+        arcs.append(arc)
+    return Settled(replace(automaton, arcs=tuple(arcs)), tuple(members), shapes, tuple(tracks), columns)
+
+
+def _in_tracks(members: Sequence[Member]) -> list[list[Member]]:
+    """The members of each track."""
+    tracks: dict[int, list[list[Member]]] = {}
+    order: list[list[Member]] = []
+    for member in members:
+        found = tracks.setdefault(member.shape, [])
+        track = next((one for one in found if _follows(member.arc, one)), None)
         if track is None:
             track = []
             found.append(track)
             order.append(track)
-        track.append(arc)
-    columns: dict[str, Derived] = {}
-    arcs = [_track(number, track, schema, columns) for number, track in enumerate(order)]
-    return replace(automaton, arcs=tuple(arcs)), columns
+        track.append(member)
+    return order
 
 
-def _follows(arc: BoundArc, before: BoundArc) -> bool:
+def _follows(arc: BoundArc, track: Sequence[Member]) -> bool:
+    before = next((member.arc for member in reversed(track) if member.arc.lives), None)
+    if before is None or not arc.lives:
+        return True
     return before.until is not None and arc.since is not None and before.until <= arc.since
+
+
+def _values(arc: BoundArc) -> tuple[Value, ...]:
+    return tuple(literal.value for literal in _literals(arc))
 
 
 def _literals(arc: BoundArc) -> list[ex.Literal]:
@@ -77,40 +155,63 @@ def _shape(arc: BoundArc) -> Hashable:
     return arc.source, arc.target, arc.fires, arc.types, condition, assigns
 
 
-def _track(number: int, arcs: Sequence[BoundArc], schema: Schema, columns: dict[str, Derived]) -> BoundArc:
-    if len(arcs) == 1 and not arcs[0].changes:
-        return arcs[0]
-    starts, members = _pieces(arcs)
-    asked = () if arcs[0].condition is None else conjuncts(arcs[0].condition)
-    if None in members:
-        name = f"arc {number} is there"
-        columns[name] = Timeline.of(schema, BOOL, starts, [member is not None for member in members])
-        asked = (ex.Attribute(EVENT, ex.Index.ONE, name), *asked)
-    given = [_literals(arc) for arc in arcs]
-    values: dict[int, ex.Expression] = {}
-    for k, first in enumerate(given[0]):
-        own = [literals[k].value for literals in given]
-        if any(value != own[0] for value in own):
-            held = f"constant {k} of arc {number}"
-            pieces = [own[0] if member is None else own[member] for member in members]
-            columns[held] = Timeline.of(schema, carried(first.type), starts, pieces)
-            values[id(first)] = ex.Attribute(EVENT, ex.Index.ONE, held)
-    arc = arcs[0]
+def _track(number: int, members: Sequence[Member]) -> tuple[Track, BoundArc]:
+    """What is asked of columns, and the arc that asks it."""
+    arc, shape, first = members[0].arc, members[0].shape, members[0].values
+    if len(members) == 1 and not arc.changes:
+        return Track(shape, first, tuple(members), None, {}), arc
+    there = f"arc {number} is there" if None in _pieces(members)[1] else None
+    varied = [k for k, value in enumerate(first) if any(member.values[k] != value for member in members)]
+    moved = {k: f"constant {k} of arc {number}" for k in varied}
+    literals = _literals(arc)
+    values = {id(literals[k]): ex.Attribute(EVENT, ex.Index.ONE, name) for k, name in moved.items()}
 
-    def moved(node: ex.Expression) -> ex.Expression | None:
+    def read(node: ex.Expression) -> ex.Expression | None:
         return values.get(id(node))
 
-    tests = tuple(substitute(test, moved) for test in asked)
+    asked = () if arc.condition is None else conjuncts(arc.condition)
+    if there is not None:
+        asked = (ex.Attribute(EVENT, ex.Index.ONE, there), *asked)
+    tests = tuple(substitute(test, read) for test in asked)
     condition = None if not tests else tests[0] if len(tests) == 1 else ex.And(tests)
-    assigns = {field: substitute(value, moved) for field, value in arc.assigns.items()}
-    return replace(arc, condition=condition, assigns=assigns, since=None, until=None)
+    assigns = {field: substitute(value, read) for field, value in arc.assigns.items()}
+    settled = replace(arc, condition=condition, assigns=assigns, since=None, until=None)
+    return Track(shape, first, tuple(members), there, moved), settled
 
 
-def _pieces(arcs: Sequence[BoundArc]) -> tuple[list[int], list[int | None]]:
+def _hold(track: Track, members: Sequence[Member], since: int | None) -> bool:
+    """Whether the columns of a track can say what other members are, at times from one on."""
+    if track.there is None:
+        starts, pieces = _pieces(members)
+        ends = [since is not None and start <= since for start in starts]
+        if any(piece is None and not over for piece, over in zip(pieces, [*ends, False], strict=True)):
+            return False
+    fixed = [(k, value) for k, value in enumerate(track.values) if k not in track.moved]
+    return all(member.values[k] == value for member in members for k, value in fixed)
+
+
+def _columns_of(
+    track: Track, members: Sequence[Member], schema: Schema, known: Mapping[str, Derived]
+) -> dict[str, Derived]:
+    """The columns of a track with some members. known: those that it had, which tell the types."""
+    starts, pieces = _pieces(members)
+    columns: dict[str, Derived] = {}
+    if track.there is not None:
+        columns[track.there] = Timeline.of(schema, BOOL, starts, [piece is not None for piece in pieces])
+    for k, name in track.moved.items():
+        if members:
+            type_ = known[name].type if name in known else carried(_literals(members[0].arc)[k].type)
+            values = [members[0 if piece is None else piece].values[k] for piece in pieces]
+            columns[name] = Timeline.of(schema, type_, starts, values)
+    return columns
+
+
+def _pieces(track: Sequence[Member]) -> tuple[list[int], list[int | None]]:
     """When a track changes, and which of its arcs is there from then on; the first piece has no beginning."""
     starts: list[int] = []
-    members: list[int | None] = [0 if arcs[0].since is None else None]
-    for number, arc in enumerate(arcs):
+    alive = [(number, member.arc) for number, member in enumerate(track) if member.arc.lives]
+    members: list[int | None] = [alive[0][0] if alive and alive[0][1].since is None else None]
+    for number, arc in alive:
         if arc.since is not None:
             if starts and starts[-1] == arc.since + 1:
                 members[-1] = number

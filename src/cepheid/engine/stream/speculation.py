@@ -23,6 +23,7 @@ from cepheid.engine.matches.difference import (
     whole,
 )
 from cepheid.engine.matches.matches import Matches
+from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.arrivals import Arrivals, Timed
 from cepheid.engine.stream.event_log import EventLog, Net
 from cepheid.engine.stream.in_memory import MemorySink, MemorySource, size_of, written
@@ -116,6 +117,15 @@ class Speculation:
         self.open = make
         if self.place is None or first >= self.place:
             self.head = self._restored(self._saved())
+        return self.change(Net(first=first), self.watermark)
+
+    def retime(self, make: Callable[[], Pipeline], cache: QueryCache, first: int) -> list[Difference]:
+        """The same code with other columns from a time on, for arcs that come and go."""
+        from cepheid.engine.stream.retiming import retime  # seldom needed
+
+        self.open = make
+        self.head.cache = cache
+        retime(self.head)
         return self.change(Net(first=first), self.watermark)
 
     def _target(self, watermark: int | None) -> int | None:
