@@ -18,8 +18,8 @@ from cepheid.errors import UsageError
 from cepheid.language import parse, print_arc
 from cepheid.pattern.one_arc import BindArc
 from cepheid.pattern.schema import Schema
-from cepheid.pattern.timeline import AddArc, Change, RemoveArc
-from cepheid.pattern.tree import Automaton, Fires, Program
+from cepheid.pattern.timeline import AddArc, Change, RemoveArc, lasting
+from cepheid.pattern.tree import Automaton, Program
 
 EVER = -(2**62)
 """A time before all events."""
@@ -175,14 +175,9 @@ def without_past(program: Program, since: int | None) -> Program:
     query = program.queries[0]
     automaton = query.pattern
     assert isinstance(automaton, Automaton)
-    kept, shapes = [], set()
-    for arc in automaton.arcs:
-        shape = _CONSTANT.sub("?", print_arc(replace(arc, name=None)))
-        over = arc.until is not None and arc.until < since and arc.fires is not Fires.END
-        if not over or shape not in shapes:
-            kept.append(arc)
-        shapes.add(shape)
-    return Program((replace(query, pattern=replace(automaton, arcs=tuple(kept))),))
+    shapes = [(_CONSTANT.sub("?", print_arc(replace(arc, name=None))), arc) for arc in automaton.arcs]
+    kept = tuple(automaton.arcs[place] for place in lasting(shapes, since))
+    return Program((replace(query, pattern=replace(automaton, arcs=kept)),))
 
 
 _CONSTANT = re.compile(r"'(?:[^']|'')*'|-?\b\d[\w.]*")
@@ -201,8 +196,8 @@ def _in_ticks(change: object, schema: Schema, present: int | None) -> Change:
         raise UsageError("CEP603", "a change needs a time here", "say from when on it holds: at=…")
     at = present if change.at is None else to_ticks(schema, change.at)
     if isinstance(change, RemoveArc):
-        return replace(change, at=at)
-    return replace(change, at=at, until=None if change.until is None else to_ticks(schema, change.until))
+        return RemoveArc(change.name, at)
+    return AddArc(change.arc, at, None if change.until is None else to_ticks(schema, change.until))
 
 
 def shown(changes: Sequence[Change], schema: Schema) -> list[Change]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol, overload
@@ -33,7 +34,7 @@ from cepheid.engine.stream.operations import split_operations
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import from_bytes
-from cepheid.errors import UsageError, did_you_mean, nearest
+from cepheid.errors import CepheidError, UsageError, did_you_mean, nearest
 from cepheid.language import parse, print_program
 from cepheid.pattern.aggregates import with_aggregates
 from cepheid.pattern.analysis import analyse, columns_read
@@ -45,7 +46,7 @@ from cepheid.pattern.one_arc import bind_arc
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.sequence import sequenced
 from cepheid.pattern.timeline import Change, with_changes
-from cepheid.pattern.tree import Arc, Program
+from cepheid.pattern.tree import Arc, Automaton, Program
 from cepheid.plan.spec import PlanSpec, read_plan
 
 if TYPE_CHECKING:
@@ -146,6 +147,27 @@ class Query:
             return self
         program = without_past(with_changes(self._program, changes), since)
         return Query(program, **self._options)  # type: ignore[arg-type]
+
+    def _with_log(self, changes: Sequence[Change], schema: Schema) -> Query:
+        """This query after some changes, for a run on events of a schema: not by the reference."""
+        from cepheid.engine.planning.compiled_query import CompiledQuery
+        from cepheid.engine.planning.many_changes import read_log
+
+        automaton = self._program.queries[0].pattern
+        if len(self._program.queries) != 1 or not isinstance(automaton, Automaton):
+            return self._changed(changes)
+        log = read_log(automaton, changes)
+        try:
+            found = Query(with_changes(self._program, log.added), **self._options)  # type: ignore[arg-type]
+            bound = found._cache.query(0, schema).query
+        except CepheidError:
+            return self._changed(changes)  # which tells what is wrong, with the numbers of the arc itself
+        timed = bound.automaton and log.timed(bound.automaton)
+        if timed is None:
+            return self._changed(changes)
+        compiled = CompiledQuery(replace(bound, automaton=timed))
+        found._cache = found._cache.of(compiled, schema, lambda: self._changed(changes)._cache)
+        return found
 
     def _variant(self, changes: Sequence[Change], since: int | None) -> tuple[QueryCache, Any]:
         """What runs this query after some changes, on events from a time on."""
@@ -258,7 +280,9 @@ class Query:
             base = self._net(base, str(op))
         query = self.sequenced(sequence)
         if changes:
-            query = query._changed(in_ticks(changes, make_schema(base.schema, self._compiled.roles), None))
+            schema = make_schema(base.schema, self._compiled.roles)
+            log = in_ticks(changes, schema, None)
+            query = query._changed(log) if engine == "reference" else query._with_log(log, schema)
         with telling_of_text(base):
             return query._match(base, engine, choice, limit, open, progress)
 

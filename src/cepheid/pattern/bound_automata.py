@@ -44,11 +44,6 @@ class BoundArc:
         return (self.since is None or self.since < tick) and (self.until is None or tick <= self.until)
 
     @property
-    def lives(self) -> bool:
-        """Whether it is there at any time."""
-        return self.since is None or self.until is None or self.since < self.until
-
-    @property
     def changes(self) -> bool:
         """Whether it is not always there."""
         return self.since is not None or self.until is not None

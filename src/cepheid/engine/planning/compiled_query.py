@@ -13,7 +13,7 @@ from cepheid.automaton.build import build
 from cepheid.automaton.model import Automaton, NotNative
 from cepheid.engine.encoding.derived import Derived
 from cepheid.engine.planning.flatten import Flattened
-from cepheid.engine.planning.lifetimes import Settled
+from cepheid.engine.planning.lifetimes import Settled, TimedAutomaton
 from cepheid.kernel.join.generate import generate_join
 from cepheid.kernel.join.kernel import JoinKernel
 from cepheid.kernel.join.state import StackState
@@ -89,8 +89,7 @@ class CompiledQuery:
         own = self.query.automaton
         assert own is not None
         found = copy(self)
-        arcs = tuple(member.arc for member in settled.members)
-        found.query = replace(self.query, automaton=replace(own, arcs=arcs))
+        found.query = replace(self.query, automaton=TimedAutomaton.of(own, settled.members, settled.shapes))
         known = vars(found)
         known["_flattened"] = self._flattened.retimed(settled)
         if "lasting" in known:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import is_not
 from typing import Any
 
@@ -19,11 +20,13 @@ from cepheid.engine.encoding.derived import EVENT as ROW
 from cepheid.engine.encoding.derived import Derived, carried
 from cepheid.engine.encoding.times import ticks_of
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.arc_forms import literals_of, with_values
 from cepheid.pattern.bound_automata import BoundArc, BoundAutomaton
 from cepheid.pattern.registers import EVENT
 from cepheid.pattern.schema import Schema
+from cepheid.pattern.tree import Fires
 from cepheid.pattern.types import BOOL, Kind, Type
-from cepheid.pattern.walk import conjuncts, substitute, walk
+from cepheid.pattern.walk import conjuncts, substitute
 from cepheid.values.bindings import Bindings
 from cepheid.values.value import Value
 
@@ -33,11 +36,57 @@ _MOVABLE = (Kind.INT, Kind.FLOAT, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.D
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An arc, the number of its shape, and the constants that a column can hold."""
+    """An arc by one that is like it, but for the constants that a column can hold and its lifetime."""
 
-    arc: BoundArc
-    shape: int
+    like: BoundArc
+    shape: int  # its number
     values: tuple[Value, ...]
+    name: str | None
+    since: int | None
+    until: int | None
+
+    @property
+    def fires(self) -> Fires:
+        """When it is taken."""
+        return self.like.fires
+
+    @property
+    def lives(self) -> bool:
+        """Whether it is there at any time."""
+        return self.since is None or self.until is None or self.since < self.until
+
+    @property
+    def arc(self) -> BoundArc:
+        """The arc itself."""
+        literals = literals_in(self.like)
+        differs = any(literal.value != value for literal, value in zip(literals, self.values, strict=True))
+        arc = with_values(self.like, literals, self.values) if differs else self.like
+        return replace(arc, name=self.name, since=self.since, until=self.until)
+
+
+class TimedAutomaton(BoundAutomaton):
+    """An automaton with so many arcs that they are made when somebody asks for them."""
+
+    members: tuple[Member, ...]
+    shapes: Mapping[Hashable, int]
+
+    @classmethod
+    def of(cls, like: BoundAutomaton, members: Sequence[Member], shapes: Mapping[Hashable, int]) -> TimedAutomaton:
+        """The automaton with these arcs."""
+        found = object.__new__(cls)
+        vars(found).update(start=like.start, finals=like.finals, slots=like.slots)
+        vars(found).update(members=tuple(members), shapes=shapes)
+        return found
+
+    @cached_property
+    def arcs(self) -> tuple[BoundArc, ...]:
+        """All of them."""
+        return tuple(member.arc for member in self.members)
+
+    @property
+    def waits(self) -> bool:
+        """Whether matches may come when a window is over."""
+        return any(member.fires is Fires.END for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +116,8 @@ class Settled:
 
     def member(self, arc: BoundArc) -> Member | None:
         """An arc as a member of its track; None if it has a shape of its own."""
-        shape = self.shapes.get(_shape(arc))
-        return None if shape is None else Member(arc, shape, _values(arc))
+        shape = self.shapes.get(shape_of(arc))
+        return None if shape is None else member_of(arc, shape)
 
     def retimed(self, members: Sequence[Member], schema: Schema, since: int | None) -> Settled | None:
         """The same arcs of tracks that have other members; None if that needs other code. since: of the next events."""
@@ -91,10 +140,13 @@ class Settled:
 
 def settle_lifetimes(automaton: BoundAutomaton, schema: Schema) -> Settled | None:
     """The automaton with one arc for each track; None if all arcs are always there."""
-    if not any(arc.changes for arc in automaton.arcs):
+    if isinstance(automaton, TimedAutomaton):
+        members, shapes = automaton.members, automaton.shapes
+    elif any(arc.changes for arc in automaton.arcs):
+        shapes = dict[Hashable, int]()
+        members = tuple(member_of(arc, shapes.setdefault(shape_of(arc), len(shapes))) for arc in automaton.arcs)
+    else:
         return None
-    shapes: dict[Hashable, int] = {}
-    members = [Member(arc, shapes.setdefault(_shape(arc), len(shapes)), _values(arc)) for arc in automaton.arcs]
     columns: dict[str, Derived] = {}
     arcs, tracks = [], []
     for number, own in enumerate(_in_tracks(members)):
@@ -102,7 +154,13 @@ def settle_lifetimes(automaton: BoundAutomaton, schema: Schema) -> Settled | Non
         columns |= _columns_of(track, own, schema, {})
         tracks.append(track)
         arcs.append(arc)
-    return Settled(replace(automaton, arcs=tuple(arcs)), tuple(members), shapes, tuple(tracks), columns)
+    settled = BoundAutomaton(automaton.start, automaton.finals, automaton.slots, tuple(arcs))
+    return Settled(settled, members, shapes, tuple(tracks), columns)
+
+
+def member_of(arc: BoundArc, shape: int) -> Member:
+    """An arc of a shape."""
+    return Member(arc, shape, _values(arc), arc.name, arc.since, arc.until)
 
 
 def _in_tracks(members: Sequence[Member]) -> list[list[Member]]:
@@ -111,7 +169,7 @@ def _in_tracks(members: Sequence[Member]) -> list[list[Member]]:
     order: list[list[Member]] = []
     for member in members:
         found = tracks.setdefault(member.shape, [])
-        track = next((one for one in found if _follows(member.arc, one)), None)
+        track = next((one for one in found if _follows(member, one)), None)
         if track is None:
             track = []
             found.append(track)
@@ -120,33 +178,32 @@ def _in_tracks(members: Sequence[Member]) -> list[list[Member]]:
     return order
 
 
-def _follows(arc: BoundArc, track: Sequence[Member]) -> bool:
-    before = next((member.arc for member in reversed(track) if member.arc.lives), None)
-    if before is None or not arc.lives:
+def _follows(member: Member, track: Sequence[Member]) -> bool:
+    before = next((one for one in reversed(track) if one.lives), None)
+    if before is None or not member.lives:
         return True
-    return before.until is not None and arc.since is not None and before.until <= arc.since
+    return before.until is not None and member.since is not None and before.until <= member.since
 
 
 def _values(arc: BoundArc) -> tuple[Value, ...]:
-    return tuple(literal.value for literal in _literals(arc))
+    return tuple(literal.value for literal in literals_in(arc))
 
 
-def _literals(arc: BoundArc) -> list[ex.Literal]:
+def literals_in(arc: BoundArc) -> list[ex.Literal]:
     """The constants that a column can hold, in the order of the text."""
-    assigned = [value for _, value in sorted(arc.assigns.items())]
-    expressions = [*([] if arc.condition is None else [arc.condition]), *assigned]
-    return [node for e in expressions for node in walk(e) if isinstance(node, ex.Literal) and _movable(node)]
+    return literals_of(arc, movable)
 
 
-def _movable(node: ex.Literal) -> bool:
+def movable(node: ex.Literal) -> bool:
+    """Whether a column can hold a constant."""
     return node.value is not None and node.type.kind in _MOVABLE
 
 
-def _shape(arc: BoundArc) -> Hashable:
+def shape_of(arc: BoundArc) -> Hashable:
     """What two arcs of one track have in common: all but their constants and lifetimes."""
 
     def blank(node: ex.Expression) -> ex.Expression | None:
-        if isinstance(node, ex.Literal) and _movable(node):
+        if isinstance(node, ex.Literal) and movable(node):
             return ex.Literal(_BLANK, carried(node.type))
         return None
 
@@ -163,7 +220,7 @@ def _track(number: int, members: Sequence[Member]) -> tuple[Track, BoundArc]:
     there = f"arc {number} is there" if None in _pieces(members)[1] else None
     varied = [k for k, value in enumerate(first) if any(member.values[k] != value for member in members)]
     moved = {k: f"constant {k} of arc {number}" for k in varied}
-    literals = _literals(arc)
+    literals = literals_in(arc)
     values = {id(literals[k]): ex.Attribute(EVENT, ex.Index.ONE, name) for k, name in moved.items()}
 
     def read(node: ex.Expression) -> ex.Expression | None:
@@ -200,7 +257,7 @@ def _columns_of(
         columns[track.there] = Timeline.of(schema, BOOL, starts, [piece is not None for piece in pieces])
     for k, name in track.moved.items():
         if members:
-            type_ = known[name].type if name in known else carried(_literals(members[0].arc)[k].type)
+            type_ = known[name].type if name in known else carried(literals_in(members[0].like)[k].type)
             values = [members[0 if piece is None else piece].values[k] for piece in pieces]
             columns[name] = Timeline.of(schema, type_, starts, values)
     return columns
@@ -209,17 +266,17 @@ def _columns_of(
 def _pieces(track: Sequence[Member]) -> tuple[list[int], list[int | None]]:
     """When a track changes, and which of its arcs is there from then on; the first piece has no beginning."""
     starts: list[int] = []
-    alive = [(number, member.arc) for number, member in enumerate(track) if member.arc.lives]
+    alive = [(number, member) for number, member in enumerate(track) if member.lives]
     members: list[int | None] = [alive[0][0] if alive and alive[0][1].since is None else None]
-    for number, arc in alive:
-        if arc.since is not None:
-            if starts and starts[-1] == arc.since + 1:
+    for number, member in alive:
+        if member.since is not None:
+            if starts and starts[-1] == member.since + 1:
                 members[-1] = number
             else:
-                starts.append(arc.since + 1)
+                starts.append(member.since + 1)
                 members.append(number)
-        if arc.until is not None:
-            starts.append(arc.until + 1)
+        if member.until is not None:
+            starts.append(member.until + 1)
             members.append(None)
     return starts, members
 

@@ -11,9 +11,8 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.lifetimes import Member, Settled
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.bound_automata import BoundArc
 from cepheid.pattern.one_arc import BindArc
-from cepheid.pattern.timeline import AddArc, Change, RemoveArc
+from cepheid.pattern.timeline import AddArc, Change, RemoveArc, lasting
 from cepheid.pattern.tree import Fires
 
 
@@ -58,16 +57,16 @@ def _after(settled: Settled, changes: Sequence[Change], query: Bound, bind: Bind
     for change in changes:
         at = int(str(change.at))
         if isinstance(change, RemoveArc):
-            place = next((k for k in reversed(range(len(members))) if members[k].arc.name == change.name), None)
+            place = next((k for k in reversed(range(len(members))) if members[k].name == change.name), None)
             if place is None:
                 return None
             member = members[place]
-            if member.arc.until is not None and member.arc.until <= at:
+            if member.until is not None and member.until <= at:
                 return None
-            members[place] = replace(member, arc=replace(member.arc, until=at))
+            members[place] = replace(member, until=at)
             continue
         added = _added(settled, change, at, query, bind)
-        if added is None or any(_at_once(member.arc, added.arc) for member in members):
+        if added is None or any(_at_once(member, added) for member in members):
             return None
         members.append(added)
     return members
@@ -80,23 +79,17 @@ def _added(settled: Settled, change: AddArc, at: int, query: Bound, bind: BindAr
     return settled.member(replace(bind(change.arc, query), since=at, until=until))
 
 
-def _at_once(arc: BoundArc, added: BoundArc) -> bool:
+def _at_once(member: Member, added: Member) -> bool:
     """Whether two arcs have one name, and are there at one time."""
-    if added.name is None or arc.name != added.name or added.since is None:
+    if added.name is None or member.name != added.name or added.since is None:
         return False
-    goes_on = arc.until is None or arc.until > added.since
-    return goes_on and (added.until is None or arc.since is None or arc.since < added.until)
+    goes_on = member.until is None or member.until > added.since
+    return goes_on and (added.until is None or member.since is None or member.since < added.until)
 
 
 def _lasting(members: Sequence[Member], since: int | None) -> list[Member]:
     """Without arcs whose lifetime is over, but for the first of each shape."""
     if since is None:
         return list(members)
-    kept, seen = [], set()
-    for member in members:
-        arc = member.arc
-        over = arc.until is not None and arc.until < since and arc.fires is not Fires.END
-        if not over or member.shape not in seen:
-            kept.append(member)
-        seen.add(member.shape)
-    return kept
+    kept = lasting([(member.shape, member) for member in members], since)
+    return [members[place] for place in kept]
