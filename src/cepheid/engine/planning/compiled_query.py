@@ -12,6 +12,7 @@ from typing import Any
 from cepheid.automaton.build import build
 from cepheid.automaton.model import Automaton, NotNative
 from cepheid.engine.encoding.derived import Derived
+from cepheid.engine.encoding.pieces import Pieces
 from cepheid.engine.planning.flatten import Flattened
 from cepheid.engine.planning.lifetimes import Settled, TimedAutomaton
 from cepheid.kernel.join.generate import generate_join
@@ -58,7 +59,7 @@ class CompiledQuery:
 
     @cached_property
     def _flattened(self) -> Flattened:
-        return Flattened(self.query, having=self._folds_having)
+        return Flattened(self.query, having=self._folds_having, lasts=self.lasts)
 
     @cached_property
     def _folds_having(self) -> bool:
@@ -100,6 +101,11 @@ class CompiledQuery:
     def settled(self) -> Settled | None:
         """How arcs come and go, if they do."""
         return self._flattened.settled
+
+    @property
+    def pieces(self) -> Pieces | None:
+        """The same as a kernel reads it."""
+        return None if self.settled is None else self.settled.pieces
 
     @property
     def flat(self) -> Bound:
@@ -173,6 +179,7 @@ class CompiledQuery:
                 windowed=query.within is not None,
                 counted=query.counted,
                 lasting=bool(query.ahead),
+                timed=frozenset(() if self.pieces is None else self.pieces.values),
             )
             before = {w.negation: query.ticks(query.periods[w.negation]) for w in self.automaton.witnesses if w.lasting}
             self._scans[nullable] = generate_scan(self.program, setting, nullable, query.window, query.ahead, before)
