@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from bench.harness import Figure, Options
+from bench.rows.afa import afa
 from bench.rows.arrow import arrow
 from bench.rows.automata import automata
 from bench.rows.choice import choice
@@ -36,6 +37,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "shoplifting": shoplifting,
     "vshapes": vshapes,
     "automata": automata,
+    "afa": afa,
     "switching": switching,
     "equivalence": equivalence,
     "choice": choice,
