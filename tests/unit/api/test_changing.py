@@ -127,3 +127,14 @@ def test_a_session_does_not_grow_with_its_changes(options: dict[str, Any], monke
     arcs = session._cache.query(0, session._pipeline.schema).query.automaton.arcs
     assert len(arcs) < 40
     assert [arc.until for arc in arcs if arc.name == "done"][-1] is None
+
+
+def test_a_misspelt_state_is_told() -> None:
+    session = query().session(lateness=0)
+    session.push(at((1, 1)))
+    with pytest.warns(cep.CepheidWarning, match="CEP014: .* begins in the state 'Q1', .*; did you mean 'q1'?"):
+        session.add_arc("Q1", "q2", "e.x = 5")
+    with pytest.warns(cep.CepheidWarning, match="CEP014: .* ends in the state 'other', .*; add the arcs that lead on"):
+        query().match(at((1, 1)), changes=[cep.add_arc("q1", "other", "e.x = 5", at=0)])
+    both = [cep.add_arc("q1", "other", "e.x = 5", at=0), cep.add_arc("other", "q2", at=0)]
+    assert len(query().match(at((1, 1), (2, 5), (3, 9)), changes=both)) == 1
