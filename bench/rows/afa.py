@@ -70,7 +70,7 @@ def afa(options: Options) -> Iterator[Figure]:
 
 def _title(figure: str, clock: str) -> str:
     """What a plot is of, and what the paper says of its own."""
-    return "\n".join([figure, *wrap(f"The paper: {SAID[clock]}", 84)])
+    return "\n".join([figure, *wrap(f"The paper: {SAID[clock]}", 72)])
 
 
 # Figure 8.

@@ -79,8 +79,9 @@ class EventArray:
     @property
     def of_each(self) -> bool:
         """Whether it has an element for each event."""
-        known = isinstance(self.holds, PieceValues | PieceBits) or self.holds in (EventFact.TYPES, EventFact.PIECES)
-        return not known
+        if isinstance(self.holds, (PieceValues, PieceBits)):
+            return False
+        return self.holds is not EventFact.TYPES and self.holds is not EventFact.PIECES
 
 
 FACTS = {

@@ -21,6 +21,8 @@ Reader = Callable[[Batch, Errors], Any]
 def reader(wanted: EventArray, query: Bound, lanes: LaneNumbers, types: Sequence[str]) -> Reader:
     """What reads the array of a parameter."""
     match wanted.holds:
+        case PieceValues(column=column):
+            return lambda batch, errors: batch.codes.pieces.values[column]
         case EventFact.LANE:
             return lambda batch, errors: batch.lanes(lanes)
         case EventFact.TIME:
@@ -31,8 +33,6 @@ def reader(wanted: EventArray, query: Bound, lanes: LaneNumbers, types: Sequence
             return lambda batch, errors: batch.type_numbers(types)
         case EventFact.PIECES:
             return lambda batch, errors: batch.codes.pieces.starts
-        case PieceValues(column=column):
-            return lambda batch, errors: batch.codes.pieces.values[column]
         case PieceBits(word=word):
             return lambda batch, errors: batch.codes.pieces.words[word]
         case ColumnValues(column=column):
