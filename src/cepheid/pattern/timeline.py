@@ -27,7 +27,15 @@ class RemoveArc:
     at: object = None
 
 
-Change = AddArc | RemoveArc
+@dataclass(frozen=True, slots=True)
+class ReplaceArcs:
+    """All arcs are others from a time on; those that are equal stay as they are."""
+
+    arcs: tuple[Arc, ...]
+    at: object = None
+
+
+Change = AddArc | RemoveArc | ReplaceArcs
 
 
 def with_changes(program: Program, changes: Sequence[Change]) -> Program:
@@ -41,17 +49,43 @@ def with_changes(program: Program, changes: Sequence[Change]) -> Program:
     automaton = query.pattern
     assert isinstance(automaton, Automaton)
     arcs = list(automaton.arcs)
-    named: dict[str | None, list[int]] = {}  # the places of the arcs of each name
-    for place, arc in enumerate(arcs):
-        named.setdefault(arc.name, []).append(place)
+    named = _places(arcs)
     for change in changes:
-        _apply(arcs, named, change)
+        if isinstance(change, ReplaceArcs):
+            arcs = _replaced(arcs, change)
+            named = _places(arcs)
+        else:
+            _apply(arcs, named, change)
     check_epsilon(arcs)
     _check_ends(automaton.arcs, arcs)
     return Program((replace(query, pattern=replace(automaton, arcs=tuple(arcs))),))
 
 
-def _apply(arcs: list[Arc], named: dict[str | None, list[int]], change: Change) -> None:
+def _places(arcs: Sequence[Arc]) -> dict[str | None, list[int]]:
+    """The places of the arcs of each name."""
+    named: dict[str | None, list[int]] = {}
+    for place, arc in enumerate(arcs):
+        named.setdefault(arc.name, []).append(place)
+    return named
+
+
+def _replaced(arcs: Sequence[Arc], change: ReplaceArcs) -> list[Arc]:
+    at = _ticks(change.at)
+    fresh = list(change.arcs)
+    found = []
+    for arc in arcs:
+        plain = replace(arc, since=None, until=None)
+        if arc.until is not None and arc.until <= at:
+            found.append(arc)
+        elif arc.until is None and (arc.since is None or arc.since <= at) and plain in fresh:
+            fresh.remove(plain)
+            found.append(arc)
+        elif arc.since is None or arc.since < at:
+            found.append(replace(arc, until=at))
+    return [*found, *(replace(arc, since=at, until=None) for arc in fresh)]
+
+
+def _apply(arcs: list[Arc], named: dict[str | None, list[int]], change: AddArc | RemoveArc) -> None:
     at = _ticks(change.at)
     if isinstance(change, RemoveArc):
         if change.name not in named:
