@@ -24,7 +24,7 @@ from cepheid.engine.matches.changes import ADDED, OP, REMOVED, Changes, Differen
 from cepheid.engine.matches.difference import NOTHING
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.matches.shown import one_row
-from cepheid.engine.program import CompiledProgram
+from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.stream.ahead import Ahead, Replaying
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog, Net
@@ -385,6 +385,7 @@ class ChangeSession(Session):
 
     def _take_turn(self, turn: Turn) -> Sequence[Difference]:  # type: ignore[override]
         own, schema, until = self._speculating, self._opened.schema, turn.life.until
+        found: Sequence[Difference]
         gone = self._no_events(), None
         if until is not None and until != self._history.own.until:
             events, times, signs = self._known(until + 1)
@@ -392,9 +393,11 @@ class ChangeSession(Session):
         net = own.weigh(*gone, self._watermark)
         own.until = until
         self._history = replace(self._history, own=turn.life)
-        if turn.query is None:
+        if turn.cache is not None:
+            found = self._retimed_by(turn.cache, turn.first, net)
+        elif turn.query is None:
             first = turn.first if net.first is None else min(turn.first, net.first)
-            found: Sequence[Difference] = own.change(replace(net, first=first), self._watermark)
+            found = own.change(replace(net, first=first), self._watermark)
         else:
             found = self._rebuilt(turn, net, schema)
         self._pipeline = own.head
@@ -403,6 +406,11 @@ class ChangeSession(Session):
     def _known(self, since: int) -> tuple[pa.Table, Any, Any]:
         own = self._speculating
         return own.recorded(since) if isinstance(own, Recomputed) else self._replaying.log.recorded(since)
+
+    def _retimed_by(self, cache: QueryCache, first: int, net: Net) -> Sequence[Difference]:
+        self._cache, schema, own = cache, self._opened.schema, self._speculating
+        assert isinstance(own, Speculation)
+        return own.retime(lambda: Pipeline(cache, self._factory, schema, once=False), cache, first, net)
 
     def _rebuilt(self, turn: Turn, net: Net, schema: Schema) -> Sequence[Difference]:
         assert turn.query is not None

@@ -16,8 +16,8 @@ from cepheid.pattern import tree
 from cepheid.pattern.automata import NAMES
 from cepheid.pattern.parameters import resolve_names
 from cepheid.pattern.schema import Roles, Schema
-from cepheid.pattern.timeline import AddArc, Change, RemoveArc, ReplaceArcs, with_changes
-from cepheid.pattern.tree import Automaton, Fires, Program
+from cepheid.pattern.timeline import AddArc, Change, RemoveArc, ReplaceArcs, lasting, with_changes
+from cepheid.pattern.tree import Automaton, Program
 from cepheid.pattern.types import INT, Kind
 from cepheid.pattern.versions import Version, check_version, differences, one_query, refuse_differences
 
@@ -98,7 +98,7 @@ def _constant(schema: Schema) -> Callable[[int], ex.Literal]:
 
 
 def _with_arcs(query: Query, changes: Changes) -> Program:
-    program, wanted = query.parsed, list[Change]()
+    program, wanted = query.parsed, list[Change | ReplaceArcs]()
     if any(isinstance(change, ReplaceQuery) for change in changes) and len(program.queries) == 1:
         program = Program((_resolved(program.queries[0], query.params),))
     for change in changes:
@@ -142,14 +142,9 @@ def without_past(program: Program, since: int | None) -> Program:
     query = program.queries[0]
     automaton = query.pattern
     assert isinstance(automaton, Automaton)
-    kept, shapes = [], set()
-    for arc in automaton.arcs:
-        shape = _CONSTANT.sub("?", print_arc(replace(arc, name=None)))
-        over = arc.until is not None and arc.until < since and arc.fires is not Fires.END
-        if not over or shape not in shapes:
-            kept.append(arc)
-        shapes.add(shape)
-    return Program((replace(query, pattern=replace(automaton, arcs=tuple(kept))),))
+    shapes = [(_CONSTANT.sub("?", print_arc(replace(arc, name=None))), arc) for arc in automaton.arcs]
+    kept = tuple(automaton.arcs[place] for place in lasting(shapes, since))
+    return Program((replace(query, pattern=replace(automaton, arcs=kept)),))
 
 
 _CONSTANT = re.compile(r"'(?:[^']|'')*'|-?\b\d[\w.]*")

@@ -13,11 +13,12 @@ from cepheid.api.query_changes import AddQuery, add_query, remove_query, replace
 from cepheid.builder.changes import add_arc, remove_arc
 from cepheid.builder.columns import Column
 from cepheid.engine.encoding.times import time_value, to_ticks
+from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.conversion import check_again, fitting
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
 from cepheid.pattern.schema import Schema
-from cepheid.pattern.timeline import AddArc
+from cepheid.pattern.timeline import AddArc, RemoveArc
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
@@ -30,13 +31,15 @@ EVER = -(2**62)
 class Turn:
     """What becomes of a query of a session.
 
-    query: as it runs from now on; None: as before. settled: the time from which on it is right.
+    query: as it runs from now on; None: as before. cache: what runs it where its code stays, and only data change.
+    settled: the time from which on it is right.
     fits: of which of its queries the state is one of the new one too.
     first: the first time at which it is another one.
     """
 
     life: Life
     query: Query | None = None
+    cache: QueryCache | None = None
     settled: int | None = None
     fits: Sequence[bool] = ()
     first: int = EVER
@@ -138,6 +141,8 @@ class Changing(ABC):
         first = min(ticks_in(change.at) + 1 for change in fresh)
         if after.until != before.until:
             first = min(first, ticks_in(after.until))
+        if after.until == before.until and (cache := self._retimed(fresh, after)) is not None:
+            return Turn(after, cache=cache, settled=settled, first=first)
         query = after.now(schema, settled)
         query.compiled.bind(schema)
         fits = fitting(self._pipeline.program, query.compiled)
@@ -148,7 +153,19 @@ class Changing(ABC):
             query = after.now(schema, settled)
             fits = fitting(self._pipeline.program, query.compiled)
         self._check_turn(query, fits)
-        return Turn(after, query, settled, fits, first)
+        return Turn(after, query, None, settled, fits, first)
+
+    def _retimed(self, fresh: Sequence[AnyChange], after: Life) -> QueryCache | None:
+        """What runs the query where changes are data that its code reads; None where they are not, or are refused."""
+        pipeline, settled = self._pipeline, self._settled
+        arcs = [change for change in fresh if isinstance(change, AddArc | RemoveArc)]
+        if pipeline is None or len(arcs) < len(fresh) or not after.query.is_automaton:
+            return None
+        from cepheid.engine.stream.retiming import retimed  # kernels are not needed before
+
+        schema = pipeline.schema
+        found = retimed(pipeline, arcs, settled, after.query.bind_arc)
+        return None if found is None else pipeline.cache.of(found, schema, lambda: after.now(schema, settled).cache)
 
     def _check_turn(self, query: Query, fits: Sequence[bool]) -> None:
         """Refuse a query that can't go on from the state of the one that runs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol, overload
@@ -38,16 +39,19 @@ from cepheid.engine.stream.operations import split_operations
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import from_bytes
-from cepheid.errors import CepheidWarning, UsageError, did_you_mean, nearest
+from cepheid.errors import CepheidError, CepheidWarning, UsageError, did_you_mean, nearest
 from cepheid.language import parse, print_program
 from cepheid.pattern.aggregates import with_aggregates
 from cepheid.pattern.analysis import analyse, columns_read
 from cepheid.pattern.bind import Bound, bind
+from cepheid.pattern.bound_automata import BoundArc
 from cepheid.pattern.calls import check_calls
 from cepheid.pattern.flow import EVENTS, check_flow, roles_in
+from cepheid.pattern.one_arc import bind_arc
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.sequence import sequenced
-from cepheid.pattern.tree import Program
+from cepheid.pattern.timeline import AddArc, RemoveArc, with_changes
+from cepheid.pattern.tree import Arc, Automaton, Program
 from cepheid.plan.spec import PlanSpec, read_plan
 
 if TYPE_CHECKING:
@@ -158,6 +162,39 @@ class Query:
         with warnings.catch_warnings():  # what there is to tell was told of the queries as they were written
             warnings.simplefilter("ignore", CepheidWarning)
             return Query(program, **{**self._options, "functions": functions})  # type: ignore[arg-type]
+
+    @property
+    def is_automaton(self) -> bool:
+        """Whether it is one automaton of the user's own."""
+        return len(self._program.queries) == 1 and isinstance(self._program.queries[0].pattern, Automaton)
+
+    def with_log(self, changes: OwnChanges, schema: Schema) -> Query:
+        """This query after some changes, for one run on events of a schema, and not by the reference."""
+        from cepheid.engine.planning.compiled_query import CompiledQuery
+        from cepheid.engine.planning.many_changes import read_log
+
+        arcs = [change for change in changes if isinstance(change, AddArc | RemoveArc)]
+        automaton = self._program.queries[0].pattern
+        if not arcs or len(arcs) < len(changes) or not self.is_automaton:
+            return self.changed(changes, schema)
+        assert isinstance(automaton, Automaton)
+        log = read_log(automaton, arcs)
+        try:
+            found = Query(with_changes(self._program, log.added), **self._options)  # type: ignore[arg-type]
+            bound = found._cache.query(0, schema).query
+        except CepheidError:
+            return self.changed(changes, schema)  # which tells what is wrong, with the numbers of the arc itself
+        timed = bound.automaton and log.timed(bound.automaton)
+        if timed is None:
+            return self.changed(changes, schema)
+        compiled = CompiledQuery(replace(bound, automaton=timed))
+        found._cache = found._cache.of(compiled, schema, lambda: self.changed(changes, schema)._cache)
+        return found
+
+    def bind_arc(self, arc: Arc, bound: Bound) -> BoundArc:
+        """An arc as one of this query, which is an automaton."""
+        compiled = self._compiled
+        return bind_arc(arc, self._program.queries[0], self._params, compiled.roles, compiled.functions, bound)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was made for earlier runs: it is made anew where the query arrives."""
@@ -283,7 +320,8 @@ class Query:
 
             def run(life: Life) -> Matches:
                 own = life.of(base, times)
-                return life.now(schema)._match(*own, engine, choice, limit, life.known(last), progress)
+                query = life.now(schema) if engine == "reference" else life.query.with_log(life.changes, schema)
+                return query._match(*own, engine, choice, limit, life.known(last), progress)
 
             found = run(history.own)
             added = {name: run(life) for name, life in history.added.items()}

@@ -225,7 +225,12 @@ class Session(Changing):
 
     def _take_turn(self, turn: Turn) -> None:
         """Go on with another query, or with an end of its own. Nothing is given: no event after it was gone over."""
+        from cepheid.engine.stream.retiming import retime  # kernels are not needed before
+
         self._history = replace(self._history, own=turn.life)
+        if turn.cache is not None:
+            self._cache = self._opened.cache = turn.cache
+            retime(self._opened)
         if turn.query is None:
             return
         state = written(write_pipeline(self._opened, MemorySink()))

@@ -23,6 +23,7 @@ from cepheid.engine.matches.difference import (
     whole,
 )
 from cepheid.engine.matches.matches import Matches
+from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.arrivals import Arrivals, Timed
 from cepheid.engine.stream.conversion import convert
 from cepheid.engine.stream.event_log import EventLog, Net
@@ -131,6 +132,15 @@ class Speculation:
         pipeline = self.open()
         convert(state, pipeline, fits, place)
         return self._saved(pipeline)
+
+    def retime(self, make: Callable[[], Pipeline], cache: QueryCache, first: int, net: Net) -> list[Difference]:
+        """The same code with other columns from a time on, for arcs that come and go."""
+        from cepheid.engine.stream.retiming import retime  # seldom needed
+
+        self.open = make
+        self.head.cache = cache
+        retime(self.head)
+        return self.change(replace(net, first=first), self.watermark)
 
     def _target(self, watermark: int | None) -> int | None:
         if self.ahead is not None:
