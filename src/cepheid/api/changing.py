@@ -114,7 +114,6 @@ class Changing(ABC):
         begun: dict[str, Any] = {}
         for name, life in history.added.items():
             if name not in self._history.added:
-                life.now(schema)
                 begun[name] = self._companion(life)
             elif name in self._companions:
                 turn = self._companions[name]._turn(self._history.added[name], life)
@@ -144,7 +143,6 @@ class Changing(ABC):
         if after.until == before.until and (cache := self._retimed(fresh, after)) is not None:
             return Turn(after, cache=cache, settled=settled, first=first)
         query = after.now(schema, settled)
-        query.compiled.bind(schema)
         fits = fitting(self._pipeline.program, query.compiled)
         if not all(fits):
             # Events before are gone over again: by the conditions that held for them.
@@ -170,7 +168,7 @@ class Changing(ABC):
     def _check_turn(self, query: Query, fits: Sequence[bool]) -> None:
         """Refuse a query that can't go on from the state of the one that runs."""
         assert self._pipeline is not None
-        bound = query.compiled.bind(self._pipeline.schema)
+        bound = query.bind(self._pipeline.schema)
         for one, known, name in zip(bound, fits, query.compiled.names, strict=True):
             if not known:
                 check_again(one, name)
