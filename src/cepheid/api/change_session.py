@@ -350,7 +350,9 @@ class ChangeSession(Session):
             why = why_not_by_lanes(query.cache.query(0, self._opened.schema))
             if why:
                 message = f"'{query.compiled.names[0]}' can't change to this query while it runs: {why}"
-                raise PatternError("CEP229", message, "open the session with engine='interpreted', or add it anew")
+                raise PatternError(
+                    "CEP229", message, "open the session with engine='interpreted', or add it under another name"
+                )
 
     def _take_turns(self, own: Turn | None, turns: dict[str, Turn], begun: dict[str, Any]) -> Any:
         recorded = self._recorded
@@ -528,6 +530,12 @@ class ChangeSession(Session):
     @property
     def _begun(self) -> bool:
         return self._events + self._retracted > 0
+
+    def _begin(self, columns: pa.Schema) -> None:
+        super()._begin(columns)
+        self._speculating.until = self._history.own.until
+        if self._record is not None:
+            self._record = EventLog(self._opened.schema)
 
     def _new_pipeline(self, schema: Schema) -> Pipeline:
         def make() -> Pipeline:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cepheid.api.history import ticks_in
+from cepheid.api.history import EVER, ticks_in
 from cepheid.api.query_changes import ReplaceQuery
 from cepheid.errors import PatternError
 from cepheid.language import print_arc
@@ -71,9 +71,9 @@ def _with_versions(query: Query, changes: Sequence[ReplaceQuery], schema: Schema
         if last is not None and at < last:
             message = f"the conditions of '{change.name}' change at a later time already"
             raise PatternError("CEP229", message, "replace it at that time, or later")
-        if last == at:
+        if last == at or at == EVER:  # then no event was before it
             own.pop()
-        own.append(Version(new, at))
+        own.append(Version(new, None if at == EVER else at))
     constant = _constant(schema)
     queries = []
     for raw, own in zip(query.parsed.queries, versions, strict=True):

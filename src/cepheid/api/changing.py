@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cepheid.api.history import AnyChange, History, Life, check_is_change, ticks_in
+from cepheid.api.history import EVER, AnyChange, History, Life, check_is_change, ticks_in
 from cepheid.api.query_changes import AddQuery, add_query, remove_query, replace_query, with_queries
 from cepheid.builder.changes import add_arc, remove_arc
 from cepheid.builder.columns import Column
@@ -22,9 +22,6 @@ from cepheid.pattern.timeline import AddArc, RemoveArc
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
-
-EVER = -(2**62)
-"""A time before all events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +104,8 @@ class Changing(ABC):
         fresh = in_ticks(changes, schema, EVER if present is None else present)
         for one in fresh:
             self._check_change(ticks_in(one.at), schema)
-        fresh = with_queries(fresh, self._history.own.query)
+        added = {name: life.query for name, life in self._history.added.items()}
+        fresh = with_queries(fresh, self._history.own.query, added)
         history = self._history.after(fresh, schema)
         own = self._turn(self._history.own, history.own)
         turns: dict[str, Turn] = {}
@@ -205,7 +203,8 @@ class Changing(ABC):
     def replace(self, name: str, query: Any, /, at: object = None) -> Any:
         """Give a query other conditions in WHERE, or an automaton other arcs; what it has begun goes on.
 
-        The name is that of INTO, "query 1" for a query without one, or that of `add`.
+        The name is that of INTO, "query 1" for a query without one, or that of `add`. Text gets the parameters,
+        functions and roles of columns of the query that it replaces.
         """
         return self.change(replace_query(name, query, at=at))
 
@@ -260,6 +259,8 @@ class Changing(ABC):
 
 def in_ticks(changes: Sequence[object], schema: Schema, present: int | None) -> list[AnyChange]:
     """Changes with their times in ticks. present: when they hold from that do not say it; None: they must."""
+    if not isinstance(changes, Iterable):
+        raise UsageError("CEP603", f"{changes!r} is no list of changes", "pass a list: changes=[…]")
     return [_in_ticks(change, schema, present) for change in changes]
 
 
@@ -267,9 +268,10 @@ def _in_ticks(change: Any, schema: Schema, present: int | None) -> AnyChange:
     check_is_change(change)
     if change.at is None and present is None:
         raise UsageError("CEP603", "a change needs a time here", "say from when on it holds: at=…")
-    times = {"at": present if change.at is None else to_ticks(schema, change.at)}
+    at = present if change.at is None else EVER if change.at == EVER else to_ticks(schema, change.at, down=True)
+    times = {"at": at}
     if isinstance(change, AddArc | AddQuery) and change.until is not None:
-        times["until"] = to_ticks(schema, change.until)
+        times["until"] = to_ticks(schema, change.until, down=True)
     found: AnyChange = replace(change, **times)
     return found
 

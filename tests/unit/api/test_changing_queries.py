@@ -1,0 +1,132 @@
+"""Whole queries that come, go and change while a session runs (S17): edges that a user meets."""
+
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import cepheid as cep
+
+EACH = "PATTERN A a WHERE a.x > {} RETURN a.x AS x"
+SESSIONS: list[dict[str, Any]] = [{}, {"speculate": 0}, {"speculate": "all"}]
+
+
+def at(*events: tuple[Any, int]) -> list[dict[str, Any]]:
+    return [{"ts": t, "type": "A", "x": x} for t, x in events]
+
+
+def xs(found: Any, name: str = "query 1") -> list[int]:
+    return [row["x"] for row in found.outputs[name].to_pylist()] if name in found.outputs else []
+
+
+def standing(calls: list[Any], name: str = "query 1") -> list[int]:
+    """The x of the matches that stand after some calls."""
+    found: Counter[int] = Counter()
+    for call in calls:
+        for row in call.outputs[name].to_pylist() if name in call.outputs else ():
+            found[row["x"]] += -1 if row.get("op") == "-" else 1
+    return sorted((+found).elements())
+
+
+def empty(time: pa.DataType) -> pa.Table:
+    return pa.table({"ts": pa.array([], time), "type": pa.array([], pa.string()), "x": pa.array([], pa.int64())})
+
+
+# Times.
+
+
+def test_a_time_between_two_ticks_is_after_the_earlier_one() -> None:
+    """The lifetime (0.5 s, 2.5 s] of a column in seconds has the events at 1 and 2."""
+    events = pa.table({"ts": pa.array([0, 1, 2, 3], pa.timestamp("s")), "type": ["A"] * 4, "x": [0, 1, 2, 3]})
+    half = datetime(1970, 1, 1, 0, 0, 0, 500_000)
+    change = cep.add_query("more", EACH.format(-1), at=half, until=half + timedelta(seconds=2))
+    assert xs(cep.Query(EACH.format(-1)).match(events, changes=[change]), "more") == [1, 2]
+
+
+def test_a_time_that_is_none_is_not_called_a_watermark() -> None:
+    with pytest.raises(cep.UsageError, match="'noon' can't be a time of this stream"):
+        cep.Query(EACH.format(0)).match(at((1, 1)), changes=[cep.remove_query("query 1", at="noon")])
+
+
+# Before the first event.
+
+MOMENTS = [
+    (pa.int64(), [1, 2, 3, 4]),
+    (pa.date32(), [date(2026, 1, k) for k in (1, 2, 3, 4)]),
+    (pa.timestamp("us", "UTC"), [datetime(2026, 1, k, tzinfo=UTC) for k in (1, 2, 3, 4)]),
+    (pa.timestamp("ns"), [datetime(2026, 1, k) for k in (1, 2, 3, 4)]),
+]
+
+
+@pytest.mark.parametrize("options", SESSIONS)
+@pytest.mark.parametrize(("type_", "times"), MOMENTS)
+@pytest.mark.parametrize("columns", [True, False])
+def test_changes_before_the_first_event_hold_from_the_beginning(
+    options: dict[str, Any], type_: pa.DataType, times: list[Any], columns: bool
+) -> None:
+    query = cep.Query(EACH.format(0))
+    session: Any = query.session(lateness=0, **options)
+    session.push(empty(type_) if columns else [])
+    with session.changing() as change:
+        change.replace("query 1", EACH.format(1))
+        change.add("more", EACH.format(2))
+    events = at(*zip(times, (1, 2, 3, 4), strict=True))
+    session = query.restore(session.snapshot())
+    calls = [session.push(events[:2]), session.push(events[2:])]
+    log = session.changes
+    session = query.restore(session.snapshot())
+    calls.append(session.close())
+    assert (standing(calls), standing(calls, "more")) == ([2, 3, 4], [3, 4])
+    found = query.match(events, changes=log)
+    assert (xs(found), xs(found, "more")) == ([2, 3, 4], [3, 4])
+
+
+@pytest.mark.parametrize("options", [*SESSIONS, {"speculate": 3}, {"speculate": "all", "engine": "reference"}])
+def test_an_end_that_is_told_before_the_first_event(options: dict[str, Any]) -> None:
+    absent = "PATTERN SEQ(A a, !(B b)) WITHIN 5 milliseconds RETURN a.x AS x"
+    query = cep.Query(absent)
+    session: Any = query.session(lateness=2, **options)
+    session.push(empty(pa.int64()))
+    session.add("more", absent, at=0, until=7)
+    session.remove("query 1", at=4)
+    calls = [session.push(at((1, 1), (2, 2))), session.push(at((3, 3), (6, 6))), session.push(at((20, 20)))]
+    log = session.changes
+    calls.append(session.close())
+    assert (standing(calls), standing(calls, "more")) == ([], [1, 2])
+    found = query.match(at(*((t, t) for t in (1, 2, 3, 6, 20))), changes=log)
+    assert (xs(found), xs(found, "more")) == ([], [1, 2])
+
+
+# What a text takes over.
+
+
+def test_a_text_takes_over_from_the_query_that_it_replaces() -> None:
+    query = cep.Query(EACH.format(0))
+    session = query.session(lateness=0)
+    session.push(at((1, 1)))
+    own = cep.Query(
+        "PATTERN A a WHERE twice(a.x) > k RETURN a.x AS x",
+        params={"k": 4},
+        functions={"twice": lambda x: 2 * x},
+        order_by="x",
+    )
+    session.add("more", own)
+    session.replace("more", "PATTERN A a WHERE twice(a.x) > k + 2 RETURN a.x AS x", at=2)
+    calls = [session.push(at((2, 3), (3, 3), (4, 4))), session.close()]
+    assert standing(calls, "more") == [3, 4]
+
+
+def test_a_text_takes_over_from_a_query_that_is_added_in_the_same_call() -> None:
+    query = cep.Query(EACH.format(0))
+    log = [
+        cep.add_query("more", cep.Query("PATTERN A a WHERE a.x > k RETURN a.x AS x", params={"k": 1}), at=0),
+        cep.replace_query("more", "PATTERN A a WHERE a.x > k + 2 RETURN a.x AS x", at=2),
+    ]
+    assert xs(query.match(at((1, 2), (2, 2), (3, 3), (4, 4)), changes=log), "more") == [2, 2, 4]
+
+
+def test_changes_are_a_list() -> None:
+    with pytest.raises(cep.UsageError, match="is no list of changes"):
+        cep.Query(EACH.format(0)).match(at((1, 1)), changes=cep.remove_query("query 1", at=1))  # type: ignore[arg-type]
