@@ -483,15 +483,21 @@ class Query:
         )
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:
-        """A session that continues from a snapshot."""
+        """A session that continues from a snapshot.
+
+        If queries were added that call functions of their own, this query must have these too.
+        """
         header, source = from_bytes(blob)
         facts = header["session"]
+        known: list[str] = facts.get("functions", [])
+        if facts["fingerprint"] == self._fingerprint(self._compiled.roles, known):  # others are for added queries
+            facts["fingerprint"] = self._compiled.fingerprint
         told: dict[str, Any] = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
         session: Session = self.session(engine=engine, plan=plan, **told)
         session.load(header, source)
         return session
 
-    def _fingerprint(self, roles: Roles, functions: Mapping[str, Callable[..., object]]) -> str:
+    def _fingerprint(self, roles: Roles, functions: Iterable[str]) -> str:
         """Identifies the query: a snapshot can only be restored by the same query."""
         params = sorted((name, repr(stable(value))) for name, value in self._params.items())
         facts = [self.text, params, sorted(functions), repr(roles)]

@@ -294,6 +294,7 @@ class Session(Changing):
         self._check_open()
         facts = {
             "fingerprint": self._program.fingerprint,
+            "functions": sorted(self._program.functions),
             "watermark": self._watermark,
             "delay": self._lateness,
             "policy": self._late.policy,

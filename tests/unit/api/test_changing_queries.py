@@ -130,3 +130,23 @@ def test_a_text_takes_over_from_a_query_that_is_added_in_the_same_call() -> None
 def test_changes_are_a_list() -> None:
     with pytest.raises(cep.UsageError, match="is no list of changes"):
         cep.Query(EACH.format(0)).match(at((1, 1)), changes=cep.remove_query("query 1", at=1))  # type: ignore[arg-type]
+
+
+# Snapshots.
+
+
+@pytest.mark.parametrize("options", SESSIONS)
+def test_a_snapshot_with_functions_of_an_added_query(options: dict[str, Any]) -> None:
+    """The query that restores it has them too; without them, the error says so."""
+    text, functions = EACH.format(0), {"twice": lambda x: 2 * x}
+    session: Any = cep.Query(text).session(lateness=0, **options)
+    session.push(at((1, 1)))
+    session.add("more", cep.Query("PATTERN A a WHERE twice(a.x) > 4 RETURN a.x AS x", functions=functions))
+    blob = session.snapshot()
+    with pytest.raises(cep.BindError, match="CEP303"):
+        cep.Query(text).restore(blob)
+    again: Any = cep.Query(text, functions=functions).restore(blob)
+    calls = [again.push(at((2, 2), (3, 3))), again.close()]
+    assert standing(calls, "more") == [3]
+    with pytest.raises(cep.UsageError, match="CEP607"):
+        cep.Query(EACH.format(1), functions=functions).restore(blob)
