@@ -33,6 +33,9 @@ def changed_program(query: Query, changes: Changes, schema: Schema, settled: int
         if isinstance(change, ReplaceQuery):
             _check_alike(query, change)
     if any(isinstance(q.pattern, Automaton) for q in query.parsed.queries):
+        if len(query.parsed.queries) > 1 and any(isinstance(change, ReplaceQuery) for change in changes):
+            message = "the queries of a program with an automaton can't be replaced one by one"
+            raise PatternError("CEP229", message, "add the new program under a name of its own")
         return without_past(_with_arcs(query, changes), settled)
     arcs = [change for change in changes if not isinstance(change, ReplaceQuery)]
     if arcs:
