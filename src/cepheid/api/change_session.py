@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from cepheid.api.changing import Turn
 from cepheid.api.events import to_table
-from cepheid.api.history import History, Life, ticks_in
+from cepheid.api.history import AnyChange, History, Life, ticks_in
 from cepheid.api.options import read_delay
+from cepheid.api.query_changes import sequenced_queries
 from cepheid.api.readable import check_text
 from cepheid.api.recomputed import Recomputed
 from cepheid.api.session import Session, Stats
@@ -321,6 +322,9 @@ class ChangeSession(Session):
     def _corrects(self) -> bool:
         return self._ahead != 0
 
+    def _judged(self, changes: Sequence[AnyChange]) -> Sequence[AnyChange]:
+        return sequenced_queries(changes, self._sequence)
+
     def _companion(self, life: Life) -> ChangeSession:
         factory = replace(self._factory, choice=AUTO)
         found = ChangeSession(
@@ -506,9 +510,6 @@ class ChangeSession(Session):
         if schema is not None:
             self._load_history(schema)
             self._take_up(schema, header, source)
-            if "record" in header:
-                self._record = EventLog(self._opened.schema)
-                self._record.load(header["record"], source)
             self._load_others(header, source)
 
     def _take_up(self, columns: pa.Schema, header: dict[str, Any], source: Source) -> None:
@@ -521,6 +522,9 @@ class ChangeSession(Session):
         with telling_damage():
             self._speculating.load(header, header["speculation"], source)
         self._pipeline = self._speculating.head
+        if "record" in header:
+            self._record = EventLog(self._opened.schema)
+            self._record.load(header["record"], source)
 
     def _retype(self, columns: pa.Schema) -> None:
         flat = FlatSink()

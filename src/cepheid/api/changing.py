@@ -106,7 +106,7 @@ class Changing(ABC):
             self._check_change(ticks_in(one.at), schema)
         added = {name: life.query for name, life in self._history.added.items()}
         fresh = with_queries(fresh, self._history.own.query, added)
-        history = self._history.after(fresh, schema)
+        history = self._history.after(self._judged(fresh), schema)
         own = self._turn(self._history.own, history.own)
         turns: dict[str, Turn] = {}
         begun: dict[str, Any] = {}
@@ -245,6 +245,10 @@ class Changing(ABC):
     def _corrects(self) -> bool:
         """Whether what was given can be taken back."""
         return False
+
+    def _judged(self, changes: Sequence[AnyChange]) -> Sequence[AnyChange]:
+        """Changes with the queries as this session runs them."""
+        return changes
 
     def _check_change(self, at: int, schema: Schema) -> None:
         if self._watermark is not None and at < self._watermark:

@@ -93,3 +93,11 @@ def with_queries(changes: Sequence[Any], own: Query, added: Mapping[str, Query] 
             change = replace(change, query=known.get(change.name, own).alike(change.query))
         found.append(change)
     return found
+
+
+def sequenced_queries(changes: Sequence[Any], column: str | None) -> list[Any]:
+    """Changes with queries that go over no gap in the numbers of a column."""
+    return [
+        replace(change, query=change.query.sequenced(column)) if isinstance(change, AddQuery | ReplaceQuery) else change
+        for change in changes
+    ]

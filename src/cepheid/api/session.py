@@ -347,7 +347,7 @@ class Session(Changing):
     def _load_history(self, columns: pa.Schema) -> None:
         """What the log of changes has made of the queries."""
         schema = make_schema(columns, self._roles)
-        self._history = self._history.after(self._log, schema)
+        self._history = self._history.after(self._judged(self._log), schema)
         self._use(self._history.own.now(schema, self._right_from))
 
     def _use(self, query: Query) -> None:

@@ -150,3 +150,75 @@ def test_a_snapshot_with_functions_of_an_added_query(options: dict[str, Any]) ->
     assert standing(calls, "more") == [3]
     with pytest.raises(cep.UsageError, match="CEP607"):
         cep.Query(EACH.format(1), functions=functions).restore(blob)
+
+
+def test_a_function_that_is_another_one_needs_another_name() -> None:
+    """Both are needed: the old one judges the events up to `at`, late ones too."""
+    text = "PATTERN A a WHERE f(a.x) > 5 RETURN a.x AS x"
+    query = cep.Query(text, functions={"f": lambda x: x})
+    session: Any = query.session(lateness=10, speculate="all", engine="plain")
+    session.push(at((1, 1), (2, 9)))
+    with pytest.raises(cep.PatternError, match="the function 'f' is another one"):
+        session.replace("query 1", cep.Query(text, functions={"f": lambda x: 100 * x}))
+    session.replace("query 1", cep.Query(text.replace("f(", "g("), functions={"g": lambda x: 100 * x}))
+    assert xs(session.push(at((1, 2), (3, 3)))) == [3]
+
+
+# Streams that count their events.
+
+
+def numbered(*events: tuple[int, int]) -> list[dict[str, Any]]:
+    return [{"ts": 10 * n, "type": "A", "x": x, "n": n} for n, x in events]
+
+
+FALL = "PATTERN SEQ(A a, A b) WHERE strict_contiguity {{ b.x {} a.x }} RETURN b.x AS x"
+
+
+def test_queries_that_come_and_change_go_over_no_gap_either() -> None:
+    query = cep.Query(FALL.format(">"))
+    session: Any = query.session(sequence="n")
+    session.push(numbered((1, 1), (2, 2)))
+    session.replace("query 1", FALL.format("<"))
+    session.add("more", FALL.format("!="))
+    calls = [session.push(numbered((3, 9), (5, 5), (6, 4)))]
+    assert (standing(calls), standing(calls, "more")) == ([4], [4])
+    session = query.restore(session.snapshot())
+    calls.append(session.push(numbered((4, 7))))
+    assert (standing(calls), standing(calls, "more")) == ([4, 5, 7], [4, 5, 7])
+    events = numbered((1, 1), (2, 2), (3, 9), (5, 5), (6, 4))
+    found = query.match(events, sequence="n", changes=session.changes)
+    assert (xs(found), xs(found, "more")) == ([2, 4], [4])
+
+
+def test_a_query_that_may_skip_can_not_be_added_where_events_are_counted() -> None:
+    session: Any = cep.Query(FALL.format(">")).session(sequence="n")
+    session.push(numbered((1, 1)))
+    with pytest.raises(cep.CepheidError, match="CEP223"):
+        session.add("more", "PATTERN SEQ(A a, A b) RETURN b.x AS x")
+    assert session.changes == []
+
+
+# Columns that have a type at last.
+
+
+def test_a_column_gets_its_type_after_the_sessions_own_query_was_removed() -> None:
+    query = cep.Query(EACH.format(0))
+    session: Any = query.session(lateness=0, speculate="all")
+    session.push([{"ts": 1, "type": "A", "x": None}])
+    session.add("more", EACH.format(1))
+    session.remove("query 1", at=2)
+    calls = [session.push(at((2, 2), (3, 3)))]
+    session.add("last", EACH.format(2), at=3)
+    calls.append(session.push(at((3, 4), (4, 5))))
+    assert (standing(calls), standing(calls, "more"), standing(calls, "last")) == ([2], [2, 3, 4, 5], [5])
+
+
+def test_a_program_with_an_automaton_says_that_it_can_not_change() -> None:
+    text = """
+        AUTOMATON s -> f REGISTER n INT = 0 ARC s -> f WHEN e.x > 1 SET n = e.x RETURN r.n AS x INTO Up;
+        FROM Up PATTERN Up u WHERE u.x > 2 RETURN u.x AS x
+    """
+    session = cep.Query(text).session(lateness=0)
+    session.push(at((1, 1)))
+    with pytest.raises(cep.PatternError, match="a program with an automaton can't be replaced one by one"):
+        session.replace("query 2", "FROM Up PATTERN Up u WHERE u.x > 3 RETURN u.x AS x")
