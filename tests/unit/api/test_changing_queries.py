@@ -222,3 +222,49 @@ def test_a_program_with_an_automaton_says_that_it_can_not_change() -> None:
     session.push(at((1, 1)))
     with pytest.raises(cep.PatternError, match="a program with an automaton can't be replaced one by one"):
         session.replace("query 2", "FROM Up PATTERN Up u WHERE u.x > 3 RETURN u.x AS x")
+
+
+# Events at the very time of a change, which come after it.
+
+ENGINES = ["plain", "interpreted", "auto"]
+
+
+@pytest.mark.parametrize("options", SESSIONS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_event_at_the_time_of_a_change_is_judged_as_before(options: dict[str, Any], engine: str) -> None:
+    """Lifetimes are (at, until]: a tie that comes after the change is still one of before."""
+    query = cep.Query(EACH.format(0))
+    session: Any = query.session(lateness=0, engine=engine, **options)
+    calls = [session.push(at((5, 1)))]
+    session.add("more", EACH.format(0))
+    session.replace("query 1", EACH.format(10))
+    calls.append(session.push(at((5, 2), (6, 11), (6, 3))))
+    session.replace("query 1", EACH.format(20))
+    session.remove("more")
+    calls += [session.push(at((6, 12))), session.push(at((7, 21), (7, 13))), session.close()]
+    assert (standing(calls), standing(calls, "more")) == ([1, 2, 11, 12, 21], [3, 11, 12])
+
+
+@pytest.mark.parametrize("options", [*SESSIONS, {"speculate": 2}])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_under_way_goes_on_with_conditions_of_another_form(options: dict[str, Any], engine: str) -> None:
+    text = "PATTERN SEQ(A a, A b, A c) WHERE skip_till_any_match {{ {} }} WITHIN 9 milliseconds RETURN c.x AS x"
+    query = cep.Query(text.format("b.x > a.x"))
+    session: Any = query.session(lateness=0, engine=engine, **options)
+    calls = [session.push(at((1, 1), (2, 2), (3, 0)))]
+    session.replace("query 1", text.format("c.x > a.x + b.x AND c.x != 4"))
+    calls += [session.push(at((4, 4), (5, 5))), session.push(at((20, 0))), session.close()]
+    # 1, 2, 0 by the old conditions. With c = 5: a = 1, b = 2 of before, and b = 4 with a = 0, as 5 is not more than 1 + 4.
+    assert standing(calls) == [0, 5, 5]
+
+
+@pytest.mark.parametrize("options", [*SESSIONS, {"speculate": 3}, {"speculate": "all", "engine": "reference"}])
+def test_an_absence_that_is_not_over_when_its_query_ends(options: dict[str, Any]) -> None:
+    """It was not decided by then: no match is given, and one that was given is taken back."""
+    query = cep.Query(EACH.format(0))
+    session: Any = query.session(lateness=0, **options)
+    session.push(at((0, 0)))
+    session.add("more", "PATTERN SEQ(A a, !(B b)) WITHIN 5 milliseconds RETURN a.x AS x")
+    calls = [session.push(at((1, 1))), session.push(at((3, 3))), session.push(at((6, 6))), session.remove("more", at=7)]
+    calls += [session.push(at((7, 7))), session.push(at((8, 8))), session.push(at((30, 30))), session.close()]
+    assert standing(calls, "more") == [1]
