@@ -254,7 +254,7 @@ def test_what_is_under_way_goes_on_with_conditions_of_another_form(options: dict
     calls = [session.push(at((1, 1), (2, 2), (3, 0)))]
     session.replace("query 1", text.format("c.x > a.x + b.x AND c.x != 4"))
     calls += [session.push(at((4, 4), (5, 5))), session.push(at((20, 0))), session.close()]
-    # 1, 2, 0 by the old conditions. With c = 5: a = 1, b = 2 of before, and b = 4 with a = 0, as 5 is not more than 1 + 4.
+    # 1, 2, 0 by the old conditions; with c = 5: 1, 2 of before, and 0, 4, but not 1, 4, as 5 is not more than 1 + 4.
     assert standing(calls) == [0, 5, 5]
 
 
