@@ -267,11 +267,18 @@ def _in_ticks(change: Any, schema: Schema, present: int | None) -> AnyChange:
     check_is_change(change)
     if change.at is None and present is None:
         raise UsageError("CEP603", "a change needs a time here", "say from when on it holds: at=…")
-    times = {"at": present if change.at is None else to_ticks(schema, change.at)}
+    times = {"at": present if change.at is None else _ticks(schema, "at", change.at)}
     if isinstance(change, AddArc | AddQuery) and change.until is not None:
-        times["until"] = to_ticks(schema, change.until)
+        times["until"] = _ticks(schema, "until", change.until)
     found: AnyChange = replace(change, **times)
     return found
+
+
+def _ticks(schema: Schema, name: str, value: object) -> int:
+    try:
+        return to_ticks(schema, value)
+    except UsageError as error:
+        raise UsageError("CEP603", f"{name} can't be {value!r}", error.remedy) from None
 
 
 def shown(changes: Sequence[AnyChange], schema: Schema) -> list[AnyChange]:
