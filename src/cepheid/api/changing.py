@@ -143,13 +143,13 @@ class Changing(ABC):
         if after.until == before.until and (cache := self._retimed(fresh, after)) is not None:
             return Turn(after, cache=cache, settled=settled, first=first)
         query = after.now(schema, settled)
-        fits = fitting(self._pipeline.program, query.compiled)
+        fits = self._fitting(query)
         if not all(fits):
             # Events before are gone over again: by the conditions that held for them.
             window = self._pipeline.window
             settled = None if settled is None or window is None else settled - window
             query = after.now(schema, settled)
-            fits = fitting(self._pipeline.program, query.compiled)
+            fits = self._fitting(query)
         self._check_turn(query, fits)
         return Turn(after, query, None, settled, fits, first)
 
@@ -164,6 +164,11 @@ class Changing(ABC):
         schema = pipeline.schema
         found = retimed(pipeline, arcs, settled, after.query.bind_arc)
         return None if found is None else pipeline.cache.of(found, schema, lambda: after.now(schema, settled).cache)
+
+    def _fitting(self, query: Query) -> Sequence[bool]:
+        """Of which queries the state is one of another query too."""
+        assert self._pipeline is not None
+        return fitting(self._pipeline.program, query.compiled)
 
     def _check_turn(self, query: Query, fits: Sequence[bool]) -> None:
         """Refuse a query that can't go on from the state of the one that runs."""
