@@ -22,7 +22,10 @@ from cepheid.pattern.timeline import AddArc, RemoveArc
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
+    from cepheid.engine.planning.compiled_query import CompiledQuery
 
+MOST_SHAPES = 8
+"""How many queries of a session are remembered for their code."""
 EVER = -(2**62)
 """A time before all events."""
 
@@ -80,6 +83,7 @@ class Changing(ABC):
     _watermark: int | None
     _latest: int | None  # the greatest time of an event that was accepted
     _history: History
+    _shapes: list[CompiledQuery]  # queries that ran, whose code may be of use again
     _log: list[AnyChange]  # how the queries have changed, with times in ticks
 
     @abstractmethod
@@ -114,6 +118,7 @@ class Changing(ABC):
         begun: dict[str, Any] = {}
         for name, life in history.added.items():
             if name not in self._history.added:
+                self._learn(life.query)
                 begun[name] = self._companion(life)
             elif name in self._companions:
                 turn = self._companions[name]._turn(self._history.added[name], life)
@@ -143,15 +148,32 @@ class Changing(ABC):
         if after.until == before.until and (cache := self._retimed(fresh, after)) is not None:
             return Turn(after, cache=cache, settled=settled, first=first)
         query = after.now(schema, settled)
+        self._learn(query)
         fits = self._fitting(query)
         if not all(fits):
             # Events before are gone over again: by the conditions that held for them.
             window = self._pipeline.window
             settled = None if settled is None or window is None else settled - window
             query = after.now(schema, settled)
+            self._learn(query)
             fits = self._fitting(query)
         self._check_turn(query, fits)
         return Turn(after, query, None, settled, fits, first)
+
+    def _learn(self, query: Query) -> None:
+        """Another constant makes no other code: take that of a query which this session runs or has run."""
+        assert self._pipeline is not None
+        schema = self._pipeline.schema
+        if len(query.compiled.queries) != 1:
+            return
+        if len(self._pipeline.program.queries) == 1:
+            self._note_shape(self._pipeline.cache.query(0, schema))
+        query.cache.learn(schema, reversed(self._shapes))
+        self._note_shape(query.cache.query(0, schema))
+
+    def _note_shape(self, compiled: CompiledQuery) -> None:
+        if compiled not in self._shapes:
+            self._shapes = [*self._shapes[1 - MOST_SHAPES :], compiled]
 
     def _retimed(self, fresh: Sequence[AnyChange], after: Life) -> QueryCache | None:
         """What runs the query where changes are data that its code reads; None where they are not, or are refused."""

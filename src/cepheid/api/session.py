@@ -114,7 +114,7 @@ class Session(Changing):
         self._events = 0
         self._matches = 0
         self._latest = None
-        self._log = []
+        self._log, self._shapes = [], []
         self._others: dict[str, Session] = {}  # of queries that were added, while they live
         self._over = False  # the query was removed, and has given all that it gives
         self._right_from: int | None = None  # the time from which on the query that runs is right (S17)

@@ -96,6 +96,37 @@ class CompiledQuery:
             known["lasting"] = self.lasting.retimed(settled)
         return found
 
+    def forget_runs(self) -> None:
+        """Begin without what belongs to another query: what its runs have left, and joins, which its plans go by."""
+        self.spare_scans, self.spare_stacks, self.spare_parts = [], [], []
+        self.decisions, self._trials, self._splits = {}, {}, {}
+        for name in ("_join", "tried", "lasting"):
+            vars(self).pop(name, None)
+
+    @property
+    def scans(self) -> Mapping[frozenset[str], ScanKernel]:
+        """The scans that were generated."""
+        return self._scans
+
+    @property
+    def tracked(self) -> Mapping[frozenset[str], ScanKernel]:
+        """Likewise, those that go over parts of lanes again."""
+        return self._tracked
+
+    @property
+    def joins(self) -> Mapping[Any, JoinKernel]:
+        """The joins that were generated."""
+        return self._joins
+
+    def use_kernels(
+        self,
+        scans: dict[frozenset[str], ScanKernel],
+        tracked: dict[frozenset[str], ScanKernel],
+        joins: dict[Any, JoinKernel],
+    ) -> None:
+        """Take kernels that were generated for a query of the same shape."""
+        self._scans, self._tracked, self._joins = scans, tracked, joins
+
     @property
     def settled(self) -> Settled | None:
         """How arcs come and go, if they do."""
