@@ -50,6 +50,7 @@ class CompiledQuery:
         self.spare_stacks: list[StackState] = []  # likewise, of a join
         self.spare_parts: list[Any] = []  # and those that its matches were in
         self.decisions: dict[PlanSpec, Any] = {}  # what was decided for an earlier run, by the plan that was asked for
+        self._borrowed = False  # whether the automaton is that of a query with other constants
         self._scans: dict[frozenset[str], ScanKernel] = {}
         self._tracked: dict[frozenset[str], ScanKernel] = {}
         self._joins: dict[Any, JoinKernel] = {}
@@ -96,12 +97,22 @@ class CompiledQuery:
             known["lasting"] = self.lasting.retimed(settled)
         return found
 
-    def forget_runs(self) -> None:
-        """Begin without what belongs to another query: what its runs have left, and joins, which its plans go by."""
-        self.spare_scans, self.spare_stacks, self.spare_parts = [], [], []
-        self.decisions, self._trials, self._splits = {}, {}, {}
-        for name in ("_join", "tried", "lasting"):
-            vars(self).pop(name, None)
+    def with_constants(self, query: Bound) -> CompiledQuery:
+        """What runs a query that differs in constants only; it has no kernels yet.
+
+        The automaton stays, for what it says of runs. Before code is made of it, it is built anew.
+        """
+        found = CompiledQuery(query, merge=self.merge)
+        vars(found)["_built"] = self._built
+        found._borrowed = True
+        return found
+
+    def _generates(self) -> None:
+        """Before code is generated from the automaton."""
+        if self._borrowed:
+            for name in ("_built", "program"):
+                vars(self).pop(name, None)
+            self._borrowed = False
 
     @property
     def scans(self) -> Mapping[frozenset[str], ScanKernel]:
@@ -197,6 +208,7 @@ class CompiledQuery:
     def scan(self, nullable: frozenset[str]) -> ScanKernel:
         """Return the scan for events where some columns have NULLs."""
         if nullable not in self._scans:
+            self._generates()
             query, lanes = self.query, self.query.lanes
             setting = Setting(
                 lanes=bool(lanes.all),
@@ -212,6 +224,7 @@ class CompiledQuery:
     def tracked_scan(self, nullable: frozenset[str]) -> ScanKernel:
         """Return the scan that goes over parts of lanes again: it says after which events a lane has no runs."""
         if nullable not in self._tracked:
+            self._generates()
             query = self.query
             setting = Setting(
                 lanes=True, nowhere=False, windowed=query.within is not None, counted=query.counted, tracked=True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -31,9 +30,7 @@ def renewed(known: CompiledQuery, query: Bound) -> CompiledQuery | None:
     literals = _literals(known.query, query)
     if literals is None or known.derived or known.why_interpreted or known.tries or known.lasts:
         return None
-    found = copy(known)
-    found.query = query
-    found.forget_runs()
+    found = known.with_constants(query)
     found.use_kernels(
         scans=_each(known.scans, literals, _scan),
         tracked=_each(known.tracked, literals, _scan),
