@@ -13,6 +13,7 @@ from cepheid.api.changing import Changing, Variant, read_changes, written_change
 from cepheid.api.events import to_table
 from cepheid.api.fits import check_fits
 from cepheid.api.options import read_delay
+from cepheid.api.punctuating import Punctuating
 from cepheid.api.readable import check_text, is_checked
 from cepheid.api.row_reader import RowReader
 from cepheid.api.surprises import Surprises
@@ -23,9 +24,11 @@ from cepheid.engine.encoding.times import from_ticks, to_ticks
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.in_memory import MemorySink, MemorySource, written
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.late import LateFilter
 from cepheid.engine.stream.parts import FlatSink, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.promises import EVER, Promise
 from cepheid.engine.stream.retyped import as_types, retype, typed_like
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import load_pipeline, read_state, to_bytes, write_pipeline, write_state
@@ -61,7 +64,7 @@ class Stats:
     debts: int = 0  # retractions that wait for their event
 
 
-class Session(Changing):
+class Session(Changing, Punctuating):
     """A query on a stream of batches. The matches do not depend on how the stream is split into batches.
 
     push: adds events, with any number of keys and in any order, as long as none is before the watermark.
@@ -251,6 +254,7 @@ class Session(Changing):
             "matches": self._matches,
             "latest": self._latest,
             "changes": written_changes(self._log),
+            **self._written_promises(),
         }
         return write_state(facts, pipeline, self.late_events if self._late.set_aside else None, sink)
 
@@ -261,6 +265,7 @@ class Session(Changing):
         if schema is not None:
             self._pipeline = self._open(schema)
             load(self._pipeline)
+            self._read_promises(header["session"])
 
     def _load_facts(self, header: dict[str, Any], source: Source) -> dict[str, Any]:
         """What a header has besides streams and machines."""
@@ -427,7 +432,8 @@ class Session(Changing):
     def _take(self, arrival: Arrival) -> Arrival:
         """Let the events that are not late wait for the watermark, and return them."""
         on_time = self._late.on_time(arrival, self._opened.streams[EVENTS].arrivals, self._watermark)
-        self._opened.push(on_time)
+        on_time, needed = self._kept(on_time)
+        self._opened.push(needed)
         self._events += on_time.count
         if on_time.count:
             self._latest = on_time.high if self._latest is None else max(self._latest, on_time.high)
@@ -435,11 +441,20 @@ class Session(Changing):
 
     def _move(self, watermark: int) -> Matches:
         self._watermark = watermark
-        return self._given(self._run(watermark))
+        return self._given(self._run(self._reached(watermark)))
 
-    def _run(self, now: int | None, horizon: int | None = None) -> list[Matches]:
+    def _keep_promise(self, promise: Promise | None) -> Any:
+        now = self._reached(self._watermark)
+        ahead = None if promise is None else self._known.lane_times(now, promise)
+        if ahead is not None and not self._opened.may_go_ahead(EVER if now is None else now):
+            ahead = None
+        if now is None and ahead is None:
+            return self._give_nothing()
+        return self._given(self._run(EVER if now is None else now, ahead=ahead))
+
+    def _run(self, now: int | None, horizon: int | None = None, ahead: LaneTimes | None = None) -> list[Matches]:
         self._failed = True  # until it has succeeded
-        given = self._opened.advance(now, horizon)
+        given = self._opened.advance(now, horizon, ahead)
         self._failed = False
         return given
 
