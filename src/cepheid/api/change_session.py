@@ -27,9 +27,11 @@ from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.stream.ahead import Ahead, Replaying
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import Net
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.operations import split_operations
 from cepheid.engine.stream.parts import FlatSink, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.promises import Promise
 from cepheid.engine.stream.retyped import retype
 from cepheid.engine.stream.rows import RowsInMemory, arrival_of
 from cepheid.engine.stream.snapshot import read_state, telling_damage
@@ -184,7 +186,7 @@ class ChangeSession(Session):
         if self._lateness is not None and len(times):
             latest = int(times.max()) - self._lateness_ticks
             watermark = latest if watermark is None else max(latest, watermark)
-        net = self._weigh(events, signs, watermark)
+        net = self._weigh(*self._needed(events, signs), watermark)
         self._late.put_aside(late)
         retracted = 0 if signs is None else int((signs < 0).sum())
         self._retracted += retracted
@@ -201,6 +203,8 @@ class ChangeSession(Session):
         """The rows that are not late, and those that are."""
         given, times = events
         late = times < watermark if watermark is not None else np.zeros(len(times), bool)
+        broken = self._broken(given, times) if not (self._late.policy == "error" and late.any()) else None
+        late = late if broken is None else late | broken
         if not late.any():
             return events, signs, self._with_op(empty_table(self._columns), None)
         table = as_table(given)
@@ -208,6 +212,23 @@ class ChangeSession(Session):
         kept = table.filter(from_numpy(~late)), times[~late]
         aside = self._with_op(table.filter(from_numpy(late)), None if signs is None else signs[late])
         return kept, None if signs is None else signs[~late], aside
+
+    def _needed(self, events: Timed, signs: Any) -> tuple[Timed, Any]:
+        """The rows that are to be gone over: those that no arc can take do nothing where promises are ahead of them."""
+        idle = self._idle(*events)
+        if idle is None:
+            return events, signs
+        kept = as_table(events[0]).filter(from_numpy(~idle)), events[1][~idle]
+        return kept, None if signs is None else signs[~idle]
+
+    @property
+    def _trusts(self) -> bool:
+        """What is retracted may be anything: then nothing follows from promises, but which rows are late."""
+        return self._op is None and not self._retracted
+
+    def _keep_promise(self, promise: Promise | None) -> Any:
+        ahead = None if promise is None or not self._trusts else self._known.lane_times(self._watermark, promise)
+        return self._apply(self._weigh(self._no_events(), None, self._watermark), self._watermark, ahead=ahead)
 
     def _weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
         """What events and a watermark do to the log; retractions whose event can't come any more are late."""
@@ -226,9 +247,15 @@ class ChangeSession(Session):
         words = [ADDED] * table.num_rows if signs is None else [ADDED if sign > 0 else REMOVED for sign in signs]
         return table.append_column(self._op, pa.array(words, pa.string()))
 
-    def _apply(self, net: Net, watermark: int | None, *, closes: bool = False) -> Any:
+    def _apply(
+        self, net: Net, watermark: int | None, *, closes: bool = False, ahead: LaneTimes | None = None
+    ) -> Any:
         self._failed = True  # until it has succeeded
+        reached = self._reached(watermark)
+        self._speculating.certain = None if reached == watermark else reached
         found = self._speculating.change(net, watermark, closes=closes)
+        if ahead is not None:
+            self._speculating.forget_lanes(ahead)
         self._failed = False
         self._pipeline = self._speculating.head
         self._watermark = watermark
@@ -343,8 +370,10 @@ class ChangeSession(Session):
         self._speculate, self._ahead, self._op = facts["speculate"], facts["ahead"], facts["op"]
         self._retracted, self._final = facts["retracted"], facts["final"]
         _, schema, _, _ = read_state(header, source, self._program.fingerprint)
+        self._certain = facts.get("certain")
         if schema is not None:
             self._take_up(schema, header, source)
+            self._read_promises(facts)
 
     def _take_up(self, columns: pa.Schema, header: dict[str, Any], source: Source) -> None:
         self._by_lanes = "replay" in header["speculation"]
@@ -371,6 +400,7 @@ class ChangeSession(Session):
 
         ahead = None if self._ahead is None else -(-self._ahead // schema.tick)
         self._speculation = self._new_speculation(make, schema, ahead)
+        self._speculation.certain = self._certain
         return self._speculation.head
 
     def _new_speculation(self, make: Callable[[], Pipeline], schema: Schema, ahead: int | None) -> Ahead:

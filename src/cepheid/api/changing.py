@@ -50,6 +50,7 @@ class Changing(ABC):
 
     _pipeline: Pipeline | None
     _watermark: int | None
+    _certain: int | None  # how far the session is by promises, where that is ahead of the watermark
     _latest: int | None  # the greatest time of an event that was accepted
     _variant: Variant | None
     _log: list[Change]  # how the query has changed, with times in ticks
@@ -113,13 +114,14 @@ class Changing(ABC):
 
     @property
     def _present(self) -> int | None:
-        """The greatest time that was accepted, or the watermark if that is later."""
-        return max((time for time in (self._latest, self._watermark) if time is not None), default=None)
+        """The greatest time that was accepted, or the watermark or what is promised if that is later."""
+        times = self._latest, self._watermark, self._certain
+        return max((time for time in times if time is not None), default=None)
 
     @property
     def _settled(self) -> int | None:
         """A time before which no event is gone over any more."""
-        return self._watermark
+        return self._watermark if self._certain is None else self._certain
 
     @property
     def _corrects(self) -> bool:
@@ -127,9 +129,11 @@ class Changing(ABC):
         return False
 
     def _check_change(self, at: int, schema: Schema) -> None:
-        if self._watermark is not None and at < self._watermark:
-            told, reached = time_value(schema, at), time_value(schema, self._watermark)
-            message = f"the change at {told} is before the watermark {reached}"
+        certain = self._watermark if self._certain is None else self._certain
+        if certain is not None and at < certain:
+            told, reached = time_value(schema, at), time_value(schema, certain)
+            what = "the watermark" if self._certain is None else "what is certain by promises,"
+            message = f"the change at {told} is before {what} {reached}"
             raise UsageError("CEP608", message, "let it hold from a later time on: at=…, or leave out at=")
         if self._latest is not None and at < self._latest and not self._corrects:
             message = f"the change at {time_value(schema, at)} is before events that have come"
