@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from cepheid.engine.encoding.arrow import from_numpy
-from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.few_events import Events, as_table
-from cepheid.engine.encoding.masks import answers
 from cepheid.engine.stream.lane_times import Key, LaneTimes, keys_of
-from cepheid.errors import CepheidError
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.schema import Schema
 from cepheid.pattern.walk import conjuncts, walk
 from cepheid.plan.implied import implies
 from cepheid.plan.taken import E, Taken, events_taken
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
-from cepheid.values.rows import Event
+from cepheid.values.rows import Event, read_rows
 from cepheid.values.value import Value
 
 EVER = -(2**62)
@@ -158,9 +156,13 @@ class Promises:
         if promise.key is not None:
             return all(promise.key[name] == lane[name] for name in columns)
         if self.queries[0].schema.roles.types is not None:
-            return False  # what an event lacks makes it TRUE as well (S3)
-        event = Event(0, 0, 0, 0, None, lane)
-        return Compiler(self.queries[0]).condition(atom)(Bindings({E: (event,)}, {E: event}))
+            return False  # an event of the lane may lack the attribute
+        return self._test(atom)(Event(0, 0, 0, 0, None, lane))
+
+    def _test(self, condition: ex.Expression) -> Callable[[Event], bool]:
+        """Whether a condition is TRUE for an event; an attribute that its type lacks is NULL, as in a row."""
+        holds = Compiler(self.queries[0], output=True).condition(condition)
+        return lambda event: holds(Bindings({E: (event,)}, {E: event}))
 
     # Lanes.
 
@@ -220,15 +222,18 @@ class Promises:
                 if text is not None and times[row] < self.made[text].before:
                     found.setdefault(text, np.zeros(len(times), bool))[row] = True
             yield from ((flags, self.made[text]) for text, flags in found.items())
-        batch = Batch(StreamCodes(self.queries[0].schema), as_table(events), times, 0)
         for promise in map(self.made.__getitem__, self._conditions):
             rows = np.flatnonzero(times < promise.before)
-            if not len(rows):
-                continue
-            errors: dict[int, CepheidError] = {}
             flags = np.zeros(len(times), bool)
-            flags[rows] = answers(self.queries[0], batch, promise.condition, E, rows, errors) == 1
-            if errors:
-                raise errors[min(errors)]
+            if len(rows):
+                read = read_rows(as_table(events).take(from_numpy(rows)), self._only(promise))
+                flags[rows] = list(map(self._test(promise.condition), read))
             if flags.any():
                 yield flags, promise
+
+    def _only(self, promise: Promise) -> Schema:
+        """The columns that a condition reads, and those that every event must have."""
+        schema = self.queries[0].schema
+        needed = {schema.roles.time, schema.roles.type}.union(*promise.columns)
+        columns = {name: type_ for name, type_ in schema.columns.items() if name in needed}
+        return replace(schema, columns=columns, parts={})
