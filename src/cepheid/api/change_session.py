@@ -247,9 +247,7 @@ class ChangeSession(Session):
         words = [ADDED] * table.num_rows if signs is None else [ADDED if sign > 0 else REMOVED for sign in signs]
         return table.append_column(self._op, pa.array(words, pa.string()))
 
-    def _apply(
-        self, net: Net, watermark: int | None, *, closes: bool = False, ahead: LaneTimes | None = None
-    ) -> Any:
+    def _apply(self, net: Net, watermark: int | None, *, closes: bool = False, ahead: LaneTimes | None = None) -> Any:
         self._failed = True  # until it has succeeded
         reached = self._reached(watermark)
         self._speculating.certain = None if reached == watermark else reached

@@ -251,7 +251,7 @@ def _bound(before: int, source: ex.Expression, keyed: bool, query: Bound) -> Pro
 def _key_of(atom: ex.Expression) -> tuple[str, Value]:
     match atom:
         case ex.Compare("=", ex.Attribute(name=name), ex.Literal(value=value)):
-            return name, group_key(value)  # type: ignore[arg-type]
+            return name, group_key(value)
         case ex.IsNull(ex.Attribute(name=name), False):
             return name, None
     remedy = "give a value of the type of the column, or write a condition on e"

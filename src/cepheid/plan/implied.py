@@ -1,6 +1,6 @@
 """Whether a condition on an event is TRUE for all events that an arc may take: simple, and never wrongly.
 
-`Floor = 3 AND Temp > 95` implies `Floor <= 3`: by comparisons of one value with constants, or because a condition is there.
+`Floor = 3 AND Temp > 95` implies `Floor <= 3`: comparisons of a value with constants. Or a condition is there itself.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from cepheid.kernel.arguments import ColumnValues
 from cepheid.pattern.types import Kind
 
 if TYPE_CHECKING:
-    from cepheid.engine.stream.lane_times import LaneTimes
     from cepheid.engine.stream.lane_replay import LaneReplay
+    from cepheid.engine.stream.lane_times import LaneTimes
 
 
 def forget(replay: LaneReplay, watermark: int, few: int, ahead: LaneTimes | None = None) -> None:

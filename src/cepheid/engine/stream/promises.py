@@ -149,9 +149,7 @@ class Promises:
                 return False
         return True
 
-    def _holds(
-        self, promise: Promise, atom: ex.Expression, columns: Iterable[str], lane: Mapping[str, Value]
-    ) -> bool:
+    def _holds(self, promise: Promise, atom: ex.Expression, columns: Iterable[str], lane: Mapping[str, Value]) -> bool:
         """Whether a condition is TRUE for the key of a lane."""
         if promise.key is not None:
             return all(promise.key[name] == lane[name] for name in columns)
