@@ -448,9 +448,18 @@ class Session(Changing, Punctuating):
         ahead = None if promise is None else self._known.lane_times(now, promise)
         if ahead is not None and not self._opened.may_go_ahead(EVER if now is None else now):
             ahead = None
+        if promise is not None:
+            self._end_runs(now)
         if now is None and ahead is None:
             return self._give_nothing()
         return self._given(self._run(EVER if now is None else now, ahead=ahead))
+
+    def _end_runs(self, now: int | None) -> None:
+        """Give up runs that nothing to come can complete."""
+        for query in self._opened.readers(EVENTS):
+            before = self._known.ends_from(query.query, now, self._opened.streams[EVENTS].arrivals)
+            if before is not None:
+                query.machine.end_runs(before)
 
     def _run(self, now: int | None, horizon: int | None = None, ahead: LaneTimes | None = None) -> list[Matches]:
         self._failed = True  # until it has succeeded

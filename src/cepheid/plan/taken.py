@@ -43,6 +43,17 @@ def events_taken(query: Bound) -> tuple[Taken, ...]:
     )
 
 
+def last_taken(query: Bound) -> tuple[Taken, ...]:
+    """What the arcs can take that end a match, of a query that is no automaton of the user's own."""
+    ends = {number for number, moves in enumerate(query.layout.moves) if any(move.target is None for move in moves)}
+    arcs = (
+        Taken(_both(types, _seen(query).types), tuple(alone(conditions, query)))
+        for number, types, conditions in _places(query)
+        if number in ends
+    )
+    return () if query.automaton is not None else tuple(dict.fromkeys(arcs))
+
+
 def _seen(query: Bound) -> Taken:
     """The events that FROM lets through."""
     scope = query.scope
@@ -54,15 +65,21 @@ def _seen(query: Bound) -> Taken:
 
 def _arcs(query: Bound) -> Iterator[tuple[frozenset[str] | None, Sequence[ex.Expression]]]:
     """The types and the conditions of each place of an event, and of each event that must be absent."""
+    for _, types, conditions in _places(query):
+        yield types, conditions
+    for number, absent in enumerate(query.layout.negations):
+        yield _types(query, absent.event.types), query.placement.of_witness.get(number, ())
+
+
+def _places(query: Bound) -> Iterator[tuple[int, frozenset[str] | None, Sequence[ex.Expression]]]:
+    """The number of each place of an event, its types and its conditions."""
     placement, layout = query.placement, query.layout
     for number, place in enumerate(layout.places):
         tests = placement.at_place.get(number, ())
         # An event of an array is the first or a later one, and these have conditions of their own.
         array = query.components[place.variable].array
         for wanted in (When.FIRST, When.LATER) if array else (When.ALWAYS,):
-            yield _types(query, place.event.types), [c for when, c in tests if when in (When.ALWAYS, wanted)]
-    for number, absent in enumerate(layout.negations):
-        yield _types(query, absent.event.types), placement.of_witness.get(number, ())
+            yield number, _types(query, place.event.types), [c for when, c in tests if when in (When.ALWAYS, wanted)]
 
 
 def _types(query: Bound, types: Iterable[str]) -> frozenset[str] | None:

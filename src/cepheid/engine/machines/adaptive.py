@@ -233,6 +233,11 @@ class AdaptiveMachine:
         """Some lanes are ahead."""
         self.machine.reach_lanes(ahead)
 
+    def end_runs(self, before: int) -> None:
+        """No match to come ends before a time."""
+        if self.inner is not None:
+            self.inner.end_runs(before)
+
     def can_switch(self) -> bool:
         """Whether the kept rows are enough to switch: they lack what was absent before, and where matches ended."""
         return self.compiled.query.output is Output.ALL and not self.compiled.query.looks_back

@@ -243,6 +243,14 @@ class Interpreted:
         """Some lanes are ahead."""
         self.ahead = ahead
 
+    def end_runs(self, before: int) -> None:
+        """Give up runs whose window is over at a time."""
+        within = self.query.within
+        if within is not None and within.nanoseconds is not None:
+            latest = before * self.tick - within.nanoseconds
+            for lane in self.lanes.values():
+                lane.waiting = [waiting for waiting in lane.waiting if waiting.run.selected[0].time > latest]
+
     def growing(self) -> Iterator[Run]:
         """Runs that an event to come can extend."""
         within = self.query.within

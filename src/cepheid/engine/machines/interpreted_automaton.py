@@ -94,6 +94,9 @@ class InterpretedAutomaton:
         """Some lanes are ahead."""
         self.ahead = ahead
 
+    def end_runs(self, before: int) -> None:
+        """Matches may end with any event."""
+
     def _prune(self, lane: Lane, now: int) -> None:
         """Drop runs whose window no event to come is in."""
         within = self.query.within

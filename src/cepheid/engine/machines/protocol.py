@@ -77,6 +77,9 @@ class Machine(Protocol):
     def reach_lanes(self, ahead: LaneTimes | None) -> None:
         """All events before other times are in of some lanes; None: of none, beyond what settled them."""
 
+    def end_runs(self, before: int) -> None:
+        """No match to come ends before a time: give up runs whose window is over by then."""
+
     def compact(self, now: int) -> int | None:
         """Let go of what no match to come can need; the first event that one can have among those so far."""
 

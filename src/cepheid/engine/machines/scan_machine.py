@@ -293,6 +293,10 @@ class ScanMachine(KernelMachine):
                 found[lane] = time
         self.state.ahead = found
 
+    def end_runs(self, before: int) -> None:
+        """Give up runs whose window is over at a time."""
+        self.state.end_old_runs(max(before, self.clock))
+
     def first_waiting(self) -> int | None:
         """The first event at which a match ends that waits in the store."""
         return self.state.first_end()

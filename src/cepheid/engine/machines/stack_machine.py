@@ -176,6 +176,9 @@ class StackMachine(KernelMachine):
     def reach_lanes(self, ahead: LaneTimes | None) -> None:
         """No lane is ahead of others."""
 
+    def end_runs(self, before: int) -> None:
+        """There are no runs, and what is stored is cleared by the times of events."""
+
     def settle_waiting(self, now: int | None) -> None:
         """Matches after which something must be absent are made when their windows are over, first event by first."""
         assert self.window is not None

@@ -11,14 +11,16 @@ import numpy as np
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.few_events import Events, as_table
+from cepheid.engine.stream.arrivals import Arrivals
 from cepheid.engine.stream.lane_times import Key, LaneTimes, keys_of
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.walk import conjuncts, walk
 from cepheid.plan.implied import implies
-from cepheid.plan.taken import E, Taken, events_taken
+from cepheid.plan.taken import E, Taken, events_taken, last_taken
 from cepheid.values.bindings import Bindings
+from cepheid.values.columns import column_values
 from cepheid.values.evaluate import Compiler
 from cepheid.values.rows import Event, read_rows
 from cepheid.values.value import Value
@@ -162,6 +164,26 @@ class Promises:
         holds = Compiler(self.queries[0], output=True).condition(condition)
         return lambda event: holds(Bindings({E: (event,)}, {E: event}))
 
+    def ends_from(self, query: Bound, watermark: int | None, arrivals: Arrivals) -> int | None:
+        """The time before which no match to come of a query ends: a path punctuation (AFA, algorithm 2).
+
+        It is the least over the arcs that end a match: what is promised of each, or when the first event waits that it
+        may take. None if it is no later than the watermark.
+        """
+        last = last_taken(query)
+        start = EVER if watermark is None else watermark
+        made = [self.made[text] for text in self._of_lanes]
+        times = [max([start, *(one.before for one in made if self._covers(one, arc, None))]) for arc in last]
+        limit = min(times, default=start)
+        if limit <= start or not query.timed:
+            return None
+        kinds: set[str] | None = set().union(*(arc.types or () for arc in last)) if all(a.types for a in last) else None
+        for arrival in arrivals.waiting:
+            if arrival.low < limit:
+                events, moments = arrivals.read(arrival)
+                limit = min([limit, *_of_types(query, events, moments, kinds)])
+        return limit if limit > start else None
+
     # Lanes.
 
     @property
@@ -235,3 +257,11 @@ class Promises:
         needed = {schema.roles.time, schema.roles.type}.union(*promise.columns)
         columns = {name: type_ for name, type_ in schema.columns.items() if name in needed}
         return replace(schema, columns=columns, parts={})
+
+
+def _of_types(query: Bound, events: Events, times: Any, kinds: set[str] | None) -> list[int]:
+    """The first time of an event of some types (None: of all), if there is one."""
+    role = query.schema.roles.type
+    if kinds is not None and role is not None:
+        times = times[np.array([kind in kinds for kind in column_values(as_table(events).column(role))], bool)]
+    return [int(times.min())] if len(times) else []
