@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from cepheid.builder.columns import Column
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.times import from_ticks, to_ticks
-from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.late import LateFilter
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.promises import Promise, Promises
@@ -36,13 +35,12 @@ _EXAMPLES = """write {"symbol": "A"}, or a condition on the event e such as "e.t
 class Punctuating(ABC):
     """What a session does with promises."""
 
-    _cache: QueryCache
     _late: LateFilter
     _pipeline: Pipeline | None
     _watermark: int | None
-    _promises: Promises | None = None
+    _promises: Promises | None = None  # that the session goes by
+    _untrusted: Promises | None = None  # that only tell which rows are late
     _certain: int | None = None  # how far the session is by promises, where that is ahead of the watermark
-    _promises_of: Any = None  # for what queries and columns they were read
 
     @abstractmethod
     def _check_open(self) -> None:
@@ -83,40 +81,51 @@ class Punctuating(ABC):
             message = error.message.replace("can't be a watermark", "can't be the time of a punctuation")
             raise UsageError(error.code, message, error.remedy) from None
         source, keyed = _read(where, self._pipeline.schema.columns)
-        promise = _bound(time, source, keyed, self._known.queries[0])
+        promise = _bound(time, source, keyed, self._pipeline.readers(EVENTS)[0].query)
         if self._watermark is not None and time <= self._watermark:
             return self._keep_promise(None)
-        self._known.add(promise)
+        if not self._trusts:
+            self._untrusted = self._untrusted or _for(self._pipeline)
+            self._untrusted.add(promise)
+            return self._keep_promise(None)
+        self._trusted.add(promise)
         return self._keep_promise(promise)
 
     # Promises.
 
     @property
-    def _known(self) -> Promises:
-        """The promises, for the queries as they are now."""
+    def _trusted(self) -> Promises:
+        """The promises that the session goes by, for the columns as they are now, and the queries as they were then."""
         assert self._pipeline is not None
-        now = self._cache, self._pipeline.schema.arrow
-        if self._promises is None or self._promises_of is None or self._promises_of != now:
-            old = self._promises
-            self._promises, self._promises_of = _for(self._pipeline), now
-            for promise in () if old is None else old.made.values():
-                made = _bound(promise.before, promise.source, promise.key is not None, self._promises.queries[0])
-                self._promises.add(made)
+        if self._promises is None:
+            self._promises = _for(self._pipeline)
+        elif self._promises.schema != self._pipeline.schema.arrow:  # a column has got a type
+            old, self._promises = self._promises, _for(self._pipeline)
+            for promise in old.made.values():
+                self._promises.add(_again(promise, self._promises))
         return self._promises
+
+    @property
+    def _promised(self) -> int | None:
+        """Until when promises hold that the session goes by."""
+        return self._promises.latest if self._promises else None
 
     def _reached(self, watermark: int | None) -> int | None:
         """How far the session is: the watermark, or a later time before which nothing that matters can come."""
-        if self._promises is None:
-            return watermark
-        known = self._known
         if watermark is not None:
-            known.forget(watermark)
+            if self._untrusted is not None:
+                self._untrusted.forget(watermark)
             if self._certain is not None and self._certain <= watermark:
                 self._certain = None
-        found = known.reached(watermark) if self._trusts else watermark
+        if self._promises is None:
+            return watermark if self._certain is None else self._certain
+        known = self._trusted
+        if watermark is not None:
+            known.forget(watermark)
+        found = known.reached(watermark)
         if found is not None and found != watermark:
             self._certain = found if self._certain is None else max(found, self._certain)
-        if not known and self._certain is None:
+        if not known:
             self._promises = None  # what was promised has come about
         return watermark if self._certain is None else self._certain
 
@@ -129,16 +138,20 @@ class Punctuating(ABC):
 
     def _broken(self, events: Events, times: Any) -> Any:
         """Which events break a promise; None if none does. Where that is an error, it is raised."""
-        if self._promises is None:
-            return None
         found: Any = None
         first: Promise | None = None
-        for flags, promise in self._known.broken(events, times):
+        for flags, promise in self._all_broken(events, times):
             first = promise if first is None or flags.argmax() < found.argmax() else first
             found = flags if found is None else found | flags
         if first is not None and self._late.policy == "error":
             raise self._too_late(as_table(events), found, times, first)
         return found
+
+    def _all_broken(self, events: Events, times: Any) -> Iterator[tuple[Any, Promise]]:
+        if self._promises is not None:
+            yield from self._trusted.broken(events, times)
+        if self._untrusted:
+            yield from self._untrusted.broken(events, times)
 
     def _too_late(self, table: pa.Table, found: Any, times: Any, promise: Promise) -> InputError:
         assert self._pipeline is not None
@@ -156,14 +169,14 @@ class Punctuating(ABC):
         found: Any = np.zeros(len(times), bool)
         if self._certain is not None:
             found |= times < self._certain
-        lanes = self._known.lane_times(self._watermark) if self._trusts else None
+        lanes = self._trusted.lane_times(self._watermark)
         if lanes is not None:
             found |= lanes.before(events, times)
         return found if found.any() else None
 
     def _kept(self, arrival: Arrival) -> tuple[Arrival, Arrival]:
         """The events of an arrival that break no promise; those of them that are to be gone over."""
-        if self._promises is None or not arrival.count or arrival.low >= max(self._known.latest, self._certain or 0):
+        if not arrival.count or (not self._promises and not self._untrusted):
             return arrival, arrival
         assert self._pipeline is not None
         arrivals = self._pipeline.streams[EVENTS].arrivals
@@ -183,23 +196,32 @@ class Punctuating(ABC):
 
     def _written_promises(self) -> dict[str, Any]:
         """Promises as the header of a snapshot has them."""
-        made = () if self._promises is None else self._promises.made.values()
-        listed = [[print_expression(one.source), one.before, one.key is not None] for one in made]
+        listed = [
+            [print_expression(one.source), one.before, one.key is not None, known is self._promises]
+            for known in (self._promises, self._untrusted)
+            for one in (() if known is None else known.made.values())
+        ]
         return {"promises": listed, "certain": self._certain} if listed or self._certain is not None else {}
 
     def _read_promises(self, facts: Mapping[str, Any]) -> None:
         """Take up what was written, once the queries are there."""
         self._certain = facts.get("certain")
-        if "promises" in facts and self._pipeline is not None:
-            known = self._promises = _for(self._pipeline)
-            self._promises_of = self._cache, self._pipeline.schema.arrow
-            for text, before, keyed in facts["promises"]:
-                known.add(_bound(before, parse_expression(text), keyed, known.queries[0]))
+        for text, before, keyed, trusted in facts.get("promises", ()):
+            assert self._pipeline is not None
+            if not trusted and self._untrusted is None:
+                self._untrusted = _for(self._pipeline)
+            known = self._trusted if trusted else self._untrusted
+            assert known is not None
+            known.add(_bound(before, parse_expression(text), keyed, known.queries[0]))
 
 
 def _for(pipeline: Pipeline) -> Promises:
     readers = [query.query for query in pipeline.readers(EVENTS)]
     return Promises(readers, every=any(None in source and source != EVENTS for source in pipeline.program.sources))
+
+
+def _again(promise: Promise, known: Promises) -> Promise:
+    return _bound(promise.before, promise.source, promise.key is not None, known.queries[0])
 
 
 def _read(where: object, columns: Mapping[str, Any]) -> tuple[ex.Expression, bool]:

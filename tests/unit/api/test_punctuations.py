@@ -350,7 +350,7 @@ def test_that_a_change_holds_after_what_is_promised() -> None:
     s = Query("AUTOMATON p -> q ARC up: p -> q WHEN e.x > 5", type=None).session()
     s.push([{"ts": 1, "x": 9}])
     assert s.punctuate(50, "e.x > 0 OR TRUE").count() == 1
-    with pytest.raises(UsageError, match="the change at 20 is before what is certain by promises, 50"):
+    with pytest.raises(UsageError, match="the change at 20 is before the time of a promise, 50"):
         s.remove_arc("up", at=20)
     s.remove_arc("up")
     s.push([{"ts": 50, "x": 9}, {"ts": 51, "x": 9}])

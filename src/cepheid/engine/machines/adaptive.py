@@ -163,6 +163,8 @@ class AdaptiveMachine:
 
     def reconsider(self, now: int, rows: KeptRows) -> None:
         """Change the plan if the stream is no longer like the one that it was chosen for."""
+        if rows.is_mixed:
+            return  # stacks are in the order of the whole stream
         planned = self.decision.statistics is not None
         if self.events - self.looked < (EVERY if planned else ENOUGH) or self.rows < ENOUGH or self.rests():
             return

@@ -24,6 +24,10 @@ class KeptRows(Protocol):
     def base(self) -> int:
         """The id of the first."""
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether they are not all in the order of S1, since lanes were ahead of others."""
+
 
 class Machine(Protocol):
     """What runs a query. Times are ticks; events have ids, which count them since the stream began."""

@@ -18,6 +18,7 @@ class Ahead(Protocol):
 
     head: Pipeline  # which knows the columns and the queries
     certain: int | None  # the time before which promises let nothing come that matters, where it is after the watermark
+    until: int | None  # when its query is removed (S17): it gets no event after that
     steps: int  # how many events it went over, again and again if others came late
 
     @property

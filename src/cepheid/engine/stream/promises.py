@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.few_events import Events, as_table
@@ -77,6 +78,11 @@ class Promises:
         self._of_lanes: dict[str, None] = {}  # those that may be about several lanes
         self._of_keys: dict[tuple[str, ...], dict[Key, str]] = {}  # by columns and their values
         self._conditions: dict[str, None] = {}  # the others
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns that they are about."""
+        return self.queries[0].schema.arrow
 
     def __bool__(self) -> bool:
         return bool(self.made)
