@@ -355,3 +355,40 @@ def test_that_a_change_holds_after_what_is_promised() -> None:
     s.remove_arc("up")
     s.push([{"ts": 50, "x": 9}, {"ts": 51, "x": 9}])
     assert [row["match_end"] for row in s.close().to_pylist()] == [50]
+
+
+@pytest.mark.parametrize("speculate", [None, 0, "all"])
+def test_that_a_query_that_is_added_does_not_miss_events_of_another(speculate: object) -> None:
+    s = Query(THEFTS).session(speculate=speculate)
+    s.push(TWO)
+    s.add("doors", "PATTERN SEQ(Door a, Exit b) WHERE [tag] RETURN a.tag AS tag")  # at 6
+    s.punctuate(50, "e.type IN ('Shelf', 'Register', 'Exit')")  # the doors are still to come
+    found = [s.push(rows((20, "Door", 3), (50, "Exit", 3))), s.close()]
+    assert [tag for one in found for tag in tags(one.outputs["doors"])] == [3]
+
+
+@pytest.mark.parametrize("speculate", [None, "all"])
+def test_that_queries_come_and_change_after_what_is_promised(speculate: object) -> None:
+    s = Query(THEFTS).session(speculate=speculate)
+    s.push(TWO)
+    s.punctuate(50, {"tag": 7})
+    with pytest.raises(UsageError, match="the change at 20 is before the time of a promise, 50"):
+        s.add("doors", "PATTERN Door a RETURN a.tag AS tag", at=20)
+    with pytest.raises(UsageError, match="can't be replaced before the watermark has passed promises"):
+        s.replace("query 1", THEFTS.replace("[tag]", "[tag] AND a.tag > 7"))
+    s.add("doors", "PATTERN Door a RETURN a.tag AS tag")
+    found = [s.push(rows((50, "Door", 1), (51, "Door", 2))), s.close()]
+    assert [tag for one in found for tag in tags(one.outputs["doors"])] == [2]
+
+
+def test_that_a_query_that_was_replaced_is_promised_nothing() -> None:
+    s = Query(THEFTS).session()
+    s.push(TWO)
+    s.replace("query 1", THEFTS.replace("[tag]", "[tag] AND a.tag > 7"))
+    assert s.punctuate(50, {"tag": 8}).count() == 0
+    with pytest.raises(InputError, match="break a promise"):
+        s.push(rows((49, "Exit", 8)))
+    again = Query(THEFTS).restore(s.snapshot())
+    with pytest.raises(InputError, match="break a promise"):
+        again.push(rows((49, "Exit", 8)))
+    assert tags(again.close()) == [8, 7]
