@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cepheid.api.history import AnyChange, History, Life, check_is_change, ticks_in
-from cepheid.api.query_changes import AddQuery, add_query, remove_query, replace_query, with_queries
+from cepheid.api.query_changes import AddQuery, ReplaceQuery, add_query, remove_query, replace_query, with_queries
 from cepheid.builder.changes import add_arc, remove_arc
 from cepheid.builder.columns import Column
 from cepheid.engine.encoding.times import time_value, to_ticks
@@ -81,6 +81,8 @@ class Changing(ABC):
 
     _pipeline: Pipeline | None
     _watermark: int | None
+    _certain: int | None  # how far the session is by promises, where that is ahead of the watermark
+    _promised: int | None  # until when promises hold that the session goes by
     _latest: int | None  # the greatest time of an event that was accepted
     _history: History
     _shapes: list[CompiledQuery]  # queries that ran, whose code may be of use again
@@ -111,6 +113,10 @@ class Changing(ABC):
         fresh = in_ticks(changes, schema, EVER if present is None else present)
         for one in fresh:
             self._check_change(ticks_in(one.at), schema)
+            if isinstance(one, ReplaceQuery) and self._promised is not None:
+                message = "a query can't be replaced before the watermark has passed promises, of which one is until "
+                remedy = "let the watermark move first, or add another query"
+                raise UsageError("CEP608", f"{message}{time_value(schema, self._promised)}", remedy)
         fresh = with_queries(fresh, self._history.own.query)
         history = self._history.after(fresh, schema)
         own = self._turn(self._history.own, history.own)
@@ -261,13 +267,14 @@ class Changing(ABC):
 
     @property
     def _present(self) -> int | None:
-        """The greatest time that was accepted, or the watermark if that is later."""
-        return max((time for time in (self._latest, self._watermark) if time is not None), default=None)
+        """The greatest time that was accepted, or the watermark or what is promised if that is later."""
+        times = self._latest, self._watermark, self._promised
+        return max((time for time in times if time is not None), default=None)
 
     @property
     def _settled(self) -> int | None:
         """A time before which no event is gone over any more."""
-        return self._watermark
+        return self._watermark if self._certain is None else self._certain
 
     @property
     def _corrects(self) -> bool:
@@ -275,10 +282,10 @@ class Changing(ABC):
         return False
 
     def _check_change(self, at: int, schema: Schema) -> None:
-        if self._watermark is not None and at < self._watermark:
-            told, reached = time_value(schema, at), time_value(schema, self._watermark)
-            message = f"the change at {told} is before the watermark {reached}"
-            raise UsageError("CEP608", message, "let it hold from a later time on: at=…, or leave out at=")
+        for reached, what in ((self._watermark, "the watermark"), (self._promised, "the time of a promise,")):
+            if reached is not None and at < reached:
+                message = f"the change at {time_value(schema, at)} is before {what} {time_value(schema, reached)}"
+                raise UsageError("CEP608", message, "let it hold from a later time on: at=…, or leave out at=")
         if self._latest is not None and at < self._latest and not self._corrects:
             message = f"the change at {time_value(schema, at)} is before events that have come"
             remedy = "let it hold from a later time on, or open the session with speculate=, which takes matches back"

@@ -65,5 +65,7 @@ def _go_over(query: QueryStream, now: int | None) -> None:
     stream = query.stream
     if not stream.rows or now is None:
         return
-    query.feed(Batch(stream.codes, stream.kept, ticks(stream.schema, stream.kept), stream.base))
+    batch = Batch(stream.codes, stream.kept, ticks(stream.schema, stream.kept), stream.base)
+    batch.floor = now if stream.is_mixed else None
+    query.feed(batch)
     query.settle(now)
