@@ -59,6 +59,10 @@ class Changing(ABC):
         """Refuse to go on with a session that is closed."""
 
     @abstractmethod
+    def _use(self, cache: QueryCache, match: Any) -> None:
+        """Take what is made of the query as it is now. match: finds all of its matches by the reference."""
+
+    @abstractmethod
     def _rebuild(self, cache: QueryCache, match: Any, first: int) -> Any:
         """Go on with the query as it is now, from the same state. first: the first time at which it is another one."""
 
@@ -75,10 +79,30 @@ class Changing(ABC):
         fresh = in_ticks(changes, schema, EVER if present is None else present)
         for at in (int(str(one.at)) for one in fresh):
             self._check_change(at, schema)
+        return self.make(fresh)
+
+    # For whoever keeps many sessions, as Spark's state store does.
+
+    def make(self, fresh: Sequence[Change]) -> Any:
+        """Like `change`, of changes that were checked. Their times are in ticks, none before the watermark."""
+        assert self._variant is not None
         cache, match = self._variant([*self._log, *fresh], self._settled)
         found = self._rebuild(cache, match, min((int(str(one.at)) + 1 for one in fresh), default=EVER))
         self._log += fresh
         return found
+
+    @property
+    def log(self) -> list[Change]:
+        """How the query has changed so far, with times in ticks."""
+        return list(self._log)
+
+    def begin_with(self, log: Sequence[Change]) -> None:
+        """Begin a new session with changes that were made before it."""
+        if log and self._variant is not None:
+            self._log = list(log)
+            self._use(*self._variant(self._log, None))
+
+    # What users call.
 
     def add_arc(self, source: str, target: str, /, condition: Column | str | None = None, **options: Any) -> Any:
         """Add an arc to an automaton that runs; the arguments are those of `cep.add_arc`."""

@@ -43,7 +43,7 @@ from cepheid.pattern.flow import EVENTS, check_flow, roles_in
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.sequence import sequenced
 from cepheid.pattern.timeline import Change, with_changes
-from cepheid.pattern.tree import Program
+from cepheid.pattern.tree import Automaton, Program
 from cepheid.plan.spec import PlanSpec, read_plan
 
 if TYPE_CHECKING:
@@ -145,6 +145,10 @@ class Query:
         program = without_past(with_changes(self._program, changes), since)
         return Query(program, **self._options)  # type: ignore[arg-type]
 
+    def after(self, changes: Sequence[Change]) -> Query:
+        """This query after some changes, whose times are in ticks (S17)."""
+        return self._changed(changes)
+
     def _variant(self, changes: Sequence[Change], since: int | None) -> tuple[QueryCache, Any]:
         """What runs this query after some changes, on events from a time on."""
         changed = self._changed(changes, since)
@@ -235,7 +239,8 @@ class Query:
             if limit is not None:
                 remedy = "limit the result: q.match(df).limit(n)"
                 raise UsageError("CEP603", "limit= can't be used with a Spark DataFrame", remedy)
-            given = {**options, **{name: v for name, v in (("op", op), ("sequence", sequence)) if v is not None}}
+            own = {"op": op, "sequence": sequence, "changes": changes or None}
+            given = {**options, **{name: value for name, value in own.items() if value is not None}}
             return spark_room().match(events, self, engine=engine, plan=plan, open=open, **given)
         _check_options(options, ("engine", "plan", "limit", "open", "progress", "op", "sequence", "changes"))
         _check_open(open)
@@ -423,7 +428,11 @@ class Query:
     def _fingerprint(self, roles: Roles, functions: Mapping[str, Callable[..., object]]) -> str:
         """Identifies the query: a snapshot can only be restored by the same query."""
         params = sorted((name, repr(stable(value))) for name, value in self._params.items())
-        facts = [self.text, params, sorted(functions), repr(roles)]
+        facts: list[object] = [self.text, params, sorted(functions), repr(roles)]
+        arcs = (arc for q in self._program.queries if isinstance(q.pattern, Automaton) for arc in q.pattern.arcs)
+        lifetimes = [(arc.since, arc.until) for arc in arcs]  # which the text does not have
+        if any(since is not None or until is not None for since, until in lifetimes):
+            facts.append(lifetimes)
         return sha256(repr(facts).encode()).hexdigest()
 
     def _named(self, matches: Sequence[Matches]) -> Matches:

@@ -13,6 +13,7 @@ from pyspark.sql import types as st
 
 from cepheid.api import Query
 from cepheid.api.change_session import spelt_speculation
+from cepheid.api.changing import in_ticks
 from cepheid.api.options import read_column
 from cepheid.engine.stream.operations import WORDS
 from cepheid.errors import BindError, InputError, UsageError, did_you_mean
@@ -86,13 +87,15 @@ class Job:
 def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     """Validate a query against a DataFrame. No Spark job runs."""
     _check_names(df)
-    query = query.sequenced(options.sequence)
+    query, control = query.sequenced(options.sequence), options.control is not None
     op = read_column("op", options.op, query.compiled.roles)
     all_columns = events_schema(_without_operations(df.schema, op), session_zone(df))
+    if options.changes:
+        query = query.after(in_ticks(options.changes, query.compiled.schema(all_columns), None))
     bound = query.compiled.bind(query.compiled.schema(all_columns))
     collated = collated_columns(df.schema)
     pushdown = derive_pushdown(
-        query, all_columns, enabled=options.pushdown, collated=collated, whole=options.long, op=op
+        query, all_columns, enabled=options.pushdown, collated=collated, whole=options.long, op=op, control=control
     )
     events = pushdown.schema(all_columns)
     speculate = spelt_speculation(options.speculate, query.compiled.roles.unit)
@@ -103,7 +106,9 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     worker_query = WorkerQuery(
         query=query,
         event_schema=events,
-        match_schema=match_schema(query, events, options.output, long=options.long, changes=speculate is not None),
+        match_schema=match_schema(
+            query, events, options.output, long=options.long, changes=speculate is not None, control=control
+        ),
         output=output_number(query, options.output),
         engine=options.engine,
         plan=options.plan,
@@ -111,6 +116,7 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
         op=op,
         speculate=speculate,
         sequence=options.sequence,
+        control=control,
     )
     partitioning = choose_partitioning(bound, [source for _, source in query.compiled.flow])
     _check_key(df, all_columns, partitioning.key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -13,7 +13,9 @@ from cepheid.api import Changes, ChangeSession, Matches, Query, Session
 from cepheid.engine.matches.changes import OP, REMOVED
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.pattern.schema import MATCH_ID, Schema
+from cepheid.pattern.timeline import Change
 from cepheid.spark.netting import Changed, Unmet, net_arrivals
+from cepheid.spark.outputs import QUERY
 from cepheid.spark.signs import signs_of
 
 SLICE = "__cepheid_slice"
@@ -50,15 +52,21 @@ class WorkerQuery:
     op: str | None = None  # the column that says which rows insert events, and which retract them
     speculate: str | None = None  # how far ahead of the watermark matches are given; None: not at all
     sequence: str | None = None  # the column that counts events, if the query goes over no gap in it
+    control: bool = False  # the query changes while it runs, and matches say which query gave them
 
     @property
     def schema(self) -> Schema:
         """The event columns with their roles."""
         return self.query.compiled.schema(self.event_schema)
 
-    def session(self) -> Session:
-        """Open a session that knows the event columns."""
+    def check(self, changes: Sequence[Change]) -> None:
+        """Raise if the query can't change so."""
+        cached_query(self.query).after(changes).compiled.bind(self.schema)
+
+    def session(self, log: Sequence[Change] = ()) -> Session:
+        """Open a session that knows the event columns. log: how the query has changed before."""
         session = cached_query(self.query).session(engine=self.engine, plan=self.plan)
+        session.begin_with(log)
         session.push(self.event_schema.empty_table())
         return session
 
@@ -121,13 +129,20 @@ class WorkerQuery:
         chosen = outputs[self.output]
         if isinstance(chosen, Changes):
             if len(chosen):
-                yield self._told_apart(chosen.to_arrow(ids=True), bucket).cast(self.match_schema)
+                yield self._named(self._told_apart(chosen.to_arrow(ids=True), bucket)).cast(self.match_schema)
             return
         for part in chosen.parts():
             if starts is not None:
                 part = part.starting(starts)
             table = part.to_long() if self.long else part.to_arrow()
-            yield table.cast(self.match_schema)
+            yield self._named(table).cast(self.match_schema)
+
+    def _named(self, table: pa.Table) -> pa.Table:
+        """Say which query gave the matches, where there may be several."""
+        if not self.control:
+            return table
+        name = self.query.compiled.names[self.output]
+        return table.add_column(0, QUERY, pa.repeat(pa.scalar(name, pa.string()), table.num_rows))
 
     def _told_apart(self, changes: pa.Table, bucket: int | None) -> pa.Table:
         """Give matches of different buckets different identifiers.

@@ -14,6 +14,7 @@ from cepheid.engine.stream.arrivals import Timed
 from cepheid.spark.packing import PackedEvents, unpack
 from cepheid.spark.signs import joined_signs, without_signs
 from cepheid.spark.state.bucket import Bucket, BucketOutput, explaining_the_watermark
+from cepheid.spark.state.decisions import NOTHING, Control
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.worker import WorkerQuery
 
@@ -34,7 +35,13 @@ class ChangeBucket(Bucket):
     """
 
     def take(
-        self, arrived: Iterable[PackedEvents], watermark: int | None, late: str, *, chained: bool = False
+        self,
+        arrived: Iterable[PackedEvents],
+        watermark: int | None,
+        late: str,
+        *,
+        chained: bool = False,
+        control: Control = NOTHING,
     ) -> BucketOutput:
         """Take in the new rows and the watermark, and return what that changes."""
         now = None if watermark is None else watermark * self.ticks_per_ms
@@ -43,6 +50,7 @@ class ChangeBucket(Bucket):
             self.watermark = now
         events, signs = self._read(arrived)
         times = events[1]
+        changed = self._change(control.decide(self.worker_query, self.log, watermark).changes)
         if self.session is None and not len(times):
             return BucketOutput(None, 0, 0, passed)
         session = self._opened()
@@ -54,7 +62,8 @@ class ChangeBucket(Bucket):
         taken = len(times) if limit is None else int((times >= limit).sum())
         if now is not None:
             self._drop_if_over(now)
-        return BucketOutput(found, taken, session.late_count - known, passed)
+        corrected = changed if isinstance(changed, Changes) and len(changed) else None
+        return BucketOutput(found, taken, session.late_count - known, passed, corrected)
 
     def _read(self, arrived: Iterable[PackedEvents]) -> tuple[Timed, Any]:
         """Return the rows of a micro-batch with their times, and which of them are inserted and retracted."""
@@ -68,6 +77,7 @@ class ChangeBucket(Bucket):
         """Return the session, or a new one; the call that follows tells it the watermark."""
         if self.session is None:
             self.session = self._new_session()
+            self.session.begin_with(self._log)
             events, op = self.worker_query.event_schema, self.worker_query.op
             self.session.push((events if op is None else events.append(pa.field(op, pa.string()))).empty_table())
         assert isinstance(self.session, ChangeSession)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass, field
 
 import pyarrow as pa
 
+from cepheid.api.changing import read_changes, written_changes
+from cepheid.api.control import ControlRow, Refused
 from cepheid.engine.stream.parts import FlatSink
 from cepheid.engine.stream.snapshot import to_bytes
+from cepheid.pattern.timeline import Change
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.state.parts import NONCE, read_header
 from cepheid.spark.state.store import StateStore
@@ -21,18 +24,23 @@ MIGRATED = "migrated"
 
 
 @dataclass(frozen=True)
-class Control:
-    """What a control header says: the stream, the columns of its events, and whether other queries had it before."""
+class ControlHeader:
+    """What a control header says: the stream, the columns of its events, and whether other queries had it before.
+
+    log, refused: what has become of the rows of the control stream.
+    """
 
     fingerprint: StreamFingerprint
     event_schema: pa.Schema
-    migrated: bool
+    migrated: bool = False
+    log: list[Change] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
 
 
 def claim_checkpoint(
     store: StateStore, fingerprint: StreamFingerprint, event_schema: pa.Schema, *, migrate: bool = False
-) -> None:
-    """Refuse the checkpoint of another stream, and write the control header of a new one.
+) -> ControlHeader:
+    """Refuse the checkpoint of another stream, and write the control header of a new one. Return the header.
 
     migrate: take over the checkpoint of another query of the same shape.
     """
@@ -42,16 +50,31 @@ def claim_checkpoint(
         header, _ = read_header(blob)
         fingerprint.check(header["stream"], by_shape=migrate)
         if header["stream"]["query"] == fingerprint.query:
-            return
+            return read_control_header(blob)
         migrated = True
+    control = ControlHeader(fingerprint, event_schema, migrated)
+    write_control_header(store, control)
+    return control
+
+
+def write_control_header(store: StateStore, control: ControlHeader) -> None:
+    """Write a control header."""
     flat = FlatSink()
-    columns = flat.add(COLUMNS, event_schema.serialize())
-    facts = {"stream": asdict(fingerprint), COLUMNS: columns, MIGRATED: migrated}
+    columns = flat.add(COLUMNS, control.event_schema.serialize())
+    facts = {
+        "stream": asdict(control.fingerprint),
+        COLUMNS: columns,
+        MIGRATED: control.migrated,
+        "log": written_changes(control.log),
+        "refused": [[*astuple(one.row), one.reason] for one in control.refused],
+    }
     store.put_header(bytes(NONCE) + to_bytes(facts, flat))
 
 
-def read_control_header(blob: bytes) -> Control:
+def read_control_header(blob: bytes) -> ControlHeader:
     """Read a control header."""
     header, flat = read_header(blob)
     columns = pa.ipc.read_schema(pa.py_buffer(flat.part(header[COLUMNS])))
-    return Control(StreamFingerprint(**header["stream"]), columns, header.get(MIGRATED, False))
+    log = read_changes(header.get("log", ()))
+    refused = [Refused(ControlRow(*row), reason) for *row, reason in header.get("refused", ())]
+    return ControlHeader(StreamFingerprint(**header["stream"]), columns, header.get(MIGRATED, False), log, refused)

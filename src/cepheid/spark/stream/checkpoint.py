@@ -16,7 +16,7 @@ from cepheid.spark.codes import without_codes
 from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.schemas import spark_schema
 from cepheid.spark.state.change_bucket import open_bucket
-from cepheid.spark.state.control import Control, read_control_header
+from cepheid.spark.state.control import ControlHeader, read_control_header
 from cepheid.spark.state.fingerprint import StreamFingerprint, stream_fingerprint
 from cepheid.spark.stream.buckets import CONTROL
 from cepheid.spark.stream.change_options import no_long_changes
@@ -54,10 +54,19 @@ def pending(
     query = query.sequenced(sequence if fitting else None)
     if long and speculate is not None:
         raise no_long_changes()
-    matches = match_schema(query, without_codes(events), output, long=long, changes=speculate is not None)
+    changed = {"changes": speculate is not None, "control": fingerprint.control}
+    matches = match_schema(query, without_codes(events), output, long=long, **changed)
     number_of = output_number(query, output)
     worker_query = WorkerQuery(
-        query, events, matches, number_of, long=long, op=op, speculate=speculate, sequence=sequence
+        query,
+        events,
+        matches,
+        number_of,
+        long=long,
+        op=op,
+        speculate=speculate,
+        sequence=sequence,
+        control=fingerprint.control,
     )
     stream_fingerprint(worker_query, fingerprint.buckets).check(asdict(fingerprint), by_shape=migrate)
     headers = _read(spark, checkpoint, number, "header").selectExpr("key.slot", "'' AS name", "value.header AS value")
@@ -94,7 +103,7 @@ def claims(
     return control.migrated
 
 
-def _controls(spark: SparkSession, checkpoint: str) -> dict[int, Control]:
+def _controls(spark: SparkSession, checkpoint: str) -> dict[int, ControlHeader]:
     """Return what the control headers say of the streams that stateful operators have run, by their ids."""
     found = {}
     for operator in _operators(spark, checkpoint):
