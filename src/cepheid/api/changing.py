@@ -195,7 +195,7 @@ def _in_ticks(change: object, schema: Schema, present: int | None) -> Change:
         raise UsageError("CEP603", f"{change!r} is not a change", remedy)
     if change.at is None and present is None:
         raise UsageError("CEP603", "a change needs a time here", "say from when on it holds: at=…")
-    at = present if change.at is None else to_ticks(schema, change.at)
+    at = present if change.at is None else EVER if change.at == EVER else to_ticks(schema, change.at)
     if isinstance(change, RemoveArc):
         return replace(change, at=at)
     return replace(change, at=at, until=None if change.until is None else to_ticks(schema, change.until))

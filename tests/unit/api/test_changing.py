@@ -1,7 +1,9 @@
 """Automata that change while a session runs (S17): what is refused, what is kept, what is given."""
 
+from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import cepheid as cep
@@ -127,3 +129,12 @@ def test_a_session_does_not_grow_with_its_changes(options: dict[str, Any], monke
     arcs = session._cache.program.queries[0].query.pattern.arcs
     assert len(arcs) < 40
     assert [arc.until for arc in arcs if arc.name == "done"][-1] is None
+
+
+def test_a_change_before_the_first_event_holds_for_all_whatever_the_time() -> None:
+    query = cep.Query("AUTOMATON a -> b ARC up: a -> b WHEN e.x > 5", type=None)
+    events = [{"ts": datetime(1960, 1, 1, tzinfo=UTC), "x": 3}]
+    session = query.session()
+    session.push(pa.Table.from_pylist(events).schema.empty_table())
+    session.add_arc("a", "b", "e.x = 3")
+    assert len(query.match(events, changes=session.changes)) == 1

@@ -41,11 +41,11 @@ def pending(
     migrate: whether the state may be that of a query with another RETURN or other constants.
     """
     try:
-        ours = _controls(spark, checkpoint)
+        ours = control_headers(spark, checkpoint)
     except PySparkException as error:
-        raise _no_state(checkpoint, str(error).split("\n", 1)[0]) from None
+        raise no_state(checkpoint, str(error).split("\n", 1)[0]) from None
     if not ours:
-        raise _no_state(checkpoint, "no stream of a query has run")
+        raise no_state(checkpoint, "no stream of a query has run")
     # A streaming query may have several operators. If none is of this query, the check below says what differs.
     fitting = {n: control for n, control in ours.items() if _is_of(control.fingerprint, query)}
     number, control = next(iter((fitting or ours).items()))
@@ -92,7 +92,7 @@ def claims(
     A micro-batch checks that too, but there is none before there are new events.
     """
     try:
-        ours = {} if checkpoint is None else _controls(spark, checkpoint)
+        ours = {} if checkpoint is None else control_headers(spark, checkpoint)
     except PySparkException:  # nothing has been committed there yet
         return False
     if not ours:
@@ -103,7 +103,7 @@ def claims(
     return control.migrated
 
 
-def _controls(spark: SparkSession, checkpoint: str) -> dict[int, ControlHeader]:
+def control_headers(spark: SparkSession, checkpoint: str) -> dict[int, ControlHeader]:
     """Return what the control headers say of the streams that stateful operators have run, by their ids."""
     found = {}
     for operator in _operators(spark, checkpoint):
@@ -114,7 +114,8 @@ def _controls(spark: SparkSession, checkpoint: str) -> dict[int, ControlHeader]:
     return found
 
 
-def _no_state(checkpoint: str, reason: str) -> UsageError:
+def no_state(checkpoint: str, reason: str) -> UsageError:
+    """Make the error for a checkpoint without a stream of ours."""
     message = f"'{checkpoint}' has no state of the query: {reason}"
     return UsageError("CEP905", message, "pass the checkpoint location of a stream of this query that has run")
 
