@@ -16,6 +16,7 @@ from cepheid.pattern.registers import EVENT
 from cepheid.pattern.timeline import AddArc, Change, RemoveArc
 from cepheid.pattern.tree import Arc, Automaton, Fires
 from cepheid.pattern.types import INT
+from cepheid.pattern.walk import rewrite
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import PLAIN, GeneratedQuery, automata, streams
 from cepheid.testing.strategies.schemas import TIME
@@ -40,7 +41,7 @@ SCENARIOS = st.tuples(automata(PLAIN).map(named), streams(PLAIN, min_size=2), st
 
 
 def draw_changes(query: GeneratedQuery, chance: Random, times: range, *, count: int, first: int = 0) -> list[Change]:
-    """Arcs that are removed, and copies of arcs that are added."""
+    """Arcs that are removed, and copies of arcs that are added, also with other constants."""
     arcs, found = automaton_of(query).arcs, list[Change]()
     for k in range(first, first + count):
         arc, at = chance.choice(arcs), chance.choice(times)
@@ -48,8 +49,23 @@ def draw_changes(query: GeneratedQuery, chance: Random, times: range, *, count: 
             found.append(RemoveArc(str(arc.name), at))
         elif arc.fires is not Fires.END:
             until = at + chance.randint(1, 8) if chance.random() < 0.3 else None
+            arc = with_other_constants(arc, chance.randint(-1, 1))
             found.append(AddArc(replace(arc, name=f"more{k}"), at, until))
+            if chance.random() < 0.3:
+                found.append(RemoveArc(f"more{k}", at + chance.randint(1, 4)))
     return found
+
+
+def with_other_constants(arc: Arc, more: int) -> Arc:
+    """An arc whose integers are greater."""
+
+    def change(node: ex.Expression) -> ex.Expression:
+        if isinstance(node, ex.Literal) and node.type == INT and isinstance(node.value, int):
+            return replace(node, value=node.value + more)
+        return node
+
+    assigns = tuple(replace(assign, value=rewrite(assign.value, change)) for assign in arc.assigns)
+    return replace(arc, condition=arc.condition and rewrite(arc.condition, change), assigns=assigns)
 
 
 def accepted(query: Query, events: pa.Table, changes: list[Change]) -> list[Change]:
@@ -97,17 +113,15 @@ def told_by_conditions(query: GeneratedQuery, log: list[Change]) -> GeneratedQue
 def test_that_a_lifetime_is_a_condition_on_the_time(scenario: tuple[GeneratedQuery, pa.Table, Random]) -> None:
     """S17.1, of arcs that take events."""
     query, events, chance = scenario
-    wanted = [c for c in draw_changes(query, chance, range(25), count=4) if _takes_events(query, c)]
+    drawn = draw_changes(query, chance, range(25), count=4)
+    arcs = {arc.name: arc for arc in automaton_of(query).arcs}
+    arcs |= {change.arc.name: change.arc for change in drawn if isinstance(change, AddArc)}
+    taken = {name for name, arc in arcs.items() if arc.fires is Fires.EVENT}
+    wanted = [c for c in drawn if (c.arc.name if isinstance(c, AddArc) else c.name) in taken]
     log = accepted(query.make(), events, wanted)
     expected = rows(told_by_conditions(query, log).make().match(events, engine="reference"))
     for engine in ("reference", "plain", "interpreted"):
         assert rows(query.make().match(events, engine=engine, changes=log)) == expected
-
-
-def _takes_events(query: GeneratedQuery, change: Change) -> bool:
-    known = {arc.name: arc for arc in automaton_of(query).arcs}
-    arc = change.arc if isinstance(change, AddArc) else known[change.name]
-    return arc.fires is Fires.EVENT
 
 
 @settings(max_examples=EXAMPLES * 2)

@@ -114,19 +114,71 @@ class ControlStream:
         return [(row.id, row.action, row.reason.split(";")[0]) for row in found]
 
 
-def certain(events: pa.Table, log: Sequence[Any], watermark: datetime | None) -> Counter[str]:
+def certain(query: cep.Query, events: pa.Table, log: Sequence[Any], watermark: datetime | None) -> Counter[str]:
     """What is certain at a watermark, by a session that begins with all changes."""
-    session = QUERY.session()
+    session = query.session()
     session.push(events.schema.empty_table())
     if log:
         session.change(*log)
     session.push(events)
-    found = [] if watermark is None else session.advance(watermark).to_pylist()
-    return counted(named(found))
+    return Counter() if watermark is None else counted(named(session.advance(watermark)))
 
 
-def named(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{"query": "query 1", **row} for row in found]
+def named(found: Any) -> list[dict[str, Any]]:
+    """The matches of all queries, as the stream has them."""
+    return [{"query": name, **row} for name, matches in found.outputs.items() for row in matches.to_pylist()]
+
+
+class Script:
+    """A stream, step by step: after every micro-batch it has given what the embedded query with its changes gives."""
+
+    def __init__(self, stream: ControlStream) -> None:
+        self.stream, self.query = stream, stream.query
+        self.speculate: str | None = stream.options.get("speculate")
+        self.op: str | None = stream.options.get("op")
+        columns = [field for field in stream.schema if field.name != self.op]
+        self.taken = pa.schema(columns).empty_table()
+        self.total, self.ledger = Counter[str](), Ledger(apart=True)
+
+    def step(self, events: pa.Table | None, changes: Sequence[dict[str, Any]]) -> None:
+        sent = events
+        if self.op is not None and events is not None:
+            sent = events.append_column(self.op, pa.array(["+"] * len(events)))
+        batches = self.stream.step(sent, changes)
+        log = self.stream.changes()
+        for batch in batches:
+            mark = self.stream.watermark(batch)
+            if events is not None:  # in the first micro-batch of the step
+                on_time = [mark is None or row["ts"] >= mark for row in events.to_pylist()]
+                self.taken, events = pa.concat_tables([self.taken, events.filter(pa.array(on_time))]), None
+            if self.speculate is not None:
+                self.ledger.add(self.stream.batches[batch])
+            self.total.update(counted(self.stream.batches[batch]))
+            found = self.total if self.speculate is None else self.ledger.stands
+            assert found == self.wanted(log, mark), f"micro-batch {batch}"
+
+    def wanted(self, log: Sequence[Any], mark: datetime | None) -> Counter[str]:
+        if self.speculate is None:
+            return certain(self.query, self.taken, log, mark)
+        if self.speculate == "all":
+            return counted(named(self.query.match(self.taken, changes=log)))
+        ahead = None if mark is None else mark + timedelta(seconds=6)
+        times = self.taken["ts"].to_pylist()
+        seen = self.taken if ahead is None else self.taken.filter(pa.array([time < ahead for time in times]))
+        return certain(self.query, seen, log, ahead)
+
+    def end(self) -> Counter[str]:
+        """With what is pending, it is all that the embedded query gives."""
+        rest = rows_of(cep.spark.pending(self.stream.spark, self.query, self.stream.checkpoint))
+        wanted = counted(named(self.query.match(self.taken, changes=self.stream.changes())))
+        if self.speculate is None:
+            self.total.update(counted(rest))
+            assert self.total == wanted
+        else:
+            self.ledger.add(rest)
+            assert self.ledger.stands == wanted
+            assert self.ledger.changes > self.ledger.stands.total()
+        return wanted
 
 
 SCRIPT: list[tuple[tuple[int, int, Sequence[int]] | None, list[dict[str, Any]]]] = [
@@ -162,58 +214,101 @@ def test_what_is_given_after_every_micro_batch(
     speculate: str | None, op: str | None, spark: Any, tmp_path: Path
 ) -> None:
     """It is the answer of the embedded query with the same changes; the stream is started again after each step."""
-    chance, inserted = Random(7), pa.field("op", pa.string())
-    plain = rows(chance, 0, 1, [1]).schema
-    schema = plain if op is None else plain.append(inserted)
-    options = {name: value for name, value in (("speculate", speculate), ("op", op)) if value is not None}
-    stream = ControlStream(spark, tmp_path, schema, **options)
-    taken, total, ledger = plain.empty_table(), Counter[str](), Ledger(apart=True)
-    for number, (part, changes) in enumerate(SCRIPT):
-        events = None if part is None else rows(chance, *part)
-        sent = events if op is None or events is None else events.append_column("op", pa.array(["+"] * len(events)))
-        batches = stream.step(sent, changes)
-        log = stream.changes()
-        for batch in batches:
-            mark = stream.watermark(batch)
-            if events is not None:  # in the first micro-batch of the step
-                on_time = [mark is None or row["ts"] >= mark for row in events.to_pylist()]
-                taken, events = pa.concat_tables([taken, events.filter(pa.array(on_time))]), None
-            if speculate is not None:
-                ledger.add(stream.batches[batch])
-            total.update(counted(stream.batches[batch]))
-            if speculate is None:
-                assert total == certain(taken, log, mark), f"step {number}, micro-batch {batch}"
-            elif speculate == "all":
-                wanted = counted(named(QUERY.match(taken, changes=log).to_pylist()))
-                assert ledger.stands == wanted, f"step {number}, micro-batch {batch}"
-            else:
-                ahead = None if mark is None else mark + timedelta(seconds=6)
-                seen = taken if ahead is None else taken.filter(pa.array([t < ahead for t in taken["ts"].to_pylist()]))
-                assert ledger.stands == certain(seen, log, ahead), f"step {number}, micro-batch {batch}"
+    chance = Random(7)
+    script = Script(make_stream(spark, tmp_path, rows(chance, 0, 1, [1]).schema, QUERY, speculate, op))
+    for part, changes in SCRIPT:
+        script.step(None if part is None else rows(chance, *part), changes)
+    stream = script.stream
     log = stream.changes()
     assert [(one.at, getattr(one, "name", None) or one.arc.name) for one in log[1:]] == [
-        (second(27), "up"),
-        (second(27), "up"),
+        (second(27.001), "up"),
+        (second(27.001), "up"),
         (second(130), "far"),
         (second(55), "early"),
         (second(85), "more"),
         (second(149), "far"),
     ]
-    for one, told in zip(REFUSED, stream.refused(), strict=True):
+    check_refused(stream, REFUSED)
+    wanted = script.end()
+    assert wanted != counted(named(QUERY.match(script.taken)))
+    assert wanted.total() > 50
+
+
+def make_stream(
+    spark: Any, folder: Path, schema: pa.Schema, query: cep.Query, speculate: str | None, op: str | None
+) -> ControlStream:
+    schema = schema if op is None else schema.append(pa.field(op, pa.string()))
+    options = {name: value for name, value in (("speculate", speculate), ("op", op)) if value is not None}
+    return ControlStream(spark, folder, schema, query, **options)
+
+
+def check_refused(stream: ControlStream, wanted: Sequence[tuple[Any, ...]]) -> None:
+    """Those that are in the checkpoint, and those that were counted."""
+    for one, told in zip(wanted, stream.refused(), strict=True):
         assert told[:2] == one[:2]
         assert told[2].startswith(one[2])
-    assert sum(metrics(progress)["refused"] for progress in stream.progress.values()) == 4
-    rest = rows_of(cep.spark.pending(spark, QUERY, stream.checkpoint))
-    wanted = counted(named(QUERY.match(taken, changes=log).to_pylist()))
-    if speculate is None:
-        total.update(counted(rest))
-        assert total == wanted
-    else:
-        ledger.add(rest)
-        assert ledger.stands == wanted
-        assert ledger.changes > ledger.stands.total()
-    assert wanted != counted(named(QUERY.match(taken).to_pylist()))
-    assert wanted.total() > 50
+    assert sum(metrics(progress)["refused"] for progress in stream.progress.values()) == len(wanted)
+
+
+# Whole queries.
+
+PAIRS = "PATTERN SEQ({}) WHERE [k] {} WITHIN 10 seconds RETURN a.k AS k, b.x AS x"
+BASE = cep.Query(PAIRS.format("A a, B b", "AND b.x > a.x + 3"))
+WHOLE: list[tuple[tuple[int, int, Sequence[int]] | None, list[dict[str, Any]]]] = [
+    ((0, 30, [1, 2]), []),
+    ((30, 60, [1, 2]), [control("later", "add", PAIRS.format("B a, C b", ""))]),  # of a type that nobody has read
+    (
+        (60, 90, [1, 2, 3]),
+        [
+            control("query 1", "replace", PAIRS.format("A a, B b", "AND b.x > a.x"), 55),
+            control("alone", "add", PAIRS.format("A a, B b, !(C c)", "AND c.x > 3"), 70),
+            control("later", "add", PAIRS.format("B a, C b", "")),
+            control("other", "add", "PATTERN SEQ(A a, B b) WHERE [k] WITHIN 10 seconds"),
+            control("apart", "add", PAIRS.format("A a, B b", "").replace("[k]", "a.x = b.x")),
+        ],
+    ),
+    (
+        (90, 120, [1, 2]),
+        [control("later", "remove"), control("alone", "replace", PAIRS.format("A a, B b, !(C c)", ""))],
+    ),
+    ((120, 150, [2, 3, 4, 5, 6]), [control("late", "remove", None, 100), control("query 1", "remove", None, 140)]),
+    ((150, 180, [1, 2]), [control("query 1", "replace", PAIRS.format("A a, B b", ""), 160)]),
+    ((300, 301, [1]), []),
+]
+NOT_WHOLE = [
+    ("apart", "add", "CEP229: the events of the stream are divided by k, and the query is not"),
+    ("later", "add", "CEP229: there is, or was, a query 'later'"),
+    ("other", "add", "CEP229: the matches of the stream have the columns query string, "),
+    ("late", "remove", "CEP608: the change at 2026-01-01 00:01:40+00:00 is before "),
+    ("query 1", "replace", "CEP229: the query 'query 1' is over at that time"),
+]
+
+
+@pytest.mark.parametrize(
+    ("speculate", "op"),
+    [
+        (None, None),
+        pytest.param("all", None, marks=pytest.mark.slow),
+        pytest.param("6 seconds", None, marks=pytest.mark.slow),
+        pytest.param(None, "op", marks=pytest.mark.slow),
+    ],
+)
+def test_whole_queries(speculate: str | None, op: str | None, spark: Any, tmp_path: Path) -> None:
+    chance = Random(8)
+
+    def typed(part: tuple[int, int, Sequence[int]]) -> pa.Table:
+        events = rows(chance, *part)
+        return events.append_column("type", pa.array(chance.choices("ABC", k=len(events))))
+
+    schema = rows(chance, 0, 1, [1]).schema.append(pa.field("type", pa.string()))
+    script = Script(make_stream(spark, tmp_path, schema, BASE, speculate, op))
+    for part, changes in WHOLE:
+        script.step(None if part is None else typed(part), changes)
+    check_refused(script.stream, NOT_WHOLE)
+    wanted = script.end()
+    names = Counter(json.loads(row)["query"] for row in wanted.elements())
+    assert set(names) == {"query 1", "later", "alone"}
+    assert min(names.values()) > 5
 
 
 # What can't be.

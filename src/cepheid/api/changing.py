@@ -1,39 +1,55 @@
-"""Changes of a query that runs (S17): when they hold, and how a snapshot has them."""
+"""Queries that change while a session runs (S17): when changes hold, and what they do."""
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+from cepheid.api.history import AnyChange, History, Life, check_is_change, ticks_in
+from cepheid.api.query_changes import AddQuery, add_query, remove_query, replace_query, with_queries
 from cepheid.builder.changes import add_arc, remove_arc
 from cepheid.builder.columns import Column
 from cepheid.engine.encoding.times import time_value, to_ticks
 from cepheid.engine.program import QueryCache
+from cepheid.engine.stream.conversion import check_again, fitting
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
-from cepheid.language import parse, print_arc
 from cepheid.pattern.schema import Schema
-from cepheid.pattern.timeline import AddArc, Change, RemoveArc
-from cepheid.pattern.tree import Automaton, Fires, Program
+from cepheid.pattern.timeline import AddArc, RemoveArc
+
+if TYPE_CHECKING:
+    from cepheid.api.query import Query
 
 EVER = -(2**62)
 """A time before all events."""
 
 
-Variant = Callable[[Sequence[Change], int | None], tuple[QueryCache, Any]]
-"""What runs a query after some changes, on events from a time on (None: on all); how to find its matches by the
-reference."""
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What becomes of a query of a session.
+
+    query: as it runs from now on; None: as before. cache: what runs it where its code stays, and only data change.
+    settled: the time from which on it is right.
+    fits: of which of its queries the state is one of the new one too.
+    first: the first time at which it is another one.
+    """
+
+    life: Life
+    query: Query | None = None
+    cache: QueryCache | None = None
+    settled: int | None = None
+    fits: Sequence[bool] = ()
+    first: int = EVER
 
 
 class Together:
     """Changes that are made as one. result: what the call gives."""
 
     def __init__(self) -> None:
-        self.changes: list[Change] = []
+        self.changes: list[AnyChange] = []
         self.result: Any = None
 
     def add_arc(self, source: str, target: str, /, condition: Column | str | None = None, **options: Any) -> None:
@@ -44,65 +60,125 @@ class Together:
         """Remove an arc."""
         self.changes.append(remove_arc(name, at=at))
 
+    def add(self, name: str, query: Any, /, at: object = None, until: object = None) -> None:
+        """Add a query."""
+        self.changes.append(add_query(name, query, at=at, until=until))
+
+    def remove(self, name: str, /, at: object = None) -> None:
+        """Remove a query."""
+        self.changes.append(remove_query(name, at=at))
+
+    def replace(self, name: str, query: Any, /, at: object = None) -> None:
+        """Give a query other conditions, or other arcs."""
+        self.changes.append(replace_query(name, query, at=at))
+
 
 class Changing(ABC):
-    """What a session does when its query changes."""
+    """What a session does when its queries change."""
 
     _pipeline: Pipeline | None
     _watermark: int | None
     _latest: int | None  # the greatest time of an event that was accepted
-    _variant: Variant | None
-    _log: list[Change]  # how the query has changed, with times in ticks
+    _history: History
+    _log: list[AnyChange]  # how the queries have changed, with times in ticks
 
     @abstractmethod
     def _check_open(self) -> None:
         """Refuse to go on with a session that is closed."""
 
     @abstractmethod
-    def _use(self, cache: QueryCache, match: Any) -> None:
-        """Take what is made of the query as it is now. match: finds all of its matches by the reference."""
+    def _companion(self, life: Life) -> Any:
+        """A session of a query that is added, which has had no event."""
 
     @abstractmethod
-    def _rebuild(self, cache: QueryCache, match: Any, first: int) -> Any:
-        """Go on with the query as it is now, from the same state. first: the first time at which it is another one."""
+    def _take_turns(self, own: Turn | None, turns: dict[str, Turn], begun: dict[str, Any]) -> Any:
+        """Go on with what the queries are now, from the same state. Nothing can be wrong any more."""
 
-    def change(self, *changes: Change) -> Any:
-        """Change an automaton while it runs: several changes as one. One that is refused alters nothing.
+    def change(self, *changes: AnyChange) -> Any:
+        """Change what runs: several changes as one. One that is refused alters nothing.
 
         A change holds for events after its `at`: by default after the greatest time so far, or the watermark.
         """
         self._check_open()
-        if self._pipeline is None or self._variant is None:
+        if self._pipeline is None:
             message = "the query can't change before the first push"
             raise UsageError("CEP606", message, "push first, if only an empty table, to define the columns")
         schema, present = self._pipeline.schema, self._present
         fresh = in_ticks(changes, schema, EVER if present is None else present)
-        for at in (int(str(one.at)) for one in fresh):
-            self._check_change(at, schema)
+        for one in fresh:
+            self._check_change(ticks_in(one.at), schema)
         return self.make(fresh)
 
-    # For whoever keeps many sessions, as Spark's state store does.
-
-    def make(self, fresh: Sequence[Change]) -> Any:
-        """Like `change`, of changes that were checked. Their times are in ticks, none before the watermark."""
-        assert self._variant is not None
-        cache, match = self._variant([*self._log, *fresh], self._settled)
-        found = self._rebuild(cache, match, min((int(str(one.at)) + 1 for one in fresh), default=EVER))
+    def make(self, changes: Sequence[AnyChange]) -> Any:
+        """Like `change`, for whoever keeps many sessions: times are in ticks, and it was checked that they can be."""
+        assert self._pipeline is not None
+        schema, fresh = self._pipeline.schema, with_queries(changes, self._history.own.query)
+        history = self._history.after(fresh, schema)
+        own = self._turn(self._history.own, history.own)
+        turns: dict[str, Turn] = {}
+        begun: dict[str, Any] = {}
+        for name, life in history.added.items():
+            if name not in self._history.added:
+                life.now(schema)
+                begun[name] = self._companion(life)
+            elif name in self._companions:
+                turn = self._companions[name]._turn(self._history.added[name], life)
+                turns |= {} if turn is None else {name: turn}
+        found = self._take_turns(own, turns, begun)
+        self._history = history
         self._log += fresh
         return found
 
     @property
-    def log(self) -> list[Change]:
-        """How the query has changed so far, with times in ticks."""
-        return list(self._log)
+    @abstractmethod
+    def _companions(self) -> dict[str, Any]:
+        """The sessions of queries that were added."""
 
-    def begin_with(self, log: Sequence[Change]) -> None:
-        """Begin a new session with changes that were made before it."""
-        if log and self._variant is not None:
-            self._log = list(log)
-            self._use(*self._variant(self._log, None))
+    def _turn(self, before: Life, after: Life) -> Turn | None:
+        """What changes of a query, all that can be wrong with it being checked; None: nothing."""
+        if before == after:
+            return None
+        assert self._pipeline is not None
+        if before.changes == after.changes:
+            return Turn(after, first=ticks_in(after.until))
+        schema, settled = self._pipeline.schema, self._settled
+        fresh = after.changes[len(before.changes) :]
+        first = min(ticks_in(change.at) + 1 for change in fresh)
+        if after.until != before.until:
+            first = min(first, ticks_in(after.until))
+        if after.until == before.until and (cache := self._retimed(fresh, after)) is not None:
+            return Turn(after, cache=cache, settled=settled, first=first)
+        query = after.now(schema, settled)
+        query.compiled.bind(schema)
+        fits = fitting(self._pipeline.program, query.compiled)
+        if not all(fits):
+            # Events before are gone over again: by the conditions that held for them.
+            window = self._pipeline.window
+            settled = None if settled is None or window is None else settled - window
+            query = after.now(schema, settled)
+            fits = fitting(self._pipeline.program, query.compiled)
+        self._check_turn(query, fits)
+        return Turn(after, query, None, settled, fits, first)
 
-    # What users call.
+    def _retimed(self, fresh: Sequence[AnyChange], after: Life) -> QueryCache | None:
+        """What runs the query where changes are data that its code reads; None where they are not, or are refused."""
+        pipeline, settled = self._pipeline, self._settled
+        arcs = [change for change in fresh if isinstance(change, AddArc | RemoveArc)]
+        if pipeline is None or len(arcs) < len(fresh) or not after.query.is_automaton:
+            return None
+        from cepheid.engine.stream.retiming import retimed  # kernels are not needed before
+
+        schema = pipeline.schema
+        found = retimed(pipeline, arcs, settled, after.query.bind_arc)
+        return None if found is None else pipeline.cache.of(found, schema, lambda: after.now(schema, settled).cache)
+
+    def _check_turn(self, query: Query, fits: Sequence[bool]) -> None:
+        """Refuse a query that can't go on from the state of the one that runs."""
+        assert self._pipeline is not None
+        bound = query.compiled.bind(self._pipeline.schema)
+        for one, known, name in zip(bound, fits, query.compiled.names, strict=True):
+            if not known:
+                check_again(one, name)
 
     def add_arc(self, source: str, target: str, /, condition: Column | str | None = None, **options: Any) -> Any:
         """Add an arc to an automaton that runs; the arguments are those of `cep.add_arc`."""
@@ -111,6 +187,34 @@ class Changing(ABC):
     def remove_arc(self, name: str, /, at: object = None) -> Any:
         """Remove an arc of an automaton that runs: it does not hold for events after `at`."""
         return self.change(remove_arc(name, at=at))
+
+    def add(self, name: str, query: Any, /, at: object = None, until: object = None) -> Any:
+        """Run one more query, on the events after `at` and up to `until`; its matches are in `outputs[name]`.
+
+        query: a `Query`, or its text, or a pattern of the builder; these get the parameters, functions and roles of
+        columns of the session's own query.
+
+        >>> from cepheid import Query
+        >>> s = Query("PATTERN SEQ(A a, B b) WITHIN 1 second").session(lateness=0)
+        >>> len(s.push([{"ts": 1, "type": "A"}]))
+        0
+        >>> len(s.add("again", "PATTERN SEQ(A a, A b) WITHIN 1 second"))
+        0
+        >>> [len(m) for m in s.push([{"ts": t, "type": "A"} for t in (2, 3, 4)]).outputs.values()]
+        [0, 1]
+        """
+        return self.change(add_query(name, query, at=at, until=until))
+
+    def remove(self, name: str, /, at: object = None) -> Any:
+        """Remove a query: it gives the matches that end at or before `at`, and whose absences were decided by then."""
+        return self.change(remove_query(name, at=at))
+
+    def replace(self, name: str, query: Any, /, at: object = None) -> Any:
+        """Give a query other conditions in WHERE, or an automaton other arcs; what it has begun goes on.
+
+        The name is that of INTO, "query 1" for a query without one, or that of `add`.
+        """
+        return self.change(replace_query(name, query, at=at))
 
     @contextmanager
     def changing(self) -> Iterator[Together]:
@@ -131,9 +235,14 @@ class Changing(ABC):
         together.result = self.change(*together.changes)
 
     @property
-    def changes(self) -> list[Change]:
-        """How the query has changed so far; `match(events, changes=…)` gives what this session does."""
+    def changes(self) -> list[AnyChange]:
+        """How the queries have changed so far; `match(events, changes=…)` gives what this session does."""
         return shown(self._log, self._pipeline.schema) if self._pipeline is not None else []
+
+    @property
+    def log(self) -> list[AnyChange]:
+        """The same with times in ticks."""
+        return list(self._log)
 
     @property
     def _present(self) -> int | None:
@@ -161,79 +270,32 @@ class Changing(ABC):
             raise UsageError("CEP608", message, remedy)
 
 
-def without_past(program: Program, since: int | None) -> Program:
-    """The program without arcs whose lifetime is over, but for the first of each shape.
-
-    So it does not grow with each change, and its kernel stays the one that it is.
-    """
-    if since is None:
-        return program
-    query = program.queries[0]
-    automaton = query.pattern
-    assert isinstance(automaton, Automaton)
-    kept, shapes = [], set()
-    for arc in automaton.arcs:
-        shape = _CONSTANT.sub("?", print_arc(replace(arc, name=None)))
-        over = arc.until is not None and arc.until < since and arc.fires is not Fires.END
-        if not over or shape not in shapes:
-            kept.append(arc)
-        shapes.add(shape)
-    return Program((replace(query, pattern=replace(automaton, arcs=tuple(kept))),))
-
-
-_CONSTANT = re.compile(r"'(?:[^']|'')*'|-?\b\d[\w.]*")
-
-
-def in_ticks(changes: Sequence[object], schema: Schema, present: int | None) -> list[Change]:
+def in_ticks(changes: Sequence[object], schema: Schema, present: int | None) -> list[AnyChange]:
     """Changes with their times in ticks. present: when they hold from that do not say it; None: they must."""
     return [_in_ticks(change, schema, present) for change in changes]
 
 
-def _in_ticks(change: object, schema: Schema, present: int | None) -> Change:
-    if not isinstance(change, AddArc | RemoveArc):
-        remedy = "pass cep.add_arc(…) and cep.remove_arc(…), or session.changes"
-        raise UsageError("CEP603", f"{change!r} is not a change", remedy)
+def _in_ticks(change: Any, schema: Schema, present: int | None) -> AnyChange:
+    check_is_change(change)
     if change.at is None and present is None:
         raise UsageError("CEP603", "a change needs a time here", "say from when on it holds: at=…")
-    at = present if change.at is None else EVER if change.at == EVER else to_ticks(schema, change.at)
-    if isinstance(change, RemoveArc):
-        return replace(change, at=at)
-    return replace(change, at=at, until=None if change.until is None else to_ticks(schema, change.until))
+    times = {"at": present if change.at is None else EVER if change.at == EVER else to_ticks(schema, change.at)}
+    if isinstance(change, AddArc | AddQuery) and change.until is not None:
+        times["until"] = to_ticks(schema, change.until)
+    found: AnyChange = replace(change, **times)
+    return found
 
 
-def shown(changes: Sequence[Change], schema: Schema) -> list[Change]:
+def shown(changes: Sequence[AnyChange], schema: Schema) -> list[AnyChange]:
     """The same as `match(changes=…)` takes them: with times as the time column has them."""
-    return [
-        replace(change, at=_shown(change.at, schema))
-        if isinstance(change, RemoveArc)
-        else replace(change, at=_shown(change.at, schema), until=_shown(change.until, schema))
-        for change in changes
-    ]
+    found: list[AnyChange] = []
+    for change in changes:
+        times = {"at": _shown(change.at, schema)}
+        if isinstance(change, AddArc | AddQuery):
+            times["until"] = _shown(change.until, schema)
+        found.append(replace(change, **times))  # type: ignore[arg-type]
+    return found
 
 
 def _shown(time: object, schema: Schema) -> object:
     return time if not isinstance(time, int) or time <= EVER else time_value(schema, time)
-
-
-def written_changes(changes: Sequence[Change]) -> list[dict[str, Any]]:
-    """Changes as the header of a snapshot has them."""
-    return [
-        {"remove": change.name, "at": change.at}
-        if isinstance(change, RemoveArc)
-        else {"add": print_arc(change.arc), "at": change.at, "until": change.until}
-        for change in changes
-    ]
-
-
-def read_changes(saved: Sequence[dict[str, Any]]) -> list[Change]:
-    """Changes that were written."""
-    return [
-        RemoveArc(one["remove"], one["at"]) if "remove" in one else AddArc(_arc(one["add"]), one["at"], one["until"])
-        for one in saved
-    ]
-
-
-def _arc(text: str) -> Any:
-    pattern = parse(f"AUTOMATON a -> b\n{text}").queries[0].pattern
-    assert isinstance(pattern, Automaton)
-    return pattern.arcs[0]

@@ -51,9 +51,13 @@ class Recomputed:
     """
 
     def __init__(
-        self, make: Callable[[], Pipeline], ahead: int | None, match: Callable[[pa.Table, Schema], Sequence[Matches]]
+        self,
+        make: Callable[[], Pipeline],
+        ahead: int | None,
+        match: Callable[[pa.Table, Schema, int | None], Sequence[Matches]],
     ) -> None:
         self.make = make
+        self.until: int | None = None  # when the query is removed (S17)
         self.match = match
         self.ahead = ahead
         self.head = make()
@@ -93,22 +97,31 @@ class Recomputed:
         return [_difference(*three) for three in zip(before, self.given, nothing, strict=True)]
 
     def rebuild(
-        self, make: Callable[[], Pipeline], match: Callable[[pa.Table, Schema], Sequence[Matches]], first: int
+        self, make: Callable[[], Pipeline], match: Callable[[pa.Table, Schema, int | None], Sequence[Matches]], net: Net
     ) -> list[Difference]:
-        """Another query from a time on."""
+        """Another query from a time on. net: what is retracted at the same time."""
         self.make, self.match, self.head = make, match, make()
-        return self.change(_Recounted(rows=self.rows, unmet=self.owed), self.watermark)
+        return self.change(net, self.watermark)
 
     def _output(self, watermark: int | None, closes: bool) -> Sequence[Matches]:
         """All that a session which waits has given after the events before F and `advance(F)`."""
         if self.ahead is None or closes:
-            return self.match(self._table(self.rows), self.schema)
+            return self.match(self._table(self.rows), self.schema, self.until)
         if watermark is None:
             return [query.nothing() for query in self.head.queries]
         reached = watermark + self.ahead
         waiting = self.make()
         waiting.push(arrival_of(self.schema, self._table([row for row in self.rows if row.time < reached])))
+        if self.until is not None and reached > self.until:
+            return waiting.advance(None, self.until)
         return waiting.advance(reached)
+
+    def recorded(self, time: int) -> tuple[pa.Table, Any, Any]:
+        """The events from a time on, and the retractions that wait for theirs, with their times and signs."""
+        rows = [row for row in self.rows if row.time >= time]
+        owed = [row for row in self.owed if row.time >= time]
+        times = np.array([row.time for row in (*rows, *owed)], np.int64)
+        return self._table([*rows, *owed]), times, np.repeat(np.array([1, -1], np.int8), [len(rows), len(owed)])
 
     def _table(self, rows: Sequence[_Row]) -> pa.Table:
         return pa.concat_tables([row.table for row in rows]) if rows else empty_table(self.schema.arrow)

@@ -67,12 +67,22 @@ class QueryCache:
     def __init__(self, program: CompiledProgram) -> None:
         self.program = program
         self._made: dict[tuple[int, bytes], CompiledQuery] = {}
+        self._others: Callable[[], QueryCache] | None = None  # of other schemas
+
+    def of(self, query: CompiledQuery, schema: Schema, others: Callable[[], QueryCache]) -> QueryCache:
+        """The same program of one query, which is known for a schema. others: has it for any other one."""
+        found = QueryCache(self.program)
+        found._made[0, schema.arrow.serialize().to_pybytes()] = query
+        found._others = others
+        return found
 
     def query(self, number: int, schema: Schema) -> CompiledQuery:
         """A query that is compiled for events of a schema."""
         from cepheid.engine.planning.compiled_query import CompiledQuery  # a query can be written without a run
 
         key = number, schema.arrow.serialize().to_pybytes()
+        if key not in self._made and self._others is not None:
+            return self._others().query(number, schema)
         if key not in self._made:
             while len(self._made) >= SCHEMAS * len(self.program.queries):
                 del self._made[next(iter(self._made))]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from cepheid.errors import PatternError, did_you_mean
+from cepheid.errors import PatternError
 from cepheid.pattern.automata import check_epsilon
+from cepheid.pattern.named_arcs import NamedArcs
 from cepheid.pattern.tree import Arc, Automaton, Fires, Program
 
 
@@ -27,10 +29,18 @@ class RemoveArc:
     at: object = None
 
 
+@dataclass(frozen=True, slots=True)
+class ReplaceArcs:
+    """All arcs are others from a time on; those that are equal stay as they are."""
+
+    arcs: tuple[Arc, ...]
+    at: object = None
+
+
 Change = AddArc | RemoveArc
 
 
-def with_changes(program: Program, changes: Sequence[Change]) -> Program:
+def with_changes(program: Program, changes: Sequence[Change | ReplaceArcs]) -> Program:
     """The program after some changes, one after the other; their times are ticks."""
     if not changes:
         return program
@@ -41,40 +51,76 @@ def with_changes(program: Program, changes: Sequence[Change]) -> Program:
     automaton = query.pattern
     assert isinstance(automaton, Automaton)
     arcs = list(automaton.arcs)
-    named: dict[str | None, list[int]] = {}  # the places of the arcs of each name
-    for place, arc in enumerate(arcs):
-        named.setdefault(arc.name, []).append(place)
+    named = _named(arcs)
     for change in changes:
-        _apply(arcs, named, change)
+        if isinstance(change, ReplaceArcs):
+            arcs = _replaced(_living(arcs, named), change)
+            named = _named(arcs)
+        elif isinstance(change, RemoveArc):
+            named.remove(change.name, _ticks(change.at))
+        else:
+            named.add(change.arc.name, _ticks(change.at), None if change.until is None else _ticks(change.until))
+            arcs.append(change.arc)
+    arcs = _living(arcs, named)
     check_epsilon(arcs)
     _check_ends(automaton.arcs, arcs)
     return Program((replace(query, pattern=replace(automaton, arcs=tuple(arcs))),))
 
 
-def _apply(arcs: list[Arc], named: dict[str | None, list[int]], change: Change) -> None:
+def _named(arcs: Sequence[Arc]) -> NamedArcs:
+    named = NamedArcs()
+    for arc in arcs:
+        named.put(arc.name, arc.since, arc.until)
+    return named
+
+
+def _living(arcs: Sequence[Arc], named: NamedArcs) -> list[Arc]:
+    """Arcs with their lifetimes."""
+    lives = zip(arcs, named.since, named.until, strict=True)
+    return [replace(arc, since=since, until=until) for arc, since, until in lives]
+
+
+def _replaced(arcs: Sequence[Arc], change: ReplaceArcs) -> list[Arc]:
     at = _ticks(change.at)
-    if isinstance(change, RemoveArc):
-        if change.name not in named:
-            remedy = did_you_mean(change.name, [name for name in named if name is not None], "arcs")
-            raise PatternError("CEP228", f"there is no arc '{change.name}'", remedy)
-        place = named[change.name][-1]
-        until = arcs[place].until
-        if until is not None and until <= at:
-            raise PatternError(
-                "CEP228", f"the arc '{change.name}' is over at that time", "remove it at an earlier time, or not at all"
-            )
-        arcs[place] = replace(arcs[place], until=at)
-        return
-    until = None if change.until is None else _ticks(change.until)
-    if until is not None and until <= at:
-        raise PatternError("CEP228", "the arc would end before it begins", "pass an until= that is after at=")
-    name = change.arc.name
-    for arc in [arcs[place] for place in named.get(name, ())] if name is not None else ():
-        if (arc.until is None or arc.until > at) and (until is None or arc.since is None or arc.since < until):
-            remedy = f"remove it first, remove_arc({name!r}), or give the new one another name"
-            raise PatternError("CEP228", f"there is an arc '{name}' at that time", remedy)
-    named.setdefault(name, []).append(len(arcs))
-    arcs.append(replace(change.arc, since=at, until=until))
+    fresh = list(change.arcs)
+    found = []
+    for arc in arcs:
+        plain = replace(arc, since=None, until=None)
+        if arc.until is not None and arc.until <= at:
+            found.append(arc)
+        elif arc.until is None and (arc.since is None or arc.since <= at) and plain in fresh:
+            fresh.remove(plain)
+            found.append(arc)
+        elif arc.since is None or arc.since < at:
+            found.append(replace(arc, until=at))
+    return [*found, *(replace(arc, since=at, until=None) for arc in fresh)]
+
+
+class Lifetime(Protocol):
+    """What is asked of an arc to know whether it is over."""
+
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def fires(self) -> Fires: ...
+    @property
+    def until(self) -> int | None: ...
+
+
+def lasting(arcs: Sequence[tuple[Hashable, Lifetime]], since: int) -> list[int]:
+    """The places of arcs that count from a time on: those that are not over, and the first of each shape.
+
+    Also the last of each name of these, which is the one that a removal is of.
+    """
+    kept, last = dict[int, str | None](), dict[str | None, int]()
+    shapes: set[Hashable] = set()
+    for place, (shape, arc) in enumerate(arcs):
+        over = arc.until is not None and arc.until < since and arc.fires is not Fires.END
+        if not over or shape not in shapes:
+            kept[place] = arc.name
+        shapes.add(shape)
+        last[arc.name] = place
+    return sorted({*kept, *(last[name] for name in kept.values() if name is not None)})
 
 
 def _ticks(time: object) -> int:

@@ -12,19 +12,34 @@ from cepheid.pattern.tree import Automaton, Pattern, Query
 N = TypeVar("N", bound=Expression | Pattern)
 
 
-def _kind(node: N) -> type[N]:
-    kinds: tuple[type[Any], ...] = (Expression, Pattern)
-    return next(kind for kind in kinds if isinstance(node, kind))
+_KNOWN: dict[type[Any], tuple[type[Any], tuple[str, ...]]] = {}
+
+
+def _known(node: type[Any]) -> tuple[type[Any], tuple[str, ...]]:
+    """The kind of tree that a node is of, and its fields."""
+    if node not in _KNOWN:
+        kinds: tuple[type[Any], ...] = (Expression, Pattern)
+        kind = next(kind for kind in kinds if issubclass(node, kind))
+        _KNOWN[node] = kind, parts_of(node)
+    return _KNOWN[node]
+
+
+def parts_of(node: type[Any]) -> tuple[str, ...]:
+    """The fields of a class of nodes, but for the place in the text."""
+    return tuple(field.name for field in fields(node) if field.name != "span")
 
 
 def children(node: N) -> Iterator[N]:
     """The nodes directly below a node, in the order of the text."""
-    kind = _kind(node)
-    for field in fields(node):
-        value = getattr(node, field.name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, kind):
-                yield item
+    kind, names = _known(type(node))
+    for name in names:
+        value = getattr(node, name)
+        if isinstance(value, kind):
+            yield value
+        elif isinstance(value, tuple):
+            for item in value:
+                if isinstance(item, kind):
+                    yield item
 
 
 def walk(node: N) -> Iterator[N]:
@@ -36,14 +51,14 @@ def walk(node: N) -> Iterator[N]:
 
 def rewrite(node: N, change: Callable[[N], N]) -> N:
     """The tree with `change` applied to every node, children first."""
-    kind = _kind(node)
+    kind, names = _known(type(node))
     changes: dict[str, Any] = {}
-    for field in fields(node):
-        value = getattr(node, field.name)
+    for name in names:
+        value = getattr(node, name)
         if isinstance(value, kind):
-            changes[field.name] = rewrite(value, change)
+            changes[name] = rewrite(value, change)
         elif isinstance(value, tuple) and any(isinstance(v, kind) for v in value):
-            changes[field.name] = tuple(rewrite(v, change) if isinstance(v, kind) else v for v in value)
+            changes[name] = tuple(rewrite(v, change) if isinstance(v, kind) else v for v in value)
     return change(replace(node, **changes) if changes else node)
 
 
@@ -53,12 +68,12 @@ def substitute(node: Expression, change: Callable[[Expression], Expression | Non
     if found is not None:
         return found
     changes: dict[str, Any] = {}
-    for field in fields(node):
-        value = getattr(node, field.name)
+    for name in _known(type(node))[1]:
+        value = getattr(node, name)
         if isinstance(value, Expression):
-            changes[field.name] = substitute(value, change)
+            changes[name] = substitute(value, change)
         elif isinstance(value, tuple):
-            changes[field.name] = tuple(substitute(v, change) if isinstance(v, Expression) else v for v in value)
+            changes[name] = tuple(substitute(v, change) if isinstance(v, Expression) else v for v in value)
     return replace(node, **changes) if changes else node
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -14,10 +14,13 @@ from pyspark.sql import types as st
 from cepheid.api import Query
 from cepheid.api.change_session import spelt_speculation
 from cepheid.api.changing import in_ticks
+from cepheid.api.history import History, Life
 from cepheid.api.options import read_column
+from cepheid.api.query_changes import with_queries
 from cepheid.engine.stream.operations import WORDS
 from cepheid.errors import BindError, InputError, UsageError, did_you_mean
 from cepheid.pattern.paths import Path
+from cepheid.pattern.schema import Schema
 from cepheid.spark.names import column_named
 from cepheid.spark.options import Options
 from cepheid.spark.outputs import match_schema, output_number
@@ -91,7 +94,7 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     op = read_column("op", options.op, query.compiled.roles)
     all_columns = events_schema(_without_operations(df.schema, op), session_zone(df))
     if options.changes:
-        query = query.after(in_ticks(options.changes, query.compiled.schema(all_columns), None))
+        query = _changed(query, options, query.compiled.schema(all_columns))
     bound = query.compiled.bind(query.compiled.schema(all_columns))
     collated = collated_columns(df.schema)
     pushdown = derive_pushdown(
@@ -119,8 +122,19 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
         control=control,
     )
     partitioning = choose_partitioning(bound, [source for _, source in query.compiled.flow])
+    worker_query = replace(worker_query, key=partitioning.key)
     _check_key(df, all_columns, partitioning.key)
     return Job(df, query, options, pushdown, partitioning, worker_query)
+
+
+def _changed(query: Query, options: Options, schema: Schema) -> Query:
+    """Return the query with its changes in the course of the events."""
+    changes = with_queries(in_ticks(options.changes, schema, None), query)
+    history = History(Life(query)).after(changes, schema)
+    if history.added or history.own.until is not None:
+        remedy = "match each query by itself, on df.where(…) of the time in which it lives"
+        raise UsageError("CEP603", "in a batch on Spark no query is added or removed on the way", remedy)
+    return history.own.now(schema)
 
 
 def _without_operations(schema: st.StructType, op: str | None) -> st.StructType:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from cepheid.api.history import AnyChange
 from cepheid.errors import UsageError, did_you_mean
-from cepheid.pattern.timeline import Change
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -36,7 +36,7 @@ class Options:
     op: str | None = None
     speculate: object = None
     sequence: str | None = None
-    changes: Sequence[Change] = ()
+    changes: Sequence[AnyChange] = ()
     control: DataFrame | None = None
 
     def __post_init__(self) -> None:

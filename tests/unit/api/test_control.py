@@ -9,26 +9,27 @@ import pytest
 
 import cepheid as cep
 from cepheid.api.control import ControlRow, Decision, decide, read_row
-from cepheid.pattern.timeline import AddArc, Change, RemoveArc
+from cepheid.api.history import AnyChange
+from cepheid.api.query_changes import AddQuery, RemoveQuery, ReplaceQuery
+from cepheid.pattern.timeline import AddArc, RemoveArc
 from cepheid.pattern.tree import Fires
 
 QUERY = cep.Query("AUTOMATON a -> b ARC up: a -> b WHEN e.x > 5", type=None)
-SCHEMA = QUERY.compiled.schema(pa.schema([("ts", pa.int64()), ("x", pa.int64())]))
+SCHEMA = pa.schema([("ts", pa.int64()), ("x", pa.int64())])
 
 
 def row(id: Any, action: Any, text: str | None = None, at: int | None = None) -> ControlRow:
     return ControlRow(id, action, text, at)
 
 
-def decided(rows: Sequence[ControlRow], log: Sequence[Change] = (), watermark: int | None = 10) -> Decision:
-    return decide(
-        rows,
-        log,
-        watermark=watermark,
-        present=20,
-        shown=str,
-        check=lambda changes: QUERY.after(changes).compiled.bind(SCHEMA),
-    )
+def decided(
+    rows: Sequence[ControlRow], log: Sequence[AnyChange] = (), watermark: int | None = 10, query: cep.Query = QUERY
+) -> Decision:
+    trial = query.session()
+    trial.push(SCHEMA.empty_table())
+    trial.make(log)
+    whole = None if watermark is None else 20
+    return decide(rows, log, query, watermark=watermark, present=20, whole=whole, shown=str, make=trial.make)
 
 
 def reasons(made: Decision) -> list[str]:
@@ -46,13 +47,26 @@ def reasons(made: Decision) -> list[str]:
     ],
 )
 def test_an_arc(text: str, fires: Fires, ignores: bool, name: str) -> None:
-    read = read_row(row("high", "add_arc", text))
+    read = read_row(row("high", "add_arc", text), QUERY)
     assert isinstance(read, AddArc)
     assert (read.arc.fires, read.arc.ignores, read.arc.name, read.at) == (fires, ignores, name, None)
 
 
 def test_a_removal() -> None:
-    assert read_row(row("up", "remove_arc")) == read_row(row("up", "remove_arc", " ")) == RemoveArc("up")
+    for text in (None, " "):
+        assert read_row(row("up", "remove_arc", text), QUERY) == RemoveArc("up")
+        assert read_row(row("up", "remove", text), QUERY) == RemoveQuery("up")
+
+
+def test_a_whole_query() -> None:
+    """It has the parameters and the roles of columns of the one that runs."""
+    query = cep.Query("AUTOMATON a -> b ARC up: a -> b WHEN e.x > n", type=None, time="at", params={"n": 4})
+    text = "AUTOMATON a -> b ARC up: a -> b WHEN e.x > n + 1"
+    for action, kind in (("add", AddQuery), ("replace", ReplaceQuery)):
+        read = read_row(row("more", action, text), query)
+        assert isinstance(read, AddQuery | ReplaceQuery)
+        assert type(read) is kind
+        assert (read.name, read.query.params, read.query.compiled.roles) == ("more", {"n": 4}, query.compiled.roles)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +88,17 @@ def test_a_removal() -> None:
         (row("n", "add_arc", "ARC a -> b SET n = 1"), "CEP225: "),
         (row("up", "add_arc", "ARC a -> b"), "CEP228: there is an arc 'up' at that time; "),
         (row("down", "remove_arc"), "CEP228: there is no arc 'down'; "),
+        (row("q", "add"), "CEP615: add has no text; write the query into the column `text`"),
+        (row("q", "add", "AUTOMATON a -> b ARC a -> b WEN"), "CEP101: "),
+        (row("q", "add", "AUTOMATON a -> b ARC a -> b WHEN e.y > 1"), "CEP301: unknown column 'y' at 'e.y'; "),
+        (row("query 1", "add", "AUTOMATON a -> b ARC a -> b"), "CEP229: there is, or was, a query 'query 1'; "),
+        (row("q", "remove"), "CEP229: there is no query 'q'; "),
+        (row("query 1", "replace", "AUTOMATON a -> c ARC a -> c"), "CEP229: "),
+        (
+            row("q", "add", "AUTOMATON a -> b ARC a -> b", 19),
+            "CEP608: the change at 19 is before events that have come",
+        ),
+        (row("query 1", "remove", None, 19), "CEP608: the change at 19 is before events that have come"),
         (row("up", "remove_arc", None, 9), "CEP608: the change at 9 is before the watermark 10; "),
     ],
 )
@@ -130,3 +155,23 @@ def test_a_row_that_comes_twice() -> None:
     assert [(one.row, one.reason) for one in made.refused] == [(rows[0], twice)]
     again = decided(rows, made.changes)
     assert (again.changes, reasons(again)) == ([], [twice, twice])
+
+
+def test_whole_queries() -> None:
+    text = "AUTOMATON a -> b ARC a -> b WHEN e.x = {}"
+    rows = [
+        row("query 1", "replace", text.format(1), 15),
+        row("other", "add", text.format(2)),
+        row("other", "replace", text.format(3), 25),
+        row("other", "remove", None, 30),
+    ]
+    made = decided(rows)
+    assert (reasons(made), [(type(one).__name__, one.at) for one in made.changes]) == (
+        [],
+        [("ReplaceQuery", 15), ("AddQuery", 20), ("ReplaceQuery", 25), ("RemoveQuery", 30)],
+    )
+    for other in permutations(rows):
+        again = decided(other)
+        assert ([one.at for one in again.changes], again.refused) == ([15, 20, 25, 30], [])
+    twice = decided(rows, made.changes)
+    assert (twice.changes, set(reasons(twice))) == ([], {"CEP615: the same change was made before; send each row once"})

@@ -40,6 +40,11 @@ class AutomatonMachine(ScanMachine):
         super().begin(compiled, events, native=native)
         self.before: set[tuple[Any, ...]] = set()  # matches that may come again
 
+    def retime(self, compiled: CompiledQuery) -> None:
+        """Go on with the same code of a query whose arcs come and go at other times, or have other constants."""
+        self.compiled = compiled if self.codes.once else compiled.lasting
+        self.codes.derive(self.compiled.derived)
+
     @property
     def matches(self) -> RegisterMatches:
         """What is made of such matches."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +13,7 @@ from cepheid.automaton.build import build
 from cepheid.automaton.model import Automaton, NotNative
 from cepheid.engine.encoding.derived import Derived
 from cepheid.engine.planning.flatten import Flattened
+from cepheid.engine.planning.lifetimes import Settled, TimedAutomaton
 from cepheid.kernel.join.generate import generate_join
 from cepheid.kernel.join.kernel import JoinKernel
 from cepheid.kernel.join.state import StackState
@@ -80,6 +83,23 @@ class CompiledQuery:
     def lasting(self) -> CompiledQuery:
         """The same automaton of one's own for a stream, while which its arcs may change."""
         return CompiledQuery(self.query, lasts=True)
+
+    def retimed(self, settled: Settled) -> CompiledQuery:
+        """The same code for arcs that come and go at other times, or with other constants."""
+        own = self.query.automaton
+        assert own is not None
+        found = copy(self)
+        found.query = replace(self.query, automaton=TimedAutomaton.of(own, settled.members, settled.shapes))
+        known = vars(found)
+        known["_flattened"] = self._flattened.retimed(settled)
+        if "lasting" in known:
+            known["lasting"] = self.lasting.retimed(settled)
+        return found
+
+    @property
+    def settled(self) -> Settled | None:
+        """How arcs come and go, if they do."""
+        return self._flattened.settled
 
     @property
     def flat(self) -> Bound:

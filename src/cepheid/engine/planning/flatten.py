@@ -8,10 +8,11 @@ one event alone has a mask (`engine.encoding.masks`), which is computed for the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import replace
 
 from cepheid.engine.encoding.derived import EVENT, Derived, Step, carried
-from cepheid.engine.planning.lifetimes import settle_lifetimes
+from cepheid.engine.planning.lifetimes import Settled, settle_lifetimes
 from cepheid.language import print_expression
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
@@ -40,6 +41,7 @@ class Flattened:
     def __init__(self, original: Bound, *, having: bool = False) -> None:
         self.original = original
         self.derived: dict[str, Derived] = {}
+        self.settled: Settled | None = None  # arcs that come and go
         for name, part in original.schema.parts.items():
             evaluate = Compiler(original).result(read_path(part.path, EVENT))
             self.derived[name] = Derived(part.type, part.path[:1], evaluate, part.path[1:])
@@ -51,6 +53,12 @@ class Flattened:
         condition = condition and self._columns_in(condition, sure=False)  # it has no mask, even if it reads one event
         own = original.automaton and self._changed_automaton(original.automaton)
         self.query = replace(self._with_columns(placement, condition), automaton=own) if self.derived else original
+
+    def retimed(self, settled: Settled) -> Flattened:
+        """The same code where arcs come and go at other times, or with other constants."""
+        found = copy(self)
+        found.derived, found.settled = {**self.derived, **settled.columns}, settled
+        return found
 
     def _with_columns(self, placement: Placement, having: ex.Expression | None = None) -> Bound:
         schema, roles = self.original.schema, self.original.schema.roles
@@ -86,9 +94,10 @@ class Flattened:
 
     def _changed_automaton(self, automaton: BoundAutomaton) -> BoundAutomaton:
         """Arcs that come and go, and what they ask and assign, in terms of columns."""
-        settled, columns = settle_lifetimes(automaton, self.original.schema)
-        self.derived |= columns
-        settled = settled.rewritten(self._path)
+        self.settled = settle_lifetimes(automaton, self.original.schema)
+        if self.settled is not None:
+            self.derived |= self.settled.columns
+        settled = (automaton if self.settled is None else self.settled.automaton).rewritten(self._path)
         self._of_paths = self._with_columns(self.original.placement)
 
         def computed(conjunct: ex.Expression) -> ex.Expression:

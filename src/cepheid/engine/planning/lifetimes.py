@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,13 @@ from cepheid.engine.encoding.derived import EVENT as ROW
 from cepheid.engine.encoding.derived import Derived, carried
 from cepheid.engine.encoding.times import ticks_of
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.arc_forms import literals_of, with_values
 from cepheid.pattern.bound_automata import BoundArc, BoundAutomaton
 from cepheid.pattern.registers import EVENT
 from cepheid.pattern.schema import Schema
+from cepheid.pattern.tree import Fires
 from cepheid.pattern.types import BOOL, Kind, Type
-from cepheid.pattern.walk import conjuncts, substitute, walk
+from cepheid.pattern.walk import conjuncts, substitute
 from cepheid.values.bindings import Bindings
 from cepheid.values.value import Value
 
@@ -30,45 +34,176 @@ _BLANK = object()
 _MOVABLE = (Kind.INT, Kind.FLOAT, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION)
 
 
-def settle_lifetimes(automaton: BoundAutomaton, schema: Schema) -> tuple[BoundAutomaton, Mapping[str, Derived]]:
-    """The automaton with one arc for each track, which reads columns that are a function of the time of an event."""
-    if not any(arc.changes for arc in automaton.arcs):
-        return automaton, {}
-    tracks: dict[Hashable, list[list[BoundArc]]] = {}
-    order: list[list[BoundArc]] = []
-    for arc in automaton.arcs:
-        found = tracks.setdefault(_shape(arc), [])
-        track = next((one for one in found if _follows(arc, one[-1])), None)
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An arc by one that is like it, but for the constants that a column can hold and its lifetime."""
+
+    like: BoundArc
+    shape: int  # its number
+    values: tuple[Value, ...]
+    name: str | None
+    since: int | None
+    until: int | None
+
+    @property
+    def fires(self) -> Fires:
+        """When it is taken."""
+        return self.like.fires
+
+    @property
+    def lives(self) -> bool:
+        """Whether it is there at any time."""
+        return self.since is None or self.until is None or self.since < self.until
+
+    @property
+    def arc(self) -> BoundArc:
+        """The arc itself."""
+        literals = literals_in(self.like)
+        differs = any(literal.value != value for literal, value in zip(literals, self.values, strict=True))
+        arc = with_values(self.like, literals, self.values) if differs else self.like
+        return replace(arc, name=self.name, since=self.since, until=self.until)
+
+
+class TimedAutomaton(BoundAutomaton):
+    """An automaton with so many arcs that they are made when somebody asks for them."""
+
+    members: tuple[Member, ...]
+    shapes: Mapping[Hashable, int]
+
+    @classmethod
+    def of(cls, like: BoundAutomaton, members: Sequence[Member], shapes: Mapping[Hashable, int]) -> TimedAutomaton:
+        """The automaton with these arcs."""
+        found = object.__new__(cls)
+        vars(found).update(start=like.start, finals=like.finals, slots=like.slots)
+        vars(found).update(members=tuple(members), shapes=shapes)
+        return found
+
+    @cached_property
+    def arcs(self) -> tuple[BoundArc, ...]:
+        """All of them."""
+        return tuple(member.arc for member in self.members)
+
+    @property
+    def waits(self) -> bool:
+        """Whether matches may come when a window is over."""
+        return any(member.fires is Fires.END for member in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """Arcs that differ only in their constants, one after the other, and the columns that the code of them reads.
+
+    there: the column that says when there is one, if it is asked; moved: those of constants, by their places; values:
+    what the others are.
+    """
+
+    shape: int
+    values: tuple[Value, ...]
+    members: tuple[Member, ...]
+    there: str | None
+    moved: Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """An automaton with one arc for each track, which reads columns that are a function of the time of an event."""
+
+    automaton: BoundAutomaton
+    members: tuple[Member, ...]  # in the order of their arcs
+    shapes: Mapping[Hashable, int]
+    tracks: tuple[Track, ...]
+    columns: Mapping[str, Derived]
+
+    def member(self, arc: BoundArc) -> Member | None:
+        """An arc as a member of its track; None if it has a shape of its own."""
+        shape = self.shapes.get(shape_of(arc))
+        return None if shape is None else member_of(arc, shape)
+
+    def retimed(self, members: Sequence[Member], schema: Schema, since: int | None) -> Settled | None:
+        """The same arcs of tracks that have other members; None if that needs other code. since: of the next events."""
+        found: dict[int, list[list[Member]]] = {}
+        for one in _in_tracks(members):
+            found.setdefault(one[0].shape, []).append(one)
+        columns, tracks = dict(self.columns), []
+        for track in self.tracks:
+            own = tuple(found[track.shape].pop(0)) if found.get(track.shape) else ()
+            if len(own) != len(track.members) or any(map(is_not, own, track.members)):
+                if not _hold(track, own, since):
+                    return None
+                columns |= _columns_of(track, own, schema, self.columns)
+                track = replace(track, members=own)
+            tracks.append(track)
+        if any(found.values()):
+            return None  # more arcs of a shape at one time than ever before
+        return replace(self, members=tuple(members), tracks=tuple(tracks), columns=columns)
+
+
+def settle_lifetimes(automaton: BoundAutomaton, schema: Schema) -> Settled | None:
+    """The automaton with one arc for each track; None if all arcs are always there."""
+    if isinstance(automaton, TimedAutomaton):
+        members, shapes = automaton.members, automaton.shapes
+    elif any(arc.changes for arc in automaton.arcs):
+        shapes = dict[Hashable, int]()
+        members = tuple(member_of(arc, shapes.setdefault(shape_of(arc), len(shapes))) for arc in automaton.arcs)
+    else:
+        return None
+    columns: dict[str, Derived] = {}
+    arcs, tracks = [], []
+    for number, own in enumerate(_in_tracks(members)):
+        track, arc = _track(number, own)
+        columns |= _columns_of(track, own, schema, {})
+        tracks.append(track)
+        arcs.append(arc)
+    settled = BoundAutomaton(automaton.start, automaton.finals, automaton.slots, tuple(arcs))
+    return Settled(settled, members, shapes, tuple(tracks), columns)
+
+
+def member_of(arc: BoundArc, shape: int) -> Member:
+    """An arc of a shape."""
+    return Member(arc, shape, _values(arc), arc.name, arc.since, arc.until)
+
+
+def _in_tracks(members: Sequence[Member]) -> list[list[Member]]:
+    """The members of each track."""
+    tracks: dict[int, list[list[Member]]] = {}
+    order: list[list[Member]] = []
+    for member in members:
+        found = tracks.setdefault(member.shape, [])
+        track = next((one for one in found if _follows(member, one)), None)
         if track is None:
             track = []
             found.append(track)
             order.append(track)
-        track.append(arc)
-    columns: dict[str, Derived] = {}
-    arcs = [_track(number, track, schema, columns) for number, track in enumerate(order)]
-    return replace(automaton, arcs=tuple(arcs)), columns
+        track.append(member)
+    return order
 
 
-def _follows(arc: BoundArc, before: BoundArc) -> bool:
-    return before.until is not None and arc.since is not None and before.until <= arc.since
+def _follows(member: Member, track: Sequence[Member]) -> bool:
+    before = next((one for one in reversed(track) if one.lives), None)
+    if before is None or not member.lives:
+        return True
+    return before.until is not None and member.since is not None and before.until <= member.since
 
 
-def _literals(arc: BoundArc) -> list[ex.Literal]:
+def _values(arc: BoundArc) -> tuple[Value, ...]:
+    return tuple(literal.value for literal in literals_in(arc))
+
+
+def literals_in(arc: BoundArc) -> list[ex.Literal]:
     """The constants that a column can hold, in the order of the text."""
-    assigned = [value for _, value in sorted(arc.assigns.items())]
-    expressions = [*([] if arc.condition is None else [arc.condition]), *assigned]
-    return [node for e in expressions for node in walk(e) if isinstance(node, ex.Literal) and _movable(node)]
+    return literals_of(arc, movable)
 
 
-def _movable(node: ex.Literal) -> bool:
+def movable(node: ex.Literal) -> bool:
+    """Whether a column can hold a constant."""
     return node.value is not None and node.type.kind in _MOVABLE
 
 
-def _shape(arc: BoundArc) -> Hashable:
+def shape_of(arc: BoundArc) -> Hashable:
     """What two arcs of one track have in common: all but their constants and lifetimes."""
 
     def blank(node: ex.Expression) -> ex.Expression | None:
-        if isinstance(node, ex.Literal) and _movable(node):
+        if isinstance(node, ex.Literal) and movable(node):
             return ex.Literal(_BLANK, carried(node.type))
         return None
 
@@ -77,48 +212,71 @@ def _shape(arc: BoundArc) -> Hashable:
     return arc.source, arc.target, arc.fires, arc.types, condition, assigns
 
 
-def _track(number: int, arcs: Sequence[BoundArc], schema: Schema, columns: dict[str, Derived]) -> BoundArc:
-    if len(arcs) == 1 and not arcs[0].changes:
-        return arcs[0]
-    starts, members = _pieces(arcs)
-    asked = () if arcs[0].condition is None else conjuncts(arcs[0].condition)
-    if None in members:
-        name = f"arc {number} is there"
-        columns[name] = Timeline.of(schema, BOOL, starts, [member is not None for member in members])
-        asked = (ex.Attribute(EVENT, ex.Index.ONE, name), *asked)
-    given = [_literals(arc) for arc in arcs]
-    values: dict[int, ex.Expression] = {}
-    for k, first in enumerate(given[0]):
-        own = [literals[k].value for literals in given]
-        if any(value != own[0] for value in own):
-            held = f"constant {k} of arc {number}"
-            pieces = [own[0] if member is None else own[member] for member in members]
-            columns[held] = Timeline.of(schema, carried(first.type), starts, pieces)
-            values[id(first)] = ex.Attribute(EVENT, ex.Index.ONE, held)
-    arc = arcs[0]
+def _track(number: int, members: Sequence[Member]) -> tuple[Track, BoundArc]:
+    """What is asked of columns, and the arc that asks it."""
+    arc, shape, first = members[0].arc, members[0].shape, members[0].values
+    if len(members) == 1 and not arc.changes:
+        return Track(shape, first, tuple(members), None, {}), arc
+    there = f"arc {number} is there" if None in _pieces(members)[1] else None
+    varied = [k for k, value in enumerate(first) if any(member.values[k] != value for member in members)]
+    moved = {k: f"constant {k} of arc {number}" for k in varied}
+    literals = literals_in(arc)
+    values = {id(literals[k]): ex.Attribute(EVENT, ex.Index.ONE, name) for k, name in moved.items()}
 
-    def moved(node: ex.Expression) -> ex.Expression | None:
+    def read(node: ex.Expression) -> ex.Expression | None:
         return values.get(id(node))
 
-    tests = tuple(substitute(test, moved) for test in asked)
+    asked = () if arc.condition is None else conjuncts(arc.condition)
+    if there is not None:
+        asked = (ex.Attribute(EVENT, ex.Index.ONE, there), *asked)
+    tests = tuple(substitute(test, read) for test in asked)
     condition = None if not tests else tests[0] if len(tests) == 1 else ex.And(tests)
-    assigns = {field: substitute(value, moved) for field, value in arc.assigns.items()}
-    return replace(arc, condition=condition, assigns=assigns, since=None, until=None)
+    assigns = {field: substitute(value, read) for field, value in arc.assigns.items()}
+    settled = replace(arc, condition=condition, assigns=assigns, since=None, until=None)
+    return Track(shape, first, tuple(members), there, moved), settled
 
 
-def _pieces(arcs: Sequence[BoundArc]) -> tuple[list[int], list[int | None]]:
+def _hold(track: Track, members: Sequence[Member], since: int | None) -> bool:
+    """Whether the columns of a track can say what other members are, at times from one on."""
+    if track.there is None:
+        starts, pieces = _pieces(members)
+        ends = [since is not None and start <= since for start in starts]
+        if any(piece is None and not over for piece, over in zip(pieces, [*ends, False], strict=True)):
+            return False
+    fixed = [(k, value) for k, value in enumerate(track.values) if k not in track.moved]
+    return all(member.values[k] == value for member in members for k, value in fixed)
+
+
+def _columns_of(
+    track: Track, members: Sequence[Member], schema: Schema, known: Mapping[str, Derived]
+) -> dict[str, Derived]:
+    """The columns of a track with some members. known: those that it had, which tell the types."""
+    starts, pieces = _pieces(members)
+    columns: dict[str, Derived] = {}
+    if track.there is not None:
+        columns[track.there] = Timeline.of(schema, BOOL, starts, [piece is not None for piece in pieces])
+    for k, name in track.moved.items():
+        if members:
+            type_ = known[name].type if name in known else carried(literals_in(members[0].like)[k].type)
+            values = [members[0 if piece is None else piece].values[k] for piece in pieces]
+            columns[name] = Timeline.of(schema, type_, starts, values)
+    return columns
+
+
+def _pieces(track: Sequence[Member]) -> tuple[list[int], list[int | None]]:
     """When a track changes, and which of its arcs is there from then on; the first piece has no beginning."""
     starts: list[int] = []
-    members: list[int | None] = [0 if arcs[0].since is None else None]
-    for number, arc in enumerate(arcs):
-        if arc.since is not None:
-            if starts and starts[-1] == arc.since + 1:
+    alive = [(number, member) for number, member in enumerate(track) if member.lives]
+    members: list[int | None] = [alive[0][0] if alive and alive[0][1].since is None else None]
+    for number, member in alive:
+        if member.since is not None:
+            if starts and starts[-1] == member.since + 1:
                 members[-1] = number
             else:
-                starts.append(arc.since + 1)
+                starts.append(member.since + 1)
                 members.append(number)
-        if arc.until is not None:
-            starts.append(arc.until + 1)
+        if member.until is not None:
+            starts.append(member.until + 1)
             members.append(None)
     return starts, members
 

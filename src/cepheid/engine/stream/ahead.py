@@ -16,6 +16,7 @@ class Ahead(Protocol):
     """Gives matches before they are certain, and takes them back. Times are ticks."""
 
     head: Pipeline  # which knows the columns and the queries
+    until: int | None  # when its query is removed (S17): it gets no event after that
     steps: int  # how many events it went over, again and again if others came late
 
     @property

@@ -62,6 +62,7 @@ class LaneReplay:
         self.engine = engine
         self.head = make()  # which knows the columns, and never gets an event
         self.log = EventLog(self.head.schema)
+        self.until: int | None = None
         self.steps = 0
         self.window = self.query.window
         # After how many ticks, or events of a lane, an event does not matter any more; None: a quiet lane tells.
@@ -100,6 +101,27 @@ class LaneReplay:
         found = self._update(self._due(reached), gone)
         self._forget(watermark)
         return [found]
+
+    def rebuild(self, make: Callable[[], Pipeline], compiled: CompiledQuery, first: int, net: Net) -> list[Difference]:
+        """Another query from a time on: all events are gone over again. net: what is retracted at the same time."""
+        before = LaneMatches(self, self._ending(first))
+        reached, watermark = self._reached, self.watermark
+        self.log.apply(net)
+        self.compiled, self.query, self.head = compiled, compiled.query, make()
+        self.begin()
+        self.watermark = watermark
+        self._read_log(reached)
+        after = LaneMatches(self, self._ending(first))
+        others = [LaneMatches(self, self.standing.all, self.standing.alive)]
+        removed, added = difference([before], [after])
+        return [Difference(removed, added, others, self.head.queries[0].nothing())]
+
+    def _ending(self, first: int) -> MatchTable:
+        """The matches that end at a time or later."""
+        known = self.standing.all
+        if not len(known):
+            return known
+        return known.take(np.flatnonzero(self.standing.alive & (self.events.time.all[known.last] >= first)))
 
     def _take_in(self, events: Events, times: Any) -> Any:
         """Events as the scan reads them."""
@@ -280,21 +302,29 @@ class LaneReplay:
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
         """The events that may matter: all else follows from these."""
         self._forget(self.watermark, eager=True)
-        seen = self.events.time.all[self.events.seen.all]
-        reached = int(seen.max()) + 1 if len(seen) else None
         older = [[sink.array("older.0", np.zeros(0, np.uint64)), sink.array("older.0.ends", np.zeros(0, np.int64))]]
-        facts = {"place": None, "reached": reached, "certain": None, "older": older, "replay": True}
+        facts = {"place": None, "reached": self._reached, "certain": None, "older": older, "replay": True}
         return write_pipeline(self.head, sink), facts | {"log": self.log.save(sink)}
 
     def load(self, state: dict[str, Any], saved: dict[str, Any], source: Source) -> None:
         """Take up events that were written down, and go over them: what that gives was given before."""
         self.log.load(saved["log"], source)
+        self._read_log(saved["reached"])
+
+    @property
+    def _reached(self) -> int | None:
+        """The time after the last event that it went over."""
+        seen = self.events.time.all[self.events.seen.all]
+        return int(seen.max()) + 1 if len(seen) else None
+
+    def _read_log(self, reached: int | None) -> None:
+        """Go over the events of the log that are before a time."""
         any(self._has_new_nulls(Batch(self.codes, chunk.events, chunk.times, 0)) for chunk in self.log.chunks)
         for chunk in self.log.chunks:
             events = self._take_in(chunk.events, chunk.times)
             self.events.there.all[events] = chunk.present
             self.waiting = np.concatenate([self.waiting, events])
-        self._update(self._due(saved["reached"] if saved["reached"] is not None else NEVER), NO_EVENTS)
+        self._update(self._due(reached if reached is not None else NEVER), NO_EVENTS)
 
 
 class LaneMatches(Given):

@@ -79,7 +79,7 @@ class Pipeline:
             stream = self.views[key].stream
 
         def make(kind: str | None) -> Machine:
-            return self.factory(compiled, stream.codes, kind)
+            return self.factory(self.cache.query(number, self.streams[source].schema), stream.codes, kind)
 
         return QueryStream(compiled.query, stream, make(kind), lambda: make("interpreted"))
 

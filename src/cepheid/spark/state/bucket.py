@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cepheid.api import Changes, Matches, Session
-from cepheid.api.changing import read_changes, written_changes
+from cepheid.api.control import Decision
+from cepheid.api.history import AnyChange
+from cepheid.api.written_changes import write_changes
 from cepheid.engine.stream.rows import Arrival
 from cepheid.errors import InputError
-from cepheid.pattern.timeline import Change
 from cepheid.spark.packing import PackedEvents
 from cepheid.spark.state.control import COLUMNS
-from cepheid.spark.state.decisions import NOTHING, Control
+from cepheid.spark.state.decisions import NOTHING, Control, read_log
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.state.parts import Inventory, StateReader, StateWriter, read_header
 from cepheid.spark.state.rows import packed
@@ -41,13 +42,20 @@ class BucketOutput:
 class Bucket:
     """The events of some keys. A session has them; without a session there are none."""
 
-    def __init__(self, worker_query: WorkerQuery, fingerprint: StreamFingerprint, *, by_shape: bool = False) -> None:
+    def __init__(
+        self,
+        worker_query: WorkerQuery,
+        fingerprint: StreamFingerprint,
+        *,
+        by_shape: bool = False,
+        log: Sequence[AnyChange] = (),
+    ) -> None:
         self.worker_query = worker_query
         self.fingerprint = fingerprint
         self.by_shape = by_shape  # state of other queries of the same shape is accepted
         self.ticks_per_ms = 1_000_000 // worker_query.schema.tick
         self.session: Session | None = None
-        self._log: list[Change] = []  # how the query has changed, while there is no session
+        self._log: list[AnyChange] = list(log)  # how the query has changed, while there is no session
         self.watermark: int | None = None  # in ticks, of the last micro-batch
         self.cleared = 0  # the watermark when the session was last made to discard what it can
         self.timer: int | None = None  # in milliseconds
@@ -57,7 +65,7 @@ class Bucket:
         self.size = 0  # in the store, in bytes
 
     @property
-    def log(self) -> list[Change]:
+    def log(self) -> list[AnyChange]:
         """How the query has changed so far. All buckets have the same."""
         return self._log if self.session is None else self.session.log
 
@@ -86,13 +94,21 @@ class Bucket:
         if now is not None and now != self.watermark:
             self.watermark = now
             matches = self._reach(now)
-        self._change(control.decide(self.worker_query, self.log, watermark).changes)
+        self._change(self.decide(control, watermark).changes)
         if not chained:
             counts = self._take_in(arrived, late)
         events, rows = counts
         return BucketOutput(matches, events, rows - events, passed)
 
-    def _change(self, changes: Sequence[Change]) -> Any:
+    def decide(self, control: Control, watermark: int | None) -> Decision:
+        """Decide about the rows of the control stream: whatever events the bucket has, all decide the same."""
+
+        def opened(log: Sequence[AnyChange]) -> Session:
+            return type(self)(self.worker_query, self.fingerprint, log=log)._opened()
+
+        return control.decide(self.worker_query, self.fingerprint, self.log, watermark, opened)
+
+    def _change(self, changes: Sequence[AnyChange]) -> Any:
         """Change the query; return what that changes of the matches."""
         if self.session is None:
             self._log += changes
@@ -174,7 +190,7 @@ class Bucket:
             "watermark": self.watermark,
             "timer": self.timer,
             "cleared": self.cleared,
-            "log": written_changes(self._log) if self.session is None else None,
+            "log": write_changes(self._log, self.worker_query.query) if self.session is None else None,
             "state": None if self.session is None else self.session.save(writer),
         }
         self.nonce = writer.close(header)
@@ -197,7 +213,7 @@ class Bucket:
             self.reader = StateReader(store, header, flat)
             self.stored = self.reader.stored
             self.watermark, self.timer, self.cleared = header["watermark"], header["timer"], header["cleared"]
-            self._log = read_changes(header.get("log") or ())
+            self._log = read_log(header.get("log") or (), self.worker_query.query)
             if header["state"] is not None:
                 self.session = self._restored(header["state"], self.reader)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from cepheid.api import Changes, ChangeSession, Matches
+from cepheid.api.history import AnyChange
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.spark.packing import PackedEvents, unpack
@@ -22,10 +23,16 @@ _EVER = -(2**63)
 """A time before which there is no event."""
 
 
-def open_bucket(worker_query: WorkerQuery, fingerprint: StreamFingerprint, *, by_shape: bool = False) -> Bucket:
-    """Make a bucket without events."""
+def open_bucket(
+    worker_query: WorkerQuery,
+    fingerprint: StreamFingerprint,
+    *,
+    by_shape: bool = False,
+    log: Sequence[AnyChange] = (),
+) -> Bucket:
+    """Make a bucket without events. log: how the query has changed before."""
     kind = ChangeBucket if worker_query.changes else Bucket
-    return kind(worker_query, fingerprint, by_shape=by_shape)
+    return kind(worker_query, fingerprint, by_shape=by_shape, log=log)
 
 
 class ChangeBucket(Bucket):
@@ -50,7 +57,7 @@ class ChangeBucket(Bucket):
             self.watermark = now
         events, signs = self._read(arrived)
         times = events[1]
-        changed = self._change(control.decide(self.worker_query, self.log, watermark).changes)
+        changed = self._change(self.decide(control, watermark).changes)
         if self.session is None and not len(times):
             return BucketOutput(None, 0, 0, passed)
         session = self._opened()
@@ -77,9 +84,10 @@ class ChangeBucket(Bucket):
         """Return the session, or a new one; the call that follows tells it the watermark."""
         if self.session is None:
             self.session = self._new_session()
-            self.session.begin_with(self._log)
             events, op = self.worker_query.event_schema, self.worker_query.op
             self.session.push((events if op is None else events.append(pa.field(op, pa.string()))).empty_table())
+            if self._log:
+                self.session.make(self._log)
         assert isinstance(self.session, ChangeSession)
         return self.session
 

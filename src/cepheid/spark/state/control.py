@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, astuple, dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
-from cepheid.api.changing import read_changes, written_changes
 from cepheid.api.control import ControlRow, Refused
 from cepheid.engine.stream.parts import FlatSink
 from cepheid.engine.stream.snapshot import to_bytes
-from cepheid.pattern.timeline import Change
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.state.parts import NONCE, read_header
 from cepheid.spark.state.store import StateStore
@@ -27,13 +26,13 @@ MIGRATED = "migrated"
 class ControlHeader:
     """What a control header says: the stream, the columns of its events, and whether other queries had it before.
 
-    log, refused: what has become of the rows of the control stream.
+    log, refused: what has become of the rows of the control stream; the changes as they are written.
     """
 
     fingerprint: StreamFingerprint
     event_schema: pa.Schema
     migrated: bool = False
-    log: list[Change] = field(default_factory=list)
+    log: list[dict[str, Any]] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
 
 
@@ -65,7 +64,7 @@ def write_control_header(store: StateStore, control: ControlHeader) -> None:
         "stream": asdict(control.fingerprint),
         COLUMNS: columns,
         MIGRATED: control.migrated,
-        "log": written_changes(control.log),
+        "log": control.log,
         "refused": [[*astuple(one.row), one.reason] for one in control.refused],
     }
     store.put_header(bytes(NONCE) + to_bytes(facts, flat))
@@ -75,6 +74,7 @@ def read_control_header(blob: bytes) -> ControlHeader:
     """Read a control header."""
     header, flat = read_header(blob)
     columns = pa.ipc.read_schema(pa.py_buffer(flat.part(header[COLUMNS])))
-    log = read_changes(header.get("log", ()))
     refused = [Refused(ControlRow(*row), reason) for *row, reason in header.get("refused", ())]
-    return ControlHeader(StreamFingerprint(**header["stream"]), columns, header.get(MIGRATED, False), log, refused)
+    return ControlHeader(
+        StreamFingerprint(**header["stream"]), columns, header.get(MIGRATED, False), header.get("log", []), refused
+    )

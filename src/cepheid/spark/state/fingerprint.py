@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from cepheid.engine.state_shape import differences, state_shape
 from cepheid.errors import UsageError
-from cepheid.spark.state.shape import differences, state_shape
 from cepheid.spark.state.store import other_format
 from cepheid.spark.worker import WorkerQuery
 
@@ -88,7 +88,7 @@ def stream_fingerprint(worker_query: WorkerQuery, buckets: int) -> StreamFingerp
         query.compiled.fingerprint,
         columns,
         buckets,
-        shape=state_shape(query),
+        shape=state_shape(query.compiled),
         op=worker_query.op,
         speculate=worker_query.speculate,
         sequence=worker_query.sequence,

@@ -9,13 +9,15 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from cepheid.api.written_changes import write_changes
 from cepheid.spark.net_changes import net_changes
 from cepheid.spark.packing import PackedEvents, write
 from cepheid.spark.progress import COUNTERS
 from cepheid.spark.state.bucket import BucketOutput
 from cepheid.spark.state.cache import BucketCache
+from cepheid.spark.state.change_bucket import open_bucket
 from cepheid.spark.state.control import claim_checkpoint, write_control_header
-from cepheid.spark.state.decisions import NOTHING, Control
+from cepheid.spark.state.decisions import NOTHING, Control, read_log
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.stream.buckets import CONTROL
 from cepheid.spark.stream.control_rows import read_control_rows
@@ -63,7 +65,7 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         """Spark calls this for a bucket that has new events."""
         given = [row for frame in rows for row in frame.itertuples() if row.blob is not None]
         blobs = [row.blob for row in given if not row.rows]  # of no events: rows of the control stream
-        control = Control(read_control_rows(blobs), self.delay) if blobs else NOTHING
+        control = Control(tuple(read_control_rows(blobs)), self.delay) if blobs else NOTHING
         if key[0] == CONTROL:
             yield from self.keep(control, timerValues)
             return
@@ -82,10 +84,12 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         import pandas as pd
 
         known = claim_checkpoint(self.store, self.fingerprint, self.worker_query.event_schema, migrate=self.migrate)
-        made = control.decide(self.worker_query, known.log, _watermark(times))
+        slot = open_bucket(self.worker_query, self.fingerprint, log=read_log(known.log, self.worker_query.query))
+        made = slot.decide(control, _watermark(times))
         if not made.changes and not made.refused:
             return
-        log, refused = [*known.log, *made.changes], [*known.refused, *made.refused]
+        log = [*known.log, *write_changes(made.changes, self.worker_query.query)]
+        refused = [*known.refused, *made.refused]
         write_control_header(self.store, replace(known, log=log, refused=refused))
         counters = dict.fromkeys(COUNTERS, 0) | {"refused": len(made.refused)}
         yield pd.DataFrame([{"blob": None, **counters}])

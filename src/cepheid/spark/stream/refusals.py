@@ -8,8 +8,9 @@ from pyspark.sql import functions as F
 
 from cepheid.api import Query
 from cepheid.api.changing import shown
-from cepheid.pattern.timeline import Change
+from cepheid.api.history import AnyChange
 from cepheid.spark.state.control import ControlHeader
+from cepheid.spark.state.decisions import read_log
 from cepheid.spark.stream.checkpoint import control_headers, no_state
 
 _COLUMNS = "id string, action string, text string, at long, reason string"
@@ -27,10 +28,10 @@ def refusals(spark: SparkSession, checkpoint: str) -> DataFrame:
     return found.withColumn("at", F.timestamp_micros("at"))
 
 
-def changes(spark: SparkSession, query: Query, checkpoint: str) -> list[Change]:
+def changes(spark: SparkSession, query: Query, checkpoint: str) -> list[AnyChange]:
     """Return how the control stream has changed a query so far: `query.match(events, changes=…)` gives the same."""
     header = _header(spark, checkpoint)
-    return shown(header.log, query.compiled.schema(header.event_schema))
+    return shown(read_log(header.log, query), query.compiled.schema(header.event_schema))
 
 
 def _header(spark: SparkSession, checkpoint: str) -> ControlHeader:
