@@ -433,6 +433,26 @@ def test_the_same_arcs_with_other_lifetimes_are_other_queries(spark: Any) -> Non
         assert counted(match_batch(spark, QUERY, events, changes=changes)) == wanted
 
 
+@pytest.mark.parametrize("open_", [True, False])
+def test_whole_queries_in_a_batch(open_: bool, spark: Any) -> None:
+    """One that was added is an output of its name; one that was removed sees no later event, nor an absence there."""
+    chance = Random(9)
+    events = rows(chance, 0, 200, [1, 2, 3])
+    events = events.append_column("type", pa.array(chance.choices("ABC", k=len(events))))
+    changes = [
+        cep.add_query("alone", PAIRS.format("A a, B b, !(C c)", "AND c.x > 5"), at=second(50), until=second(150)),
+        cep.replace_query("query 1", PAIRS.format("A a, B b", ""), at=second(80)),
+        cep.add_query("last", PAIRS.format("A a, B b, !(C c)", "AND c.x > 5"), at=second(60)),
+        cep.remove_query("query 1", at=second(100)),
+    ]
+    found = BASE.match(events, changes=changes, open=open_)
+    for name, wanted in found.outputs.items():
+        output = None if name == "query 1" else name
+        given = match_batch(spark, BASE, events, changes=changes, open=open_, output=output)
+        assert counted(given) == counted(wanted.to_pylist())
+        assert given
+
+
 def test_that_other_columns_of_the_control_stream_may_be_in_any_order(spark: Any, tmp_path: Path) -> None:
     live = (
         spark.readStream.schema("ts timestamp, k long, x long").parquet(str(tmp_path)).withWatermark("ts", "1 second")

@@ -28,6 +28,7 @@ from cepheid.spark.partitioning import Partitioning, choose_partitioning
 from cepheid.spark.pushdown import Pushdown, derive_pushdown
 from cepheid.spark.schemas import collated_columns, events_schema
 from cepheid.spark.signs import OPERATION
+from cepheid.spark.slices import ticks_of
 from cepheid.spark.worker import WorkerQuery
 
 _BEFORE_ALL = -(2**55)  # microseconds, in the year -827: no event is earlier
@@ -35,7 +36,11 @@ _BEFORE_ALL = -(2**55)  # microseconds, in the year -827: no event is earlier
 
 @dataclass(frozen=True)
 class Job:
-    """A query on a DataFrame: what is sent to Python, how it is partitioned, and what the workers run."""
+    """A query on a DataFrame: what is sent to Python, how it is partitioned, and what the workers run.
+
+    whole: the DataFrame with events that the query does not see, as it was added or removed on the way.
+    until: up to when absences are known, in ticks, if the query was removed.
+    """
 
     df: DataFrame
     query: Query
@@ -43,6 +48,8 @@ class Job:
     pushdown: Pushdown
     partitioning: Partitioning
     worker_query: WorkerQuery
+    whole: DataFrame
+    until: int | None = None
 
     @property
     def time(self) -> str:
@@ -93,8 +100,10 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     query, control = query.sequenced(options.sequence), options.control is not None
     op = read_column("op", options.op, query.compiled.roles)
     all_columns = events_schema(_without_operations(df.schema, op), session_zone(df))
+    whole, until = df, None
     if options.changes:
-        query = _changed(query, options, query.compiled.schema(all_columns))
+        life, options = _life(query, options, query.compiled.schema(all_columns))
+        df, query, until = _lived(df, life), life.now(query.compiled.schema(all_columns)), life.until
     bound = query.compiled.bind(query.compiled.schema(all_columns))
     collated = collated_columns(df.schema)
     pushdown = derive_pushdown(
@@ -124,17 +133,24 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     partitioning = choose_partitioning(bound, [source for _, source in query.compiled.flow])
     worker_query = replace(worker_query, key=partitioning.key)
     _check_key(df, all_columns, partitioning.key)
-    return Job(df, query, options, pushdown, partitioning, worker_query)
+    return Job(df, query, options, pushdown, partitioning, worker_query, whole, until)
 
 
-def _changed(query: Query, options: Options, schema: Schema) -> Query:
-    """Return the query with its changes in the course of the events."""
+def _life(query: Query, options: Options, schema: Schema) -> tuple[Life, Options]:
+    """Return the query whose matches are wanted, with its changes in the course of the events."""
     changes = with_queries(in_ticks(options.changes, schema, None), query)
     history = History(Life(query)).after(changes, schema)
-    if history.added or history.own.until is not None:
-        remedy = "match each query by itself, on df.where(…) of the time in which it lives"
-        raise UsageError("CEP603", "in a batch on Spark no query is added or removed on the way", remedy)
-    return history.own.now(schema)
+    if options.output is not None and options.output in history.added:
+        return history.added[options.output], replace(options, output=None)
+    return history.own, options
+
+
+def _lived(df: DataFrame, life: Life) -> DataFrame:
+    """Return the events that a query sees."""
+    time = ticks_of(df, life.query.compiled.roles.time)
+    if life.since is not None:
+        df = df.where(time > life.since)
+    return df if life.until is None else df.where(time <= life.until)
 
 
 def _without_operations(schema: st.StructType, op: str | None) -> st.StructType:
