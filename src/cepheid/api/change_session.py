@@ -340,6 +340,11 @@ class ChangeSession(Session):
         self._speculating.until = life.until
         self._events = leader._events
 
+    def _fitting(self, query: Query) -> Sequence[bool]:
+        if isinstance(self._speculation, Speculation):
+            return super()._fitting(query)
+        return [True] * len(query.compiled.queries)  # all that can change is gone over again
+
     def _check_turn(self, query: Query, fits: Sequence[bool]) -> None:
         own = self._speculation
         if isinstance(own, Speculation):

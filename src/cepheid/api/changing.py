@@ -119,7 +119,6 @@ class Changing(ABC):
         begun: dict[str, Any] = {}
         for name, life in history.added.items():
             if name not in self._history.added:
-                life.now(schema)
                 begun[name] = self._companion(life)
             elif name in self._companions:
                 turn = self._companions[name]._turn(self._history.added[name], life)
@@ -149,14 +148,13 @@ class Changing(ABC):
         if after.until == before.until and (cache := self._retimed(fresh, after)) is not None:
             return Turn(after, cache=cache, settled=settled, first=first)
         query = after.now(schema, settled)
-        query.compiled.bind(schema)
-        fits = fitting(self._pipeline.program, query.compiled)
+        fits = self._fitting(query)
         if not all(fits):
             # Events before are gone over again: by the conditions that held for them.
             window = self._pipeline.window
             settled = None if settled is None or window is None else settled - window
             query = after.now(schema, settled)
-            fits = fitting(self._pipeline.program, query.compiled)
+            fits = self._fitting(query)
         self._check_turn(query, fits)
         return Turn(after, query, None, settled, fits, first)
 
@@ -172,10 +170,15 @@ class Changing(ABC):
         found = retimed(pipeline, arcs, settled, after.query.bind_arc)
         return None if found is None else pipeline.cache.of(found, schema, lambda: after.now(schema, settled).cache)
 
+    def _fitting(self, query: Query) -> Sequence[bool]:
+        """Of which queries the state is one of another query too."""
+        assert self._pipeline is not None
+        return fitting(self._pipeline.program, query.compiled)
+
     def _check_turn(self, query: Query, fits: Sequence[bool]) -> None:
         """Refuse a query that can't go on from the state of the one that runs."""
         assert self._pipeline is not None
-        bound = query.compiled.bind(self._pipeline.schema)
+        bound = query.bind(self._pipeline.schema)
         for one, known, name in zip(bound, fits, query.compiled.names, strict=True):
             if not known:
                 check_again(one, name)
@@ -279,11 +282,20 @@ def _in_ticks(change: Any, schema: Schema, present: int | None) -> AnyChange:
     check_is_change(change)
     if change.at is None and present is None:
         raise UsageError("CEP603", "a change needs a time here", "say from when on it holds: at=…")
-    times = {"at": present if change.at is None else EVER if change.at == EVER else to_ticks(schema, change.at)}
+    times = {"at": present if change.at is None else _ticks(schema, "at", change.at)}
     if isinstance(change, AddArc | AddQuery) and change.until is not None:
-        times["until"] = to_ticks(schema, change.until)
+        times["until"] = _ticks(schema, "until", change.until)
     found: AnyChange = replace(change, **times)
     return found
+
+
+def _ticks(schema: Schema, name: str, value: object) -> int:
+    if value == EVER:
+        return EVER
+    try:
+        return to_ticks(schema, value)
+    except UsageError as error:
+        raise UsageError("CEP603", f"{name} can't be {value!r}", error.remedy) from None
 
 
 def shown(changes: Sequence[AnyChange], schema: Schema) -> list[AnyChange]:

@@ -163,6 +163,12 @@ class Query:
             warnings.simplefilter("ignore", CepheidWarning)
             return Query(program, **{**self._options, "functions": functions})  # type: ignore[arg-type]
 
+    def bind(self, schema: Schema) -> list[Bound]:
+        """Its queries, bound to events of a schema; what runs them is made of the same."""
+        if len(self._compiled.queries) > 1:
+            return self._compiled.bind(schema)
+        return [self._cache.query(0, schema).query]
+
     @property
     def is_automaton(self) -> bool:
         """Whether it is one automaton of the user's own."""

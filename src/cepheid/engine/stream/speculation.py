@@ -126,6 +126,7 @@ class Speculation:
         if self.place is None or first >= self.place:
             self.head = self.open()
             convert(head, self.head, fits, self.place)
+        self.prompt = all(map(_is_prompt, self.open().queries))
         return self.change(replace(net, first=first if net.first is None else min(first, net.first)), self.watermark)
 
     def _converted(self, state: dict[str, Any], fits: Sequence[bool], place: int | None) -> dict[str, Any]:
