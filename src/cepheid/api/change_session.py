@@ -503,20 +503,29 @@ class ChangeSession(Session):
     @property
     def over(self) -> int | None:
         """The watermark, in ticks, from which on nothing so far can matter to a change to come; None: never."""
+        times = [one._over_alone for one in (self, *self._others.values())]
+        if self._record is not None and self._record.latest is not None:
+            times.append(self._record.latest + 1)
+        return None if None in times else max(time for time in times if time is not None)
+
+    @property
+    def _over_alone(self) -> int | None:
         known = self._replaying
         return self._watermark if known.is_blank else self._opened.over_after(known.log.latest)
 
     @property
     def undecided(self) -> bool:
         """Whether events or retractions wait, or a match has ended that is not certain yet."""
-        return self._replaying.undecided or bool(self._replaying.log.debts)
+        every = [one._replaying for one in (self, *self._others.values())]
+        return any(own.undecided or own.log.debts for own in every)
 
     def deadlines(self) -> Iterator[int]:
         """The watermarks, in ticks, at which there is something to do even if no event arrives."""
-        ahead = self._replaying.ahead
-        if ahead is not None:  # else all is done at once that can be done
-            yield from (time - ahead for time in self._replaying.deadlines())
-        yield from (debt.time + 1 for debt in self._replaying.log.debts.values())
+        for one in (self, *self._others.values()):
+            ahead = one._replaying.ahead
+            if ahead is not None:  # else all is done at once that can be done
+                yield from (time - ahead for time in one._replaying.deadlines())
+            yield from (debt.time + 1 for debt in one._replaying.log.debts.values())
 
     # Snapshots.
 

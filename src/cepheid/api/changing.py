@@ -117,7 +117,12 @@ class Changing(ABC):
                 message = "a query can't be replaced before the watermark has passed promises, of which one is until "
                 remedy = "let the watermark move first, or add another query"
                 raise UsageError("CEP608", f"{message}{time_value(schema, self._promised)}", remedy)
-        fresh = with_queries(fresh, self._history.own.query)
+        return self.make(fresh)
+
+    def make(self, changes: Sequence[AnyChange]) -> Any:
+        """Like `change`, for whoever keeps many sessions: times are in ticks, and it was checked that they can be."""
+        assert self._pipeline is not None
+        schema, fresh = self._pipeline.schema, with_queries(changes, self._history.own.query)
         history = self._history.after(fresh, schema)
         own = self._turn(self._history.own, history.own)
         turns: dict[str, Turn] = {}
@@ -266,6 +271,11 @@ class Changing(ABC):
         return shown(self._log, self._pipeline.schema) if self._pipeline is not None else []
 
     @property
+    def log(self) -> list[AnyChange]:
+        """The same with times in ticks."""
+        return list(self._log)
+
+    @property
     def _present(self) -> int | None:
         """The greatest time that was accepted, or the watermark or what is promised if that is later."""
         times = self._latest, self._watermark, self._promised
@@ -309,6 +319,8 @@ def _in_ticks(change: Any, schema: Schema, present: int | None) -> AnyChange:
 
 
 def _ticks(schema: Schema, name: str, value: object) -> int:
+    if value == EVER:
+        return EVER
     try:
         return to_ticks(schema, value)
     except UsageError as error:

@@ -414,7 +414,7 @@ class Session(Changing, Punctuating):
     @property
     def over(self) -> int | None:
         """The watermark, in ticks, from which on no event so far can be in a new match; those that wait are no such."""
-        return _latest([one._opened.over for one in self._every])
+        return _latest([one._opened.over for one in self._every if one._opened.streams[EVENTS].last is not None])
 
     @property
     def undecided(self) -> bool:
@@ -606,7 +606,7 @@ class Session(Changing, Punctuating):
 
 def _latest(times: Sequence[int | None]) -> int | None:
     """The greatest of some times; None is after all of them."""
-    return None if None in times else max(time for time in times if time is not None)
+    return None if None in times else max((time for time in times if time is not None), default=None)
 
 
 def _delay_in_units(lateness: int | None, roles: Roles) -> int | None:

@@ -214,8 +214,8 @@ def test_times_of_changes_are_those_of_the_column(zone: Any) -> None:
 def test_that_other_constants_are_arguments(plan: str, engine: str) -> None:
     """Kernels are taken over from queries of the same shape, with constants of their own."""
     text = (
-        "PATTERN SEQ(A a, B b, C c) WHERE [k] AND a.x > {0} AND b.x > a.x + {1} AND c.s != '{2}' AND c.x < 4 + {0} / {3} "
-        "WITHIN 60 milliseconds"
+        "PATTERN SEQ(A a, B b, C c) WHERE [k] AND a.x > {0} AND b.x > a.x + {1} AND c.s != '{2}' "
+        "AND c.x < 4 + {0} / {3} WITHIN 60 milliseconds"
     )
     chance = random.Random(7)
 
