@@ -12,6 +12,7 @@ from typing import Any
 from cepheid.automaton.build import build
 from cepheid.automaton.model import Automaton, NotNative
 from cepheid.engine.encoding.derived import Derived
+from cepheid.engine.encoding.pieces import Pieces
 from cepheid.engine.planning.flatten import Flattened
 from cepheid.engine.planning.lifetimes import Settled, TimedAutomaton
 from cepheid.kernel.join.generate import generate_join
@@ -59,7 +60,7 @@ class CompiledQuery:
 
     @cached_property
     def _flattened(self) -> Flattened:
-        return Flattened(self.query, having=self._folds_having)
+        return Flattened(self.query, having=self._folds_having, lasts=self.lasts)
 
     @cached_property
     def _folds_having(self) -> bool:
@@ -144,6 +145,11 @@ class CompiledQuery:
         return self._flattened.settled
 
     @property
+    def pieces(self) -> Pieces | None:
+        """The same as a kernel reads it."""
+        return None if self.settled is None else self.settled.pieces
+
+    @property
     def flat(self) -> Bound:
         """The query as kernels see it: it reads columns only, some of which are derived."""
         return self._flattened.query
@@ -216,6 +222,7 @@ class CompiledQuery:
                 windowed=query.within is not None,
                 counted=query.counted,
                 lasting=bool(query.ahead),
+                timed=frozenset(() if self.pieces is None else self.pieces.values),
             )
             before = {w.negation: query.ticks(query.periods[w.negation]) for w in self.automaton.witnesses if w.lasting}
             self._scans[nullable] = generate_scan(self.program, setting, nullable, query.window, query.ahead, before)
