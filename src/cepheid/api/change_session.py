@@ -29,9 +29,11 @@ from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.stream.ahead import Ahead, Replaying
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog, Net
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.operations import split_operations
 from cepheid.engine.stream.parts import FlatSink, Prefixed, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.promises import Promise
 from cepheid.engine.stream.retyped import retype
 from cepheid.engine.stream.rows import RowsInMemory, arrival_of
 from cepheid.engine.stream.snapshot import read_state, telling_damage
@@ -205,6 +207,8 @@ class ChangeSession(Session):
         """The rows that are not late, and those that are."""
         given, times = events
         late = times < watermark if watermark is not None else np.zeros(len(times), bool)
+        broken = self._broken(given, times) if not (self._late.policy == "error" and late.any()) else None
+        late = late if broken is None else late | broken
         if not late.any():
             return events, signs, self._with_op(empty_table(self._columns), None)
         table = as_table(given)
@@ -213,9 +217,28 @@ class ChangeSession(Session):
         aside = self._with_op(table.filter(from_numpy(late)), None if signs is None else signs[late])
         return kept, None if signs is None else signs[~late], aside
 
+    def _needed(self, events: Timed, signs: Any) -> tuple[Timed, Any]:
+        """The rows that are to be gone over: those that no arc can take do nothing where promises are ahead of them."""
+        idle = self._idle(*events)
+        if idle is None:
+            return events, signs
+        kept = as_table(events[0]).filter(from_numpy(~idle)), events[1][~idle]
+        return kept, None if signs is None else signs[~idle]
+
+    @property
+    def _trusts(self) -> bool:
+        """What is retracted may be anything: then nothing follows from promises, but which rows are late."""
+        return super()._trusts and self._op is None and not self._retracted
+
+    def _keep_promise(self, promise: Promise | None) -> Any:
+        ahead = None if promise is None or not self._trusts else self._trusted.lane_times(self._watermark, promise)
+        nothing, now = self._no_events(), self._watermark
+        return self._told(self._follow(nothing, None, now, self._weigh(nothing, None, now), ahead=ahead))
+
     def _weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
         """What events and a watermark do to the log; retractions whose event can't come any more are late."""
-        net = (self._speculating if self._record is None else self._record).weigh(events, signs, watermark)
+        weighing = self._speculating if self._record is None else self._record
+        net = weighing.weigh(*self._needed(events, signs), watermark)
         if net.overdue:
             owed = net.owed
             if self._late.policy == "error":
@@ -231,13 +254,21 @@ class ChangeSession(Session):
         return table.append_column(self._op, pa.array(words, pa.string()))
 
     def _follow(
-        self, events: Timed, signs: Any, watermark: int | None, weighed: Net, *, closes: bool = False
+        self,
+        events: Timed,
+        signs: Any,
+        watermark: int | None,
+        weighed: Net,
+        *,
+        closes: bool = False,
+        ahead: LaneTimes | None = None,
     ) -> dict[str, Sequence[Difference]]:
         """Insert and retract events, and move the watermark; what that changes of the queries, by name."""
         if self._record is not None:
             self._record.apply(weighed)
             self._record.forget(watermark)
-        found = {"": self._apply(self._own_net(events, signs, watermark, weighed), watermark, closes=closes)}
+        own = self._own_net(events, signs, watermark, weighed)
+        found = {"": self._apply(own, watermark, closes=closes, ahead=ahead)}
         for name, other in self._others.items():
             net = other._own_net(events, signs, watermark, None)
             found[name] = other._apply(net, watermark, closes=closes)
@@ -247,6 +278,7 @@ class ChangeSession(Session):
         """What events do to the log of the query: it sees those that come while it lives."""
         if weighed is not None and self._record is None:
             return weighed
+        events, signs = self._needed(events, signs)
         given, times = events
         life = self._history.own
         seen = life.sees(times)
@@ -255,9 +287,15 @@ class ChangeSession(Session):
             signs = None if signs is None else signs[seen]
         return self._speculating.weigh(events, signs, watermark)
 
-    def _apply(self, net: Net, watermark: int | None, *, closes: bool = False) -> Sequence[Difference]:
+    def _apply(
+        self, net: Net, watermark: int | None, *, closes: bool = False, ahead: LaneTimes | None = None
+    ) -> Sequence[Difference]:
         self._failed = True  # until it has succeeded
+        reached = self._reached(watermark)
+        self._speculating.certain = None if reached == watermark else reached
         found = self._speculating.change(net, watermark, closes=closes)
+        if ahead is not None:
+            self._speculating.forget_lanes(ahead)
         self._failed = False
         self._pipeline = self._speculating.head
         self._watermark = watermark
@@ -343,6 +381,11 @@ class ChangeSession(Session):
         self._pipeline = self._open(leader._columns)
         self._speculating.until = life.until
         self._events = leader._events
+
+    def _fitting(self, query: Query) -> Sequence[bool]:
+        if isinstance(self._speculation, Speculation):
+            return super()._fitting(query)
+        return [True] * len(query.compiled.queries)  # all that can change is gone over again
 
     def _check_turn(self, query: Query, fits: Sequence[bool]) -> None:
         own = self._speculation
@@ -466,20 +509,29 @@ class ChangeSession(Session):
     @property
     def over(self) -> int | None:
         """The watermark, in ticks, from which on nothing so far can matter to a change to come; None: never."""
+        times = [one._over_alone for one in (self, *self._others.values())]
+        if self._record is not None and self._record.latest is not None:
+            times.append(self._record.latest + 1)
+        return None if None in times else max(time for time in times if time is not None)
+
+    @property
+    def _over_alone(self) -> int | None:
         known = self._replaying
         return self._watermark if known.is_blank else self._opened.over_after(known.log.latest)
 
     @property
     def undecided(self) -> bool:
         """Whether events or retractions wait, or a match has ended that is not certain yet."""
-        return self._replaying.undecided or bool(self._replaying.log.debts)
+        every = [one._replaying for one in (self, *self._others.values())]
+        return any(own.undecided or own.log.debts for own in every)
 
     def deadlines(self) -> Iterator[int]:
         """The watermarks, in ticks, at which there is something to do even if no event arrives."""
-        ahead = self._replaying.ahead
-        if ahead is not None:  # else all is done at once that can be done
-            yield from (time - ahead for time in self._replaying.deadlines())
-        yield from (debt.time + 1 for debt in self._replaying.log.debts.values())
+        for one in (self, *self._others.values()):
+            ahead = one._replaying.ahead
+            if ahead is not None:  # else all is done at once that can be done
+                yield from (time - ahead for time in one._replaying.deadlines())
+            yield from (debt.time + 1 for debt in one._replaying.log.debts.values())
 
     # Snapshots.
 
@@ -507,10 +559,12 @@ class ChangeSession(Session):
         self._speculate, self._ahead, self._op = facts["speculate"], facts["ahead"], facts["op"]
         self._retracted, self._final = facts["retracted"], facts["final"]
         _, schema, _, _ = read_state(header, source, self._program.fingerprint)
+        self._certain = facts.get("certain")
         if schema is not None:
             self._load_history(schema)
             self._take_up(schema, header, source)
             self._load_others(header, source)
+            self._read_promises(facts)
 
     def _take_up(self, columns: pa.Schema, header: dict[str, Any], source: Source) -> None:
         self._by_lanes = "replay" in header["speculation"]
@@ -547,6 +601,7 @@ class ChangeSession(Session):
 
         ahead = None if self._ahead is None else -(-self._ahead // schema.tick)
         self._speculation = self._new_speculation(make, schema, ahead)
+        self._speculation.certain = self._certain
         return self._speculation.head
 
     def _new_speculation(self, make: Callable[[], Pipeline], schema: Schema, ahead: int | None) -> Ahead:

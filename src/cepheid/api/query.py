@@ -306,7 +306,8 @@ class Query:
             if limit is not None:
                 remedy = "limit the result: q.match(df).limit(n)"
                 raise UsageError("CEP603", "limit= can't be used with a Spark DataFrame", remedy)
-            given = {**options, **{name: v for name, v in (("op", op), ("sequence", sequence)) if v is not None}}
+            own = {"op": op, "sequence": sequence, "changes": changes or None}
+            given = {**options, **{name: value for name, value in own.items() if value is not None}}
             return spark_room().match(events, self, engine=engine, plan=plan, open=open, **given)
         _check_options(options, ("engine", "plan", "limit", "open", "progress", "op", "sequence", "changes"))
         _check_open(open)
@@ -504,7 +505,11 @@ class Query:
     def _fingerprint(self, roles: Roles, functions: Iterable[str]) -> str:
         """Identifies the query: a snapshot can only be restored by the same query."""
         params = sorted((name, repr(stable(value))) for name, value in self._params.items())
-        facts = [self.text, params, sorted(functions), repr(roles)]
+        facts: list[object] = [self.text, params, sorted(functions), repr(roles)]
+        arcs = (arc for q in self._program.queries if isinstance(q.pattern, Automaton) for arc in q.pattern.arcs)
+        lifetimes = [(arc.since, arc.until) for arc in arcs]  # which the text does not have
+        if any(since is not None or until is not None for since, until in lifetimes):
+            facts.append(lifetimes)
         return sha256(repr(facts).encode()).hexdigest()
 
     def _named(self, matches: Sequence[Matches]) -> Matches:

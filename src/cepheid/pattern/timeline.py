@@ -63,7 +63,6 @@ def with_changes(program: Program, changes: Sequence[Change | ReplaceArcs]) -> P
             arcs.append(change.arc)
     arcs = _living(arcs, named)
     check_epsilon(arcs)
-    _check_ends(automaton.arcs, arcs)
     return Program((replace(query, pattern=replace(automaton, arcs=tuple(arcs))),))
 
 
@@ -126,10 +125,3 @@ def lasting(arcs: Sequence[tuple[Hashable, Lifetime]], since: int) -> list[int]:
 def _ticks(time: object) -> int:
     assert isinstance(time, int)
     return time
-
-
-def _check_ends(before: Sequence[Arc], after: Sequence[Arc]) -> None:
-    """Runs know when they began only where AT END asks for it from the beginning."""
-    if any(arc.fires is Fires.END for arc in after) and not any(arc.fires is Fires.END for arc in before):
-        remedy = "give the automaton an AT END arc from the beginning, if only one whose condition is FALSE"
-        raise PatternError("CEP228", "an AT END arc can't be added to an automaton that had none", remedy)
