@@ -17,7 +17,7 @@ from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.conversion import check_again, fitting
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.schema import Schema, make_schema
 from cepheid.pattern.timeline import AddArc, RemoveArc
 
 if TYPE_CHECKING:
@@ -179,8 +179,9 @@ class Changing(ABC):
             return
         if len(self._pipeline.program.queries) == 1:
             self._note_shape(self._pipeline.cache.query(0, schema))
-        query.cache.learn(schema, reversed(self._shapes))
-        self._note_shape(query.cache.query(0, schema))
+        own = make_schema(schema.arrow, query.compiled.roles)  # one that is added may have another type=
+        query.cache.learn(own, reversed(self._shapes))
+        self._note_shape(query.cache.query(0, own))
 
     def _note_shape(self, compiled: CompiledQuery) -> None:
         if compiled not in self._shapes:

@@ -268,3 +268,19 @@ def test_an_absence_that_is_not_over_when_its_query_ends(options: dict[str, Any]
     calls = [session.push(at((1, 1))), session.push(at((3, 3))), session.push(at((6, 6))), session.remove("more", at=7)]
     calls += [session.push(at((7, 7))), session.push(at((8, 8))), session.push(at((30, 30))), session.close()]
     assert standing(calls, "more") == [1]
+
+
+@pytest.mark.parametrize("options", SESSIONS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_added_query_has_its_own_roles_of_columns(options: dict[str, Any], engine: str) -> None:
+    """An automaton that knows no types, and a query beside it that does; and another order of ties."""
+    query = cep.Query("AUTOMATON s -> f ARC s -> f WHEN e.x > 0 RETURN first.x AS x", type=None)
+    session: Any = query.session(lateness=0, engine=engine, **options)
+    calls = [session.push(at((0, 0)))]
+    session.add("typed", EACH.format(0).replace("A a", "B a"))
+    session.add("more", cep.Query("PATTERN B a RETURN a.x AS x"))
+    session.add("first", cep.Query("PATTERN SEQ(A a, B b) WHERE strict_contiguity {} RETURN b.x AS x", order_by="x"))
+    calls.append(session.push([{"ts": 1, "type": type_, "x": x} for type_, x in [("A", 2), ("A", 4), ("B", 3)]]))
+    calls.append(session.close())
+    found = {name: standing(calls, name) for name in ("query 1", "typed", "more", "first")}
+    assert found == {"query 1": [2, 3, 4], "typed": [2, 3, 4], "more": [3], "first": [3]}
