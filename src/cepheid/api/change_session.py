@@ -402,9 +402,9 @@ class ChangeSession(Session):
                 )
 
     def _take_turns(self, own: Turn | None, turns: dict[str, Turn], begun: dict[str, Any]) -> Any:
-        recorded = self._recorded
         if own is not None and own.life.until is not None and self._record is None:
             self._record = self._new_record()
+        recorded = self._recorded  # which has all events, also those that the session's own query is about to lose
         found = {"": self._take_turn(own) if own is not None else self._unchanged()}
         for name, other in self._others.items():
             found[name] = other._take_turn(turns[name]) if name in turns else other._unchanged()

@@ -284,3 +284,18 @@ def test_an_added_query_has_its_own_roles_of_columns(options: dict[str, Any], en
     calls.append(session.close())
     found = {name: standing(calls, name) for name in ("query 1", "typed", "more", "first")}
     assert found == {"query 1": [2, 3, 4], "typed": [2, 3, 4], "more": [3], "first": [3]}
+
+
+@pytest.mark.parametrize(
+    "options", [{"speculate": "all"}, {"speculate": 3}, {"speculate": "all", "engine": "reference"}]
+)
+def test_a_query_that_is_added_in_the_call_that_removes_the_sessions_own(options: dict[str, Any]) -> None:
+    """It has the events that have come since `at`, which the other one gives up."""
+    query = cep.Query(EACH.format(0))
+    session: Any = query.session(lateness=2, **options)
+    calls = [session.push(at((4, 4), (5, 5), (6, 6)))]
+    with session.changing() as change:
+        change.remove("query 1", at=4)
+        change.add("more", EACH.format(1), at=4)
+    calls += [change.result, session.push(at((7, 7))), session.push(at((20, 0))), session.close()]
+    assert (standing(calls), standing(calls, "more")) == ([4], [5, 6, 7])
