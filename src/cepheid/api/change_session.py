@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from cepheid.api.changing import Turn
 from cepheid.api.events import to_table
-from cepheid.api.history import History, Life, ticks_in
+from cepheid.api.history import AnyChange, History, Life, ticks_in
 from cepheid.api.options import read_delay
+from cepheid.api.query_changes import sequenced_queries
 from cepheid.api.readable import check_text
 from cepheid.api.recomputed import Recomputed
 from cepheid.api.session import Session, Stats
@@ -359,6 +360,9 @@ class ChangeSession(Session):
     def _corrects(self) -> bool:
         return self._ahead != 0
 
+    def _judged(self, changes: Sequence[AnyChange]) -> Sequence[AnyChange]:
+        return sequenced_queries(changes, self._sequence)
+
     def _companion(self, life: Life) -> ChangeSession:
         factory = replace(self._factory, choice=AUTO)
         found = ChangeSession(
@@ -393,7 +397,9 @@ class ChangeSession(Session):
             why = why_not_by_lanes(query.cache.query(0, self._opened.schema))
             if why:
                 message = f"'{query.compiled.names[0]}' can't change to this query while it runs: {why}"
-                raise PatternError("CEP229", message, "open the session with engine='interpreted', or add it anew")
+                raise PatternError(
+                    "CEP229", message, "open the session with engine='interpreted', or add it under another name"
+                )
 
     def _take_turns(self, own: Turn | None, turns: dict[str, Turn], begun: dict[str, Any]) -> Any:
         recorded = self._recorded
@@ -557,9 +563,6 @@ class ChangeSession(Session):
         if schema is not None:
             self._load_history(schema)
             self._take_up(schema, header, source)
-            if "record" in header:
-                self._record = EventLog(self._opened.schema)
-                self._record.load(header["record"], source)
             self._load_others(header, source)
             self._read_promises(facts)
 
@@ -573,6 +576,9 @@ class ChangeSession(Session):
         with telling_damage():
             self._speculating.load(header, header["speculation"], source)
         self._pipeline = self._speculating.head
+        if "record" in header:
+            self._record = EventLog(self._opened.schema)
+            self._record.load(header["record"], source)
 
     def _retype(self, columns: pa.Schema) -> None:
         flat = FlatSink()
@@ -582,6 +588,12 @@ class ChangeSession(Session):
     @property
     def _begun(self) -> bool:
         return self._events + self._retracted > 0
+
+    def _begin(self, columns: pa.Schema) -> None:
+        super()._begin(columns)
+        self._speculating.until = self._history.own.until
+        if self._record is not None:
+            self._record = EventLog(self._opened.schema)
 
     def _new_pipeline(self, schema: Schema) -> Pipeline:
         def make() -> Pipeline:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cepheid.api.history import AnyChange, History, Life, check_is_change, ticks_in
+from cepheid.api.history import EVER, AnyChange, History, Life, check_is_change, ticks_in
 from cepheid.api.query_changes import AddQuery, ReplaceQuery, add_query, remove_query, replace_query, with_queries
 from cepheid.builder.changes import add_arc, remove_arc
 from cepheid.builder.columns import Column
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 MOST_SHAPES = 8
 """How many queries of a session are remembered for their code."""
-EVER = -(2**62)
-"""A time before all events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +120,9 @@ class Changing(ABC):
     def make(self, changes: Sequence[AnyChange]) -> Any:
         """Like `change`, for whoever keeps many sessions: times are in ticks, and it was checked that they can be."""
         assert self._pipeline is not None
-        schema, fresh = self._pipeline.schema, with_queries(changes, self._history.own.query)
-        history = self._history.after(fresh, schema)
+        schema, added = self._pipeline.schema, {name: life.query for name, life in self._history.added.items()}
+        fresh = with_queries(changes, self._history.own.query, added)
+        history = self._history.after(self._judged(fresh), schema)
         own = self._turn(self._history.own, history.own)
         turns: dict[str, Turn] = {}
         begun: dict[str, Any] = {}
@@ -243,7 +242,8 @@ class Changing(ABC):
     def replace(self, name: str, query: Any, /, at: object = None) -> Any:
         """Give a query other conditions in WHERE, or an automaton other arcs; what it has begun goes on.
 
-        The name is that of INTO, "query 1" for a query without one, or that of `add`.
+        The name is that of INTO, "query 1" for a query without one, or that of `add`. Text gets the parameters,
+        functions and roles of columns of the query that it replaces.
         """
         return self.change(replace_query(name, query, at=at))
 
@@ -291,6 +291,10 @@ class Changing(ABC):
         """Whether what was given can be taken back."""
         return False
 
+    def _judged(self, changes: Sequence[AnyChange]) -> Sequence[AnyChange]:
+        """Changes with the queries as this session runs them."""
+        return changes
+
     def _check_change(self, at: int, schema: Schema) -> None:
         for reached, what in ((self._watermark, "the watermark"), (self._promised, "the time of a promise,")):
             if reached is not None and at < reached:
@@ -304,6 +308,8 @@ class Changing(ABC):
 
 def in_ticks(changes: Sequence[object], schema: Schema, present: int | None) -> list[AnyChange]:
     """Changes with their times in ticks. present: when they hold from that do not say it; None: they must."""
+    if not isinstance(changes, Iterable):
+        raise UsageError("CEP603", f"{changes!r} is no list of changes", "pass a list: changes=[…]")
     return [_in_ticks(change, schema, present) for change in changes]
 
 
@@ -311,20 +317,12 @@ def _in_ticks(change: Any, schema: Schema, present: int | None) -> AnyChange:
     check_is_change(change)
     if change.at is None and present is None:
         raise UsageError("CEP603", "a change needs a time here", "say from when on it holds: at=…")
-    times = {"at": present if change.at is None else _ticks(schema, "at", change.at)}
+    at = present if change.at is None else EVER if change.at == EVER else to_ticks(schema, change.at, down=True)
+    times = {"at": at}
     if isinstance(change, AddArc | AddQuery) and change.until is not None:
-        times["until"] = _ticks(schema, "until", change.until)
+        times["until"] = to_ticks(schema, change.until, down=True)
     found: AnyChange = replace(change, **times)
     return found
-
-
-def _ticks(schema: Schema, name: str, value: object) -> int:
-    if value == EVER:
-        return EVER
-    try:
-        return to_ticks(schema, value)
-    except UsageError as error:
-        raise UsageError("CEP603", f"{name} can't be {value!r}", error.remedy) from None
 
 
 def shown(changes: Sequence[AnyChange], schema: Schema) -> list[AnyChange]:

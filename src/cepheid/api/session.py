@@ -298,6 +298,7 @@ class Session(Changing, Punctuating):
         self._check_open()
         facts = {
             "fingerprint": self._program.fingerprint,
+            "functions": sorted(self._program.functions),
             "watermark": self._watermark,
             "delay": self._lateness,
             "policy": self._late.policy,
@@ -352,7 +353,7 @@ class Session(Changing, Punctuating):
     def _load_history(self, columns: pa.Schema) -> None:
         """What the log of changes has made of the queries."""
         schema = make_schema(columns, self._roles)
-        self._history = self._history.after(self._log, schema)
+        self._history = self._history.after(self._judged(self._log), schema)
         self._use(self._history.own.now(schema, self._right_from))
 
     def _use(self, query: Query) -> None:
@@ -447,6 +448,12 @@ class Session(Changing, Punctuating):
         self._nothing = None
         return pipeline
 
+    def _begin(self, columns: pa.Schema) -> None:
+        """Begin with events of some columns, with what the queries are after changes that came before the events."""
+        if self._history.own.changes:
+            self._use(self._history.own.now(make_schema(columns, self._roles), self._right_from))
+        self._pipeline = self._open(columns)
+
     def _new_pipeline(self, schema: Schema) -> Pipeline:
         return Pipeline(self._cache, self._factory, schema, once=False)
 
@@ -466,9 +473,9 @@ class Session(Changing, Punctuating):
         if not table.num_columns:
             table = self._no_table() if self._pipeline is None else empty_table(self._pipeline.schema.arrow)
         if self._pipeline is None or not self._begun:  # before the first event, the columns may still change
-            self._pipeline = self._open(table.schema)
-            for other in self._others.values():
-                other._pipeline = other._open(table.schema)
+            for one in self._every:
+                one._begin(table.schema)
+            assert self._pipeline is not None
             self._surprises.warn(self._surprises.of_schema(self._pipeline.schema))
             return table
         wanted = self._columns
