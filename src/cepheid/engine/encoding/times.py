@@ -85,7 +85,7 @@ def to_ticks(schema: Schema, value: object, *, down: bool = False) -> int:
         raise TypeError(f"a {type(value).__name__}")
     except (TypeError, ValueError, pa.ArrowInvalid) as error:
         remedy = f"give a time as the column '{schema.roles.time}' has it ({column})"
-        raise UsageError("CEP606", f"{value!r} can't be a watermark: {error}", remedy) from None
+        raise UsageError("CEP606", f"{value!r} can't be a time of this stream: {error}", remedy) from None
 
 
 def time_value(schema: Schema, time: int) -> Any:
