@@ -202,7 +202,7 @@ class Changing(ABC):
     def _fitting(self, query: Query) -> Sequence[bool]:
         """Of which queries the state is one of another query too."""
         assert self._pipeline is not None
-        return fitting(self._pipeline.program, query.compiled)
+        return fitting(self._pipeline, query.cache)
 
     def _check_turn(self, query: Query, fits: Sequence[bool]) -> None:
         """Refuse a query that can't go on from the state of the one that runs."""

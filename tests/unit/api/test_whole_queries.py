@@ -141,6 +141,27 @@ def test_that_a_refused_change_alters_nothing() -> None:
             assert [list(x) for x in s.close().outputs.values()] == [list(x) for x in same.close().outputs.values()]
 
 
+@pytest.mark.parametrize("speculate", [None, 0, "all"])
+@pytest.mark.parametrize("output", ["OUTPUT NON_OVERLAP", "OUTPUT LONGEST"])
+def test_constants_change_where_matches_are_chosen(output: str, speculate: Any) -> None:
+    text = f"PATTERN SEQ(A a, B+ b[]) WHERE b[].x > {{}} WITHIN 10 milliseconds {output}"
+    s: Any = cep.Query(text.format(0)).session(lateness=0, speculate=speculate)
+    s.push([event(1, "A"), event(2, "B", 3)])
+    s.replace("query 1", text.format(4))
+    s.push([event(3, "B", 3), event(4, "B", 5), event(5, "A"), event(6, "B", 4), event(7, "B", 9)])
+    s.push([event(90, "C")])
+    s.close()
+    expected = cep.Query(text.format(0)).match(
+        [event(1, "A"), event(2, "B", 3), event(4, "B", 5), event(5, "A"), event(7, "B", 9)]
+    )
+    log = s.changes
+    events = [event(t, k, x) for t, k, x in [(1, "A", 5), (2, "B", 3), (3, "B", 3), (4, "B", 5), (5, "A", 5)]]
+    events += [event(6, "B", 4), event(7, "B", 9), event(90, "C")]
+    found = cep.Query(text.format(0)).match(events, changes=log, engine="reference")
+    assert list(found) == list(expected)
+    assert s.stats.matches == len(expected)
+
+
 def test_that_conditions_of_another_form_may_be_refused() -> None:
     for text, why in (
         ("PATTERN SEQ(A a, B b) WHERE a.x > {} WITHIN 10 milliseconds OUTPUT NON_OVERLAP", "OUTPUT NON_OVERLAP"),
@@ -149,7 +170,7 @@ def test_that_conditions_of_another_form_may_be_refused() -> None:
         s = cep.Query(text.format(1)).session(lateness=0)
         s.push([event(1, "A")])
         with pytest.raises(cep.CepheidError, match=why):
-            s.replace("query 1", text.format("a.ts"))
+            s.replace("query 1", text.format("0 AND b.x > a.x"))
         s.push([event(2, "B")])
         assert ends(s.close(), "query 1") == [(1, 2)]
 

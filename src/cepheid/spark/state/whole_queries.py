@@ -5,6 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from cepheid.api import Query
+from cepheid.api.query_changes import ReplaceQuery
+from cepheid.engine.stream.conversion import check_again
 from cepheid.errors import PatternError
 from cepheid.spark.codes import without_codes
 from cepheid.spark.outputs import match_schema
@@ -31,6 +33,16 @@ def check_whole(worker_query: WorkerQuery, query: Query) -> None:
         wanted, told = _told(worker_query.match_schema), _told(columns)
         message = f"the matches of the stream have the columns {wanted}, and those of the query {told}"
         raise PatternError("CEP229", message, "write a RETURN with the same names and types")
+
+
+def check_replaced(worker_query: WorkerQuery, change: ReplaceQuery) -> None:
+    """Refuse other conditions where a bucket may not be able to go over its events again.
+
+    Whether it has to depends on its events, and all buckets must decide alike.
+    """
+    for bound in change.query.compiled.bind(worker_query.schema):
+        if bound.automaton is None:
+            check_again(bound, change.name)
 
 
 def _types(columns: pa.Schema) -> dict[str, pa.DataType]:
