@@ -6,6 +6,7 @@ from bench.harness import Figure, Options
 from bench.rows.afa import afa
 from bench.rows.arrow import arrow
 from bench.rows.automata import automata
+from bench.rows.changing import changing
 from bench.rows.choice import choice
 from bench.rows.cold import cold
 from bench.rows.compiling import compiling
@@ -37,6 +38,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "shoplifting": shoplifting,
     "vshapes": vshapes,
     "automata": automata,
+    "changing": changing,
     "afa": afa,
     "switching": switching,
     "equivalence": equivalence,

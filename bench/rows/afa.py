@@ -137,7 +137,7 @@ def _changing(options: Options) -> Iterator[Figure]:
     curves: Curves = defaultdict(lambda: ([], []))
     for interval in INTERVALS:
         log = list(_flips(directions, table.num_rows, interval))
-        changed = query._with_log(in_ticks(log, schema, None), schema)
+        changed = query.with_log(in_ticks(log, schema, None), schema)
         quick: dict[str, Callable[[], object]] = {
             "dynamic": partial(_matched, changed, table),
             "static": partial(_matched, query, table),

@@ -99,7 +99,7 @@ def _changing(options: Options) -> Iterator[Figure]:
     query = Query(queries.q3(ARCS), type=None)
     log = list(_changes(table.num_rows))
     schema = make_schema(table.schema, query.compiled.roles)
-    changed = query._with_log(in_ticks(log, schema, None), schema)
+    changed = query.with_log(in_ticks(log, schema, None), schema)
     pieces = [table.slice(k * EVERY, EVERY) for k in range(PIECES)]
 
     def anew() -> int:

@@ -2,7 +2,19 @@
 
 from typing import TYPE_CHECKING
 
-from cepheid.api import Aggregate, Changes, ChangeSession, Matches, Progress, Query, Session, Stats
+from cepheid.api import (
+    Aggregate,
+    Changes,
+    ChangeSession,
+    Matches,
+    Progress,
+    Query,
+    Session,
+    Stats,
+    add_query,
+    remove_query,
+    replace_query,
+)
 from cepheid.builder import (
     Automaton,
     Column,
@@ -100,6 +112,7 @@ __all__ = [
     "Variable",
     "__version__",
     "add_arc",
+    "add_query",
     "any_order",
     "automaton",
     "avg",
@@ -119,6 +132,8 @@ __all__ = [
     "percentile",
     "program",
     "remove_arc",
+    "remove_query",
+    "replace_query",
     "seq",
     "stddev",
     "var",

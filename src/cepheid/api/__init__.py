@@ -2,10 +2,23 @@
 
 from cepheid.api.change_session import ChangeSession
 from cepheid.api.query import Query
+from cepheid.api.query_changes import add_query, remove_query, replace_query
 from cepheid.api.session import Session, Stats
 from cepheid.engine.matches.changes import Changes
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.progress import Progress
 from cepheid.pattern.aggregates import Aggregate
 
-__all__ = ["Aggregate", "ChangeSession", "Changes", "Matches", "Progress", "Query", "Session", "Stats"]
+__all__ = [
+    "Aggregate",
+    "ChangeSession",
+    "Changes",
+    "Matches",
+    "Progress",
+    "Query",
+    "Session",
+    "Stats",
+    "add_query",
+    "remove_query",
+    "replace_query",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,26 +10,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.api.changing import Variant
+from cepheid.api.changing import Turn
 from cepheid.api.events import to_table
+from cepheid.api.history import AnyChange, History, Life, ticks_in
 from cepheid.api.options import read_delay
+from cepheid.api.query_changes import sequenced_queries
 from cepheid.api.readable import check_text
 from cepheid.api.recomputed import Recomputed
 from cepheid.api.session import Session, Stats
-from cepheid.api.surprises import Surprises
 from cepheid.engine.encoding.arrow import empty_table, from_numpy
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.times import time_value
 from cepheid.engine.matches.changes import ADDED, OP, REMOVED, Changes, Difference
+from cepheid.engine.matches.difference import NOTHING
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.matches.shown import one_row
 from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.stream.ahead import Ahead, Replaying
 from cepheid.engine.stream.arrivals import Timed
-from cepheid.engine.stream.event_log import Net
+from cepheid.engine.stream.event_log import EventLog, Net
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.operations import split_operations
-from cepheid.engine.stream.parts import FlatSink, Sink, Source
+from cepheid.engine.stream.parts import FlatSink, Prefixed, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.promises import Promise
 from cepheid.engine.stream.retyped import retype
 from cepheid.engine.stream.rows import RowsInMemory, arrival_of
 from cepheid.engine.stream.snapshot import read_state, telling_damage
@@ -37,15 +41,17 @@ from cepheid.engine.stream.speculation import Speculation
 from cepheid.errors import InputError, PatternError, UsageError
 from cepheid.pattern.durations import spell
 from cepheid.pattern.flow import EVENTS
-from cepheid.pattern.one_arc import BindArc
 from cepheid.pattern.schema import Schema
 from cepheid.plan.spec import AUTO
 
 if TYPE_CHECKING:
+    from cepheid.api.query import Query
     from cepheid.engine.machines.factory import MachineFactory
+    from cepheid.engine.stream.lane_replay import LaneReplay
 
 ALL = "all"
 _NEVER = 2**63 - 1
+_EVER = -(2**63)
 
 
 class ChangeSession(Session):
@@ -68,33 +74,29 @@ class ChangeSession(Session):
 
     def __init__(
         self,
-        cache: QueryCache,
+        query: Query,
         factory: MachineFactory,
-        empty: Callable[[], pa.Table],
-        surprises: Surprises,
         *,
         lateness: object = None,
         late: str = "error",
         speculate: object = None,
         op: str | None = None,
         sequence: str | None = None,
-        match: Callable[[pa.Table, Schema], Sequence[Matches]] | None = None,
-        variant: Variant | None = None,
-        bind_arc: BindArc | None = None,
+        recomputes: bool = False,
     ) -> None:
-        super().__init__(
-            cache, factory, empty, surprises, lateness=lateness, late=late, variant=variant, bind_arc=bind_arc
-        )
+        super().__init__(query, factory, lateness=lateness, late=late)
         if speculate is not None:
-            _check_columns(cache.program)
+            _check_columns(query.compiled)
         self._speculate = speculate
         self._ahead = read_speculation(speculate, self._roles.unit)
         if sequence is not None:
             self._ahead = None  # no match goes over a gap, so that none can be undone
         self._op = op
         self._sequence = sequence
-        self._match = match  # all matches of each query, where all is found again after each call
+        # How all matches of each query are found, where that is done after each call.
+        self._match = query.all_by_reference if recomputes else None
         self._speculation: Ahead | None = None
+        self._record: EventLog | None = None  # all events since the watermark, if the session's own query was removed
         self._by_lanes = True  # late events are handled lane by lane, where the query allows it
         self._retracted = 0
         self._final: int | None = None
@@ -163,13 +165,13 @@ class ChangeSession(Session):
         """Like `close`."""
         self._check_open()
         if self._pipeline is None:
-            self._conform(self._empty())
-        net = self._weigh(self._no_events(), None, _NEVER)
+            self._conform(self._no_table())
+        weighed = self._weigh(self._no_events(), None, _NEVER)
         if self._watch is not None:
             self._watch.end(self._opened.schema)
-        found = self._apply(net, self._watermark, closes=True)
+        found = self._follow(self._no_events(), None, self._watermark, weighed, closes=True)
         self._closed = True
-        return found
+        return self._told(found)
 
     def update(
         self,
@@ -188,7 +190,7 @@ class ChangeSession(Session):
         if self._lateness is not None and len(times):
             latest = int(times.max()) - self._lateness_ticks
             watermark = latest if watermark is None else max(latest, watermark)
-        net = self._weigh(events, signs, watermark)
+        weighed = self._weigh(events, signs, watermark)
         self._late.put_aside(late)
         retracted = 0 if signs is None else int((signs < 0).sum())
         self._retracted += retracted
@@ -196,7 +198,7 @@ class ChangeSession(Session):
         if len(times):
             latest = int(times.max())
             self._latest = latest if self._latest is None else max(self._latest, latest)
-        return self._apply(net, watermark)
+        return self._told(self._follow(events, signs, watermark, weighed))
 
     def _no_events(self) -> Timed:
         return empty_table(self._columns), np.zeros(0, np.int64)
@@ -205,6 +207,8 @@ class ChangeSession(Session):
         """The rows that are not late, and those that are."""
         given, times = events
         late = times < watermark if watermark is not None else np.zeros(len(times), bool)
+        broken = self._broken(given, times) if not (self._late.policy == "error" and late.any()) else None
+        late = late if broken is None else late | broken
         if not late.any():
             return events, signs, self._with_op(empty_table(self._columns), None)
         table = as_table(given)
@@ -213,9 +217,28 @@ class ChangeSession(Session):
         aside = self._with_op(table.filter(from_numpy(late)), None if signs is None else signs[late])
         return kept, None if signs is None else signs[~late], aside
 
+    def _needed(self, events: Timed, signs: Any) -> tuple[Timed, Any]:
+        """The rows that are to be gone over: those that no arc can take do nothing where promises are ahead of them."""
+        idle = self._idle(*events)
+        if idle is None:
+            return events, signs
+        kept = as_table(events[0]).filter(from_numpy(~idle)), events[1][~idle]
+        return kept, None if signs is None else signs[~idle]
+
+    @property
+    def _trusts(self) -> bool:
+        """What is retracted may be anything: then nothing follows from promises, but which rows are late."""
+        return super()._trusts and self._op is None and not self._retracted
+
+    def _keep_promise(self, promise: Promise | None) -> Any:
+        ahead = None if promise is None or not self._trusts else self._trusted.lane_times(self._watermark, promise)
+        nothing, now = self._no_events(), self._watermark
+        return self._told(self._follow(nothing, None, now, self._weigh(nothing, None, now), ahead=ahead))
+
     def _weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
         """What events and a watermark do to the log; retractions whose event can't come any more are late."""
-        net = self._speculating.weigh(events, signs, watermark)
+        weighing = self._speculating if self._record is None else self._record
+        net = weighing.weigh(*self._needed(events, signs), watermark)
         if net.overdue:
             owed = net.owed
             if self._late.policy == "error":
@@ -230,23 +253,89 @@ class ChangeSession(Session):
         words = [ADDED] * table.num_rows if signs is None else [ADDED if sign > 0 else REMOVED for sign in signs]
         return table.append_column(self._op, pa.array(words, pa.string()))
 
-    def _apply(self, net: Net, watermark: int | None, *, closes: bool = False) -> Any:
+    def _follow(
+        self,
+        events: Timed,
+        signs: Any,
+        watermark: int | None,
+        weighed: Net,
+        *,
+        closes: bool = False,
+        ahead: LaneTimes | None = None,
+    ) -> dict[str, Sequence[Difference]]:
+        """Insert and retract events, and move the watermark; what that changes of the queries, by name."""
+        if self._record is not None:
+            self._record.apply(weighed)
+            self._record.forget(watermark)
+        own = self._own_net(events, signs, watermark, weighed)
+        found = {"": self._apply(own, watermark, closes=closes, ahead=ahead)}
+        for name, other in self._others.items():
+            net = other._own_net(events, signs, watermark, None)
+            found[name] = other._apply(net, watermark, closes=closes)
+        return found
+
+    def _own_net(self, events: Timed, signs: Any, watermark: int | None, weighed: Net | None) -> Net:
+        """What events do to the log of the query: it sees those that come while it lives."""
+        if weighed is not None and self._record is None:
+            return weighed
+        events, signs = self._needed(events, signs)
+        given, times = events
+        life = self._history.own
+        seen = life.sees(times)
+        if not seen.all():
+            events = as_table(given).filter(from_numpy(seen)), times[seen]
+            signs = None if signs is None else signs[seen]
+        return self._speculating.weigh(events, signs, watermark)
+
+    def _apply(
+        self, net: Net, watermark: int | None, *, closes: bool = False, ahead: LaneTimes | None = None
+    ) -> Sequence[Difference]:
         self._failed = True  # until it has succeeded
+        reached = self._reached(watermark)
+        self._speculating.certain = None if reached == watermark else reached
         found = self._speculating.change(net, watermark, closes=closes)
+        if ahead is not None:
+            self._speculating.forget_lanes(ahead)
         self._failed = False
         self._pipeline = self._speculating.head
         self._watermark = watermark
         if self._sequence is not None and any(len(one.removed) for one in found):
             self._failed = True
             raise _not_counting(self._sequence, found)
-        self._matches += found[-1].added.count() - found[-1].removed.count()
-        return self._changes(found) if self._speculate is not None else self._added(found)
+        return found
 
-    def _changes(self, found: Sequence[Difference]) -> Changes:
-        final = self._speculating.final(self._watermark)
-        if final is not None:  # columns that change before the first event begin all anew
+    def _told(self, found: Mapping[str, Sequence[Difference]]) -> Any:
+        """What a call gives: of the session's own query, and of those that were added."""
+        own = found[""]
+        self._matches += own[-1].added.count() - own[-1].removed.count()
+        every = {name: self._others[name] if name else self for name in found}
+        if self._speculate is None:
+            told = {name: session._added(found[name]) for name, session in every.items()}
+            self._drop_over()
+            return self._with_others(told.pop(""), told)
+        finals = [session._final_now() for session in every.values() if not session._is_over]
+        final = None if None in finals else min((time for time in finals if time is not None), default=self._watermark)
+        if final is not None:
             final = self._final = final if self._final is None else max(final, self._final)
         shown = None if final is None else time_value(self._opened.schema, final)
+        changes = {name: session._changes(found[name], shown) for name, session in every.items()}
+        first = changes.pop("")
+        self._drop_over()
+        return first if not changes else Changes(own[-1], shown, {**first.outputs, **changes})
+
+    def _final_now(self) -> int | None:
+        return self._speculating.final(self._watermark)
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether the query was removed, and nothing that it gives can change any more."""
+        until = self._history.own.until
+        return until is not None and self._watermark is not None and self._watermark > until
+
+    def _drop_over(self) -> None:
+        self._others = {name: other for name, other in self._others.items() if not other._is_over}
+
+    def _changes(self, found: Sequence[Difference], shown: object) -> Changes:
         every = [Changes(one, shown) for one in found]
         return Changes(found[-1], shown, dict(zip(self._names, every, strict=True)))
 
@@ -254,48 +343,143 @@ class ChangeSession(Session):
         every = [Changes(one, None).added for one in found]
         return every[-1].with_outputs(dict(zip(self._names, every, strict=True)))
 
-    # The query may change (S17).
+    # Queries may change, come and go (S17).
+
+    _others: dict[str, ChangeSession]  # type: ignore[assignment]
 
     @property
     def _settled(self) -> int | None:
         own = self._speculation
-        return own.kept[0].place if isinstance(own, Speculation) else None
+        if isinstance(own, Speculation):
+            return own.kept[0].place
+        if own is None or isinstance(own, Recomputed):
+            return None
+        return min((int(chunk.times.min()) for chunk in self._replaying.log.chunks if len(chunk.times)), default=None)
 
     @property
     def _corrects(self) -> bool:
         return self._ahead != 0
 
-    def _use(self, cache: QueryCache, match: Any) -> None:
-        super()._use(cache, match)
+    def _judged(self, changes: Sequence[AnyChange]) -> Sequence[AnyChange]:
+        return sequenced_queries(changes, self._sequence)
+
+    def _companion(self, life: Life) -> ChangeSession:
+        factory = replace(self._factory, choice=AUTO)
+        found = ChangeSession(
+            life.query, factory, late="drop", speculate=self._speculate, recomputes=self._match is not None
+        )
+        found._ahead = self._ahead
+        found._retracted = self._retracted
+        found._begin_late(life, self)
+        return found
+
+    def _begin_late(self, life: Life, leader: Session) -> None:
+        assert isinstance(leader, ChangeSession)
+        self._watch = None
+        self._history = History(life)
+        self._use(life.now(leader._opened.schema, self._right_from))
+        self._pipeline = self._open(leader._columns)
+        self._speculating.until = life.until
+        self._events = leader._events
+
+    def _fitting(self, query: Query) -> Sequence[bool]:
+        if isinstance(self._speculation, Speculation):
+            return super()._fitting(query)
+        return [True] * len(query.compiled.queries)  # all that can change is gone over again
+
+    def _check_turn(self, query: Query, fits: Sequence[bool]) -> None:
+        own = self._speculation
+        if isinstance(own, Speculation):
+            super()._check_turn(query, fits)
+        elif own is not None and not isinstance(own, Recomputed):
+            from cepheid.engine.stream.lane_replay import why_not_by_lanes
+
+            why = why_not_by_lanes(query.cache.query(0, self._opened.schema))
+            if why:
+                message = f"'{query.compiled.names[0]}' can't change to this query while it runs: {why}"
+                raise PatternError(
+                    "CEP229", message, "open the session with engine='interpreted', or add it under another name"
+                )
+
+    def _take_turns(self, own: Turn | None, turns: dict[str, Turn], begun: dict[str, Any]) -> Any:
+        if own is not None and own.life.until is not None and self._record is None:
+            self._record = self._new_record()
+        recorded = self._recorded  # which has all events, also those that the session's own query is about to lose
+        found = {"": self._take_turn(own) if own is not None else self._unchanged()}
+        for name, other in self._others.items():
+            found[name] = other._take_turn(turns[name]) if name in turns else other._unchanged()
+        for name, other in begun.items():
+            events, times, signs = recorded(ticks_in(other._history.own.since) + 1)
+            net = other._own_net((events, times), signs, self._watermark, None)
+            found[name] = other._apply(net, self._watermark)
+        self._others |= begun
+        return self._told(found)
+
+    def _unchanged(self) -> Sequence[Difference]:
+        return [Difference(NOTHING, NOTHING, (), query.nothing()) for query in self._opened.queries]
+
+    @property
+    def _recorded(self) -> Callable[[int], tuple[pa.Table, Any, Any]]:
+        """What gives all events from a time on that can still change, and the retractions that wait for theirs."""
+        own = self._speculating
+        if self._record is not None:
+            return self._record.recorded
+        return own.recorded if isinstance(own, Recomputed) else self._replaying.log.recorded
+
+    def _new_record(self) -> EventLog:
+        found = EventLog(self._opened.schema)
+        events, times, signs = self._recorded(_EVER if self._watermark is None else self._watermark)
+        found.apply(found.weigh((events, times), signs, None))
+        return found
+
+    def _take_turn(self, turn: Turn) -> Sequence[Difference]:  # type: ignore[override]
+        own, schema, until = self._speculating, self._opened.schema, turn.life.until
+        found: Sequence[Difference]
+        gone = self._no_events(), None
+        if until is not None and until != self._history.own.until:
+            events, times, signs = self._known(until + 1)
+            gone = (events, times), -signs
+        net = own.weigh(*gone, self._watermark)
+        own.until = until
+        self._history = replace(self._history, own=turn.life)
+        if turn.cache is not None:
+            found = self._retimed_by(turn.cache, turn.first, net)
+        elif turn.query is None:
+            first = turn.first if net.first is None else min(turn.first, net.first)
+            found = own.change(replace(net, first=first), self._watermark)
+        else:
+            found = self._rebuilt(turn, net, schema)
+        self._pipeline = own.head
+        return found
+
+    def _known(self, since: int) -> tuple[pa.Table, Any, Any]:
+        own = self._speculating
+        return own.recorded(since) if isinstance(own, Recomputed) else self._replaying.log.recorded(since)
+
+    def _retimed_by(self, cache: QueryCache, first: int, net: Net) -> Sequence[Difference]:
+        self._cache, schema, own = cache, self._opened.schema, self._speculating
+        assert isinstance(own, Speculation)
+        return own.retime(lambda: Pipeline(cache, self._factory, schema, once=False), cache, first, net)
+
+    def _rebuilt(self, turn: Turn, net: Net, schema: Schema) -> Sequence[Difference]:
+        assert turn.query is not None
+        self._use(turn.query)
+        self._right_from = turn.settled
+        cache, own = turn.query.cache, self._speculating
+
+        def make() -> Pipeline:
+            return Pipeline(cache, self._factory, schema, once=False)
+
+        if isinstance(own, Recomputed):
+            return own.rebuild(make, turn.query.all_by_reference, net)
+        if isinstance(own, Speculation):
+            return own.rebuild(make, turn.fits, turn.first, net)
+        return cast("LaneReplay", own).rebuild(make, cache.query(0, schema), turn.first, net)
+
+    def _use(self, query: Query) -> None:
+        super()._use(query)
         if self._match is not None:
-            self._match = match
-
-    def _rebuild(self, cache: QueryCache, match: Any, first: int) -> Any:
-        self._use(cache, match)
-        schema = self._opened.schema
-
-        def make() -> Pipeline:
-            return Pipeline(cache, self._factory, schema, once=False)
-
-        speculating = self._speculating
-        assert isinstance(speculating, Speculation | Recomputed)  # lanes are gone over only of patterns that stay
-        found = speculating.rebuild(make, match, first)
-        self._pipeline = speculating.head
-        self._matches += found[-1].added.count() - found[-1].removed.count()
-        return self._changes(found) if self._speculate is not None else self._added(found)
-
-    def _retime(self, cache: QueryCache, first: int) -> Any:
-        self._cache, schema = cache, self._opened.schema
-
-        def make() -> Pipeline:
-            return Pipeline(cache, self._factory, schema, once=False)
-
-        speculating = self._speculating
-        assert isinstance(speculating, Speculation)
-        found = speculating.retime(make, cache, first)
-        self._pipeline = speculating.head
-        self._matches += found[-1].added.count() - found[-1].removed.count()
-        return self._changes(found) if self._speculate is not None else self._added(found)
+            self._match = query.all_by_reference
 
     # The state.
 
@@ -305,8 +489,13 @@ class ChangeSession(Session):
         found = super().stats
         if self._speculation is None:
             return found
-        own = self._speculation
-        return replace(found, state_bytes=own.nbytes, steps=own.steps, debts=own.debts)
+        every = [session._speculating for session in (self, *self._others.values())]
+        return replace(
+            found,
+            state_bytes=sum(own.nbytes for own in every),
+            steps=sum(own.steps for own in every),
+            debts=self._speculation.debts,
+        )
 
     @property
     def late_events(self) -> pa.Table:
@@ -320,20 +509,29 @@ class ChangeSession(Session):
     @property
     def over(self) -> int | None:
         """The watermark, in ticks, from which on nothing so far can matter to a change to come; None: never."""
+        times = [one._over_alone for one in (self, *self._others.values())]
+        if self._record is not None and self._record.latest is not None:
+            times.append(self._record.latest + 1)
+        return None if None in times else max(time for time in times if time is not None)
+
+    @property
+    def _over_alone(self) -> int | None:
         known = self._replaying
         return self._watermark if known.is_blank else self._opened.over_after(known.log.latest)
 
     @property
     def undecided(self) -> bool:
         """Whether events or retractions wait, or a match has ended that is not certain yet."""
-        return self._replaying.undecided or bool(self._replaying.log.debts)
+        every = [one._replaying for one in (self, *self._others.values())]
+        return any(own.undecided or own.log.debts for own in every)
 
     def deadlines(self) -> Iterator[int]:
         """The watermarks, in ticks, at which there is something to do even if no event arrives."""
-        ahead = self._replaying.ahead
-        if ahead is not None:  # else all is done at once that can be done
-            yield from (time - ahead for time in self._replaying.deadlines())
-        yield from (debt.time + 1 for debt in self._replaying.log.debts.values())
+        for one in (self, *self._others.values()):
+            ahead = one._replaying.ahead
+            if ahead is not None:  # else all is done at once that can be done
+                yield from (time - ahead for time in one._replaying.deadlines())
+            yield from (debt.time + 1 for debt in one._replaying.log.debts.values())
 
     # Snapshots.
 
@@ -352,7 +550,8 @@ class ChangeSession(Session):
         if self._speculation is None:
             return header
         state, saved = self._speculation.save(sink)
-        return header | state | {"speculation": saved}
+        record = {} if self._record is None else {"record": self._record.save(Prefixed(sink, "record/"))}
+        return header | state | {"speculation": saved} | record
 
     def load(self, header: dict[str, Any], source: Source) -> None:
         """Take up a state that `save` has written, in a new session of the same query."""
@@ -360,8 +559,12 @@ class ChangeSession(Session):
         self._speculate, self._ahead, self._op = facts["speculate"], facts["ahead"], facts["op"]
         self._retracted, self._final = facts["retracted"], facts["final"]
         _, schema, _, _ = read_state(header, source, self._program.fingerprint)
+        self._certain = facts.get("certain")
         if schema is not None:
+            self._load_history(schema)
             self._take_up(schema, header, source)
+            self._load_others(header, source)
+            self._read_promises(facts)
 
     def _take_up(self, columns: pa.Schema, header: dict[str, Any], source: Source) -> None:
         self._by_lanes = "replay" in header["speculation"]
@@ -369,9 +572,13 @@ class ChangeSession(Session):
         if ("rows" in header["speculation"]) != isinstance(self._speculation, Recomputed):
             message = "the snapshot is of engine 'reference', or this is, and the other one is not"
             raise UsageError("CEP607", message, "restore it with the engine that it was taken with")
+        self._speculating.until = self._history.own.until
         with telling_damage():
             self._speculating.load(header, header["speculation"], source)
         self._pipeline = self._speculating.head
+        if "record" in header:
+            self._record = EventLog(self._opened.schema)
+            self._record.load(header["record"], source)
 
     def _retype(self, columns: pa.Schema) -> None:
         flat = FlatSink()
@@ -382,12 +589,19 @@ class ChangeSession(Session):
     def _begun(self) -> bool:
         return self._events + self._retracted > 0
 
+    def _begin(self, columns: pa.Schema) -> None:
+        super()._begin(columns)
+        self._speculating.until = self._history.own.until
+        if self._record is not None:
+            self._record = EventLog(self._opened.schema)
+
     def _new_pipeline(self, schema: Schema) -> Pipeline:
         def make() -> Pipeline:
             return Pipeline(self._cache, self._factory, schema, once=False)
 
         ahead = None if self._ahead is None else -(-self._ahead // schema.tick)
         self._speculation = self._new_speculation(make, schema, ahead)
+        self._speculation.certain = self._certain
         return self._speculation.head
 
     def _new_speculation(self, make: Callable[[], Pipeline], schema: Schema, ahead: int | None) -> Ahead:

@@ -1,40 +1,56 @@
-"""Changes of a query that runs (S17): when they hold, and how a snapshot has them."""
+"""Queries that change while a session runs (S17): when changes hold, and what they do."""
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+from cepheid.api.history import EVER, AnyChange, History, Life, check_is_change, ticks_in
+from cepheid.api.query_changes import AddQuery, ReplaceQuery, add_query, remove_query, replace_query, with_queries
 from cepheid.builder.changes import add_arc, remove_arc
 from cepheid.builder.columns import Column
 from cepheid.engine.encoding.times import time_value, to_ticks
 from cepheid.engine.program import QueryCache
+from cepheid.engine.stream.conversion import check_again, fitting
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
-from cepheid.language import parse, print_arc
-from cepheid.pattern.one_arc import BindArc
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.timeline import AddArc, Change, RemoveArc, lasting
-from cepheid.pattern.tree import Automaton, Program
+from cepheid.pattern.schema import Schema, make_schema
+from cepheid.pattern.timeline import AddArc, RemoveArc
 
-EVER = -(2**62)
-"""A time before all events."""
+if TYPE_CHECKING:
+    from cepheid.api.query import Query
+    from cepheid.engine.planning.compiled_query import CompiledQuery
+
+MOST_SHAPES = 8
+"""How many queries of a session are remembered for their code."""
 
 
-Variant = Callable[[Sequence[Change], int | None], tuple[QueryCache, Any]]
-"""What runs a query after some changes, on events from a time on (None: on all); how to find its matches by the
-reference."""
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What becomes of a query of a session.
+
+    query: as it runs from now on; None: as before. cache: what runs it where its code stays, and only data change.
+    settled: the time from which on it is right.
+    fits: of which of its queries the state is one of the new one too.
+    first: the first time at which it is another one.
+    """
+
+    life: Life
+    query: Query | None = None
+    cache: QueryCache | None = None
+    settled: int | None = None
+    fits: Sequence[bool] = ()
+    first: int = EVER
 
 
 class Together:
     """Changes that are made as one. result: what the call gives."""
 
     def __init__(self) -> None:
-        self.changes: list[Change] = []
+        self.changes: list[AnyChange] = []
         self.result: Any = None
 
     def add_arc(self, source: str, target: str, /, condition: Column | str | None = None, **options: Any) -> None:
@@ -45,68 +61,156 @@ class Together:
         """Remove an arc."""
         self.changes.append(remove_arc(name, at=at))
 
+    def add(self, name: str, query: Any, /, at: object = None, until: object = None) -> None:
+        """Add a query."""
+        self.changes.append(add_query(name, query, at=at, until=until))
+
+    def remove(self, name: str, /, at: object = None) -> None:
+        """Remove a query."""
+        self.changes.append(remove_query(name, at=at))
+
+    def replace(self, name: str, query: Any, /, at: object = None) -> None:
+        """Give a query other conditions, or other arcs."""
+        self.changes.append(replace_query(name, query, at=at))
+
 
 class Changing(ABC):
-    """What a session does when its query changes."""
+    """What a session does when its queries change."""
 
     _pipeline: Pipeline | None
     _watermark: int | None
+    _certain: int | None  # how far the session is by promises, where that is ahead of the watermark
+    _promised: int | None  # until when promises hold that the session goes by
     _latest: int | None  # the greatest time of an event that was accepted
-    _variant: Variant | None
-    _bind_arc: BindArc | None
-    _log: list[Change]  # how the query has changed, with times in ticks
+    _history: History
+    _shapes: list[CompiledQuery]  # queries that ran, whose code may be of use again
+    _log: list[AnyChange]  # how the queries have changed, with times in ticks
 
     @abstractmethod
     def _check_open(self) -> None:
         """Refuse to go on with a session that is closed."""
 
     @abstractmethod
-    def _rebuild(self, cache: QueryCache, match: Any, first: int) -> Any:
-        """Go on with the query as it is now, from the same state. first: the first time at which it is another one."""
+    def _companion(self, life: Life) -> Any:
+        """A session of a query that is added, which has had no event."""
 
     @abstractmethod
-    def _retime(self, cache: QueryCache, first: int) -> Any:
-        """Go on with the same code, for arcs that come and go from a time on."""
+    def _take_turns(self, own: Turn | None, turns: dict[str, Turn], begun: dict[str, Any]) -> Any:
+        """Go on with what the queries are now, from the same state. Nothing can be wrong any more."""
 
-    def change(self, *changes: Change) -> Any:
-        """Change an automaton while it runs: several changes as one. One that is refused alters nothing.
+    def change(self, *changes: AnyChange) -> Any:
+        """Change what runs: several changes as one. One that is refused alters nothing.
 
         A change holds for events after its `at`: by default after the greatest time so far, or the watermark.
         """
         self._check_open()
-        if self._pipeline is None or self._variant is None:
+        if self._pipeline is None:
             message = "the query can't change before the first push"
             raise UsageError("CEP606", message, "push first, if only an empty table, to define the columns")
         schema, present = self._pipeline.schema, self._present
         fresh = in_ticks(changes, schema, EVER if present is None else present)
-        for at in (int(str(one.at)) for one in fresh):
-            self._check_change(at, schema)
-        first = min((int(str(one.at)) + 1 for one in fresh), default=EVER)
-        known = self._retimed(fresh)
-        if known is not None:
-            found = self._retime(known, first)
-        else:
-            cache, match = self._variant([*self._log, *fresh], self._settled)
-            found = self._rebuild(cache, match, first)
+        for one in fresh:
+            self._check_change(ticks_in(one.at), schema)
+            if isinstance(one, ReplaceQuery) and self._promised is not None:
+                message = "a query can't be replaced before the watermark has passed promises, of which one is until "
+                remedy = "let the watermark move first, or add another query"
+                raise UsageError("CEP608", f"{message}{time_value(schema, self._promised)}", remedy)
+        return self.make(fresh)
+
+    def make(self, changes: Sequence[AnyChange]) -> Any:
+        """Like `change`, for whoever keeps many sessions: times are in ticks, and it was checked that they can be."""
+        assert self._pipeline is not None
+        schema = self._pipeline.schema
+        added = {name: life.query for name, life in self._history.added.items()}
+        fresh = with_queries(changes, self._history.own.query, added)
+        history = self._history.after(self._judged(fresh), schema)
+        own = self._turn(self._history.own, history.own)
+        turns: dict[str, Turn] = {}
+        begun: dict[str, Any] = {}
+        for name, life in history.added.items():
+            if name not in self._history.added:
+                self._learn(life.query)
+                begun[name] = self._companion(life)
+            elif name in self._companions:
+                turn = self._companions[name]._turn(self._history.added[name], life)
+                turns |= {} if turn is None else {name: turn}
+        found = self._take_turns(own, turns, begun)
+        self._history = history
         self._log += fresh
         return found
 
-    def _retimed(self, fresh: Sequence[Change]) -> QueryCache | None:
+    @property
+    @abstractmethod
+    def _companions(self) -> dict[str, Any]:
+        """The sessions of queries that were added."""
+
+    def _turn(self, before: Life, after: Life) -> Turn | None:
+        """What changes of a query, all that can be wrong with it being checked; None: nothing."""
+        if before == after:
+            return None
+        assert self._pipeline is not None
+        if before.changes == after.changes:
+            return Turn(after, first=ticks_in(after.until))
+        schema, settled = self._pipeline.schema, self._settled
+        fresh = after.changes[len(before.changes) :]
+        first = min(ticks_in(change.at) + 1 for change in fresh)
+        if after.until != before.until:
+            first = min(first, ticks_in(after.until))
+        if after.until == before.until and (cache := self._retimed(fresh, after)) is not None:
+            return Turn(after, cache=cache, settled=settled, first=first)
+        query = after.now(schema, settled)
+        self._learn(query)
+        fits = self._fitting(query)
+        if not all(fits):
+            # Events before are gone over again: by the conditions that held for them.
+            window = self._pipeline.window
+            settled = None if settled is None or window is None else settled - window
+            query = after.now(schema, settled)
+            self._learn(query)
+            fits = self._fitting(query)
+        self._check_turn(query, fits)
+        return Turn(after, query, None, settled, fits, first)
+
+    def _learn(self, query: Query) -> None:
+        """Another constant makes no other code: take that of a query which this session runs or has run."""
+        assert self._pipeline is not None
+        schema = self._pipeline.schema
+        if len(query.compiled.queries) != 1:
+            return
+        if len(self._pipeline.program.queries) == 1:
+            self._note_shape(self._pipeline.cache.query(0, schema))
+        own = make_schema(schema.arrow, query.compiled.roles)  # one that is added may have another type=
+        query.cache.learn(own, reversed(self._shapes))
+        self._note_shape(query.cache.query(0, own))
+
+    def _note_shape(self, compiled: CompiledQuery) -> None:
+        if compiled not in self._shapes:
+            self._shapes = [*self._shapes[1 - MOST_SHAPES :], compiled]
+
+    def _retimed(self, fresh: Sequence[AnyChange], after: Life) -> QueryCache | None:
         """What runs the query where changes are data that its code reads; None where they are not, or are refused."""
-        pipeline = self._pipeline
-        if pipeline is None or self._bind_arc is None:
+        pipeline, settled = self._pipeline, self._settled
+        arcs = [change for change in fresh if isinstance(change, AddArc | RemoveArc)]
+        if pipeline is None or len(arcs) < len(fresh) or not after.query.is_automaton:
             return None
         from cepheid.engine.stream.retiming import retimed  # kernels are not needed before
 
-        found = retimed(pipeline, fresh, self._settled, self._bind_arc)
-        if found is None:
-            return None
-        return pipeline.cache.of(found, pipeline.schema, self._anew)
+        schema = pipeline.schema
+        found = retimed(pipeline, arcs, settled, after.query.bind_arc)
+        return None if found is None else pipeline.cache.of(found, schema, lambda: after.now(schema, settled).cache)
 
-    def _anew(self) -> QueryCache:
-        """What runs the query on other columns."""
-        assert self._variant is not None
-        return self._variant(self._log, self._settled)[0]
+    def _fitting(self, query: Query) -> Sequence[bool]:
+        """Of which queries the state is one of another query too."""
+        assert self._pipeline is not None
+        return fitting(self._pipeline, query.cache)
+
+    def _check_turn(self, query: Query, fits: Sequence[bool]) -> None:
+        """Refuse a query that can't go on from the state of the one that runs."""
+        assert self._pipeline is not None
+        bound = query.bind(self._pipeline.schema)
+        for one, known, name in zip(bound, fits, query.compiled.names, strict=True):
+            if not known:
+                check_again(one, name)
 
     def add_arc(self, source: str, target: str, /, condition: Column | str | None = None, **options: Any) -> Any:
         """Add an arc to an automaton that runs; the arguments are those of `cep.add_arc`."""
@@ -115,6 +219,35 @@ class Changing(ABC):
     def remove_arc(self, name: str, /, at: object = None) -> Any:
         """Remove an arc of an automaton that runs: it does not hold for events after `at`."""
         return self.change(remove_arc(name, at=at))
+
+    def add(self, name: str, query: Any, /, at: object = None, until: object = None) -> Any:
+        """Run one more query, on the events after `at` and up to `until`; its matches are in `outputs[name]`.
+
+        query: a `Query`, or its text, or a pattern of the builder; these get the parameters, functions and roles of
+        columns of the session's own query.
+
+        >>> from cepheid import Query
+        >>> s = Query("PATTERN SEQ(A a, B b) WITHIN 1 second").session(lateness=0)
+        >>> len(s.push([{"ts": 1, "type": "A"}]))
+        0
+        >>> len(s.add("again", "PATTERN SEQ(A a, A b) WITHIN 1 second"))
+        0
+        >>> [len(m) for m in s.push([{"ts": t, "type": "A"} for t in (2, 3, 4)]).outputs.values()]
+        [0, 1]
+        """
+        return self.change(add_query(name, query, at=at, until=until))
+
+    def remove(self, name: str, /, at: object = None) -> Any:
+        """Remove a query: it gives the matches that end at or before `at`, and whose absences were decided by then."""
+        return self.change(remove_query(name, at=at))
+
+    def replace(self, name: str, query: Any, /, at: object = None) -> Any:
+        """Give a query other conditions in WHERE, or an automaton other arcs; what it has begun goes on.
+
+        The name is that of INTO, "query 1" for a query without one, or that of `add`. Text gets the parameters,
+        functions and roles of columns of the query that it replaces.
+        """
+        return self.change(replace_query(name, query, at=at))
 
     @contextmanager
     def changing(self) -> Iterator[Together]:
@@ -135,104 +268,83 @@ class Changing(ABC):
         together.result = self.change(*together.changes)
 
     @property
-    def changes(self) -> list[Change]:
-        """How the query has changed so far; `match(events, changes=…)` gives what this session does."""
+    def changes(self) -> list[AnyChange]:
+        """How the queries have changed so far; `match(events, changes=…)` gives what this session does."""
         return shown(self._log, self._pipeline.schema) if self._pipeline is not None else []
 
     @property
+    def log(self) -> list[AnyChange]:
+        """The same with times in ticks."""
+        return list(self._log)
+
+    @property
     def _present(self) -> int | None:
-        """The greatest time that was accepted, or the watermark if that is later."""
-        return max((time for time in (self._latest, self._watermark) if time is not None), default=None)
+        """The greatest time that was accepted, or the watermark or what is promised if that is later."""
+        times = self._latest, self._watermark, self._promised
+        return max((time for time in times if time is not None), default=None)
 
     @property
     def _settled(self) -> int | None:
         """A time before which no event is gone over any more."""
-        return self._watermark
+        return self._watermark if self._certain is None else self._certain
 
     @property
     def _corrects(self) -> bool:
         """Whether what was given can be taken back."""
         return False
 
+    def _judged(self, changes: Sequence[AnyChange]) -> Sequence[AnyChange]:
+        """Changes with the queries as this session runs them."""
+        return changes
+
     def _check_change(self, at: int, schema: Schema) -> None:
-        if self._watermark is not None and at < self._watermark:
-            told, reached = time_value(schema, at), time_value(schema, self._watermark)
-            message = f"the change at {told} is before the watermark {reached}"
-            raise UsageError("CEP608", message, "let it hold from a later time on: at=…, or leave out at=")
+        for reached, what in ((self._watermark, "the watermark"), (self._promised, "the time of a promise,")):
+            if reached is not None and at < reached:
+                message = f"the change at {time_value(schema, at)} is before {what} {time_value(schema, reached)}"
+                raise UsageError("CEP608", message, "let it hold from a later time on: at=…, or leave out at=")
         if self._latest is not None and at < self._latest and not self._corrects:
             message = f"the change at {time_value(schema, at)} is before events that have come"
             remedy = "let it hold from a later time on, or open the session with speculate=, which takes matches back"
             raise UsageError("CEP608", message, remedy)
 
 
-def without_past(program: Program, since: int | None) -> Program:
-    """The program without arcs whose lifetime is over, but for the first of each shape.
-
-    So it does not grow with each change, and its kernel stays the one that it is.
-    """
-    if since is None:
-        return program
-    query = program.queries[0]
-    automaton = query.pattern
-    assert isinstance(automaton, Automaton)
-    shapes = [(_CONSTANT.sub("?", print_arc(replace(arc, name=None))), arc) for arc in automaton.arcs]
-    kept = tuple(automaton.arcs[place] for place in lasting(shapes, since))
-    return Program((replace(query, pattern=replace(automaton, arcs=kept)),))
-
-
-_CONSTANT = re.compile(r"'(?:[^']|'')*'|-?\b\d[\w.]*")
-
-
-def in_ticks(changes: Sequence[object], schema: Schema, present: int | None) -> list[Change]:
+def in_ticks(changes: Sequence[object], schema: Schema, present: int | None) -> list[AnyChange]:
     """Changes with their times in ticks. present: when they hold from that do not say it; None: they must."""
+    if not isinstance(changes, Iterable):
+        raise UsageError("CEP603", f"{changes!r} is no list of changes", "pass a list: changes=[…]")
     return [_in_ticks(change, schema, present) for change in changes]
 
 
-def _in_ticks(change: object, schema: Schema, present: int | None) -> Change:
-    if not isinstance(change, AddArc | RemoveArc):
-        remedy = "pass cep.add_arc(…) and cep.remove_arc(…), or session.changes"
-        raise UsageError("CEP603", f"{change!r} is not a change", remedy)
+def _in_ticks(change: Any, schema: Schema, present: int | None) -> AnyChange:
+    check_is_change(change)
     if change.at is None and present is None:
         raise UsageError("CEP603", "a change needs a time here", "say from when on it holds: at=…")
-    at = present if change.at is None else to_ticks(schema, change.at)
-    if isinstance(change, RemoveArc):
-        return RemoveArc(change.name, at)
-    return AddArc(change.arc, at, None if change.until is None else to_ticks(schema, change.until))
+    times = {"at": present if change.at is None else _ticks(schema, "at", change.at)}
+    if isinstance(change, AddArc | AddQuery) and change.until is not None:
+        times["until"] = _ticks(schema, "until", change.until)
+    found: AnyChange = replace(change, **times)
+    return found
 
 
-def shown(changes: Sequence[Change], schema: Schema) -> list[Change]:
+def _ticks(schema: Schema, name: str, value: object) -> int:
+    if value == EVER:
+        return EVER
+    try:
+        return to_ticks(schema, value, down=True)
+    except UsageError as error:
+        raise UsageError("CEP603", f"{name} can't be {value!r}", error.remedy) from None
+
+
+def shown(changes: Sequence[AnyChange], schema: Schema) -> list[AnyChange]:
     """The same as `match(changes=…)` takes them: with times as the time column has them."""
-    return [
-        replace(change, at=_shown(change.at, schema))
-        if isinstance(change, RemoveArc)
-        else replace(change, at=_shown(change.at, schema), until=_shown(change.until, schema))
-        for change in changes
-    ]
+    found: list[AnyChange] = []
+    for change in changes:
+        times = {"at": _shown(change.at, schema)}
+        if isinstance(change, AddArc | AddQuery):
+            times["until"] = _shown(change.until, schema)
+        found.append(replace(change, **times))  # type: ignore[arg-type]
+    return found
 
 
 def _shown(time: object, schema: Schema) -> object:
     return time if not isinstance(time, int) or time <= EVER else time_value(schema, time)
-
-
-def written_changes(changes: Sequence[Change]) -> list[dict[str, Any]]:
-    """Changes as the header of a snapshot has them."""
-    return [
-        {"remove": change.name, "at": change.at}
-        if isinstance(change, RemoveArc)
-        else {"add": print_arc(change.arc), "at": change.at, "until": change.until}
-        for change in changes
-    ]
-
-
-def read_changes(saved: Sequence[dict[str, Any]]) -> list[Change]:
-    """Changes that were written."""
-    return [
-        RemoveArc(one["remove"], one["at"]) if "remove" in one else AddArc(_arc(one["add"]), one["at"], one["until"])
-        for one in saved
-    ]
-
-
-def _arc(text: str) -> Any:
-    pattern = parse(f"AUTOMATON a -> b\n{text}").queries[0].pattern
-    assert isinstance(pattern, Automaton)
-    return pattern.arcs[0]

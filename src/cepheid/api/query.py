@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -13,11 +14,15 @@ import pyarrow as pa
 
 from cepheid.api.bar import measured
 from cepheid.api.change_session import ChangeSession, retracts_numbers
-from cepheid.api.changing import in_ticks, without_past
+from cepheid.api.changed import Changes as OwnChanges
+from cepheid.api.changed import changed_program
+from cepheid.api.changing import in_ticks
 from cepheid.api.events import to_table
+from cepheid.api.history import AnyChange, History, Life
 from cepheid.api.meter import read_progress
 from cepheid.api.observed import observe
 from cepheid.api.options import read_column, read_functions, read_params, read_roles, stable
+from cepheid.api.query_changes import ReplaceQuery, sequenced_queries, with_queries
 from cepheid.api.readable import readable_schema, telling_of_text
 from cepheid.api.session import Session
 from cepheid.api.spark_bridge import Frame, is_spark, spark_options, spark_room
@@ -34,7 +39,7 @@ from cepheid.engine.stream.operations import split_operations
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import from_bytes
-from cepheid.errors import CepheidError, UsageError, did_you_mean, nearest
+from cepheid.errors import CepheidError, CepheidWarning, PatternError, UsageError, did_you_mean, nearest
 from cepheid.language import parse, print_program
 from cepheid.pattern.aggregates import with_aggregates
 from cepheid.pattern.analysis import analyse, columns_read
@@ -42,10 +47,11 @@ from cepheid.pattern.bind import Bound, bind
 from cepheid.pattern.bound_automata import BoundArc
 from cepheid.pattern.calls import check_calls
 from cepheid.pattern.flow import EVENTS, check_flow, roles_in
+from cepheid.pattern.lost_states import LOST
 from cepheid.pattern.one_arc import bind_arc
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.sequence import sequenced
-from cepheid.pattern.timeline import Change, with_changes
+from cepheid.pattern.timeline import AddArc, RemoveArc, with_changes
 from cepheid.pattern.tree import Arc, Automaton, Program
 from cepheid.plan.spec import PlanSpec, read_plan
 
@@ -130,7 +136,7 @@ class Query:
         from cepheid.api.automata import as_automaton  # seldom needed
 
         found = None if events is None else events if isinstance(events, pa.Schema) else self._table_of(events).schema
-        written = as_automaton(self._compiled, self._empty_table().schema if found is None else readable_schema(found))
+        written = as_automaton(self._compiled, self.empty_table().schema if found is None else readable_schema(found))
         return self if written is None else Query(written, **{**self._options, "params": None})  # type: ignore[arg-type]
 
     def sequenced(self, column: str | None) -> Query:
@@ -141,40 +147,63 @@ class Query:
         strategies = [strategy for query in self._compiled.queries for strategy in query.strategies.values()]
         return Query(sequenced(self._program, str(name), strategies), **self._options)  # type: ignore[arg-type]
 
-    def _changed(self, changes: Sequence[Change], since: int | None = None) -> Query:
+    def alike(self, query: object) -> Query:
+        """A query with the parameters, functions and roles of columns of this one, unless it is a `Query` already."""
+        return query if isinstance(query, Query) else Query(query, **self._options)  # type: ignore[arg-type]
+
+    def changed(self, changes: OwnChanges, schema: Schema, settled: int | None = None) -> Query:
         """This query after some changes, whose times are in ticks (S17), for events from a time on."""
         if not changes:
             return self
-        program = without_past(with_changes(self._program, changes), since)
-        return Query(program, **self._options)  # type: ignore[arg-type]
+        program = changed_program(self, changes, schema, settled)
+        functions = dict(self._compiled.functions)
+        for change in changes:
+            if isinstance(change, ReplaceQuery):
+                for name, function in change.query.compiled.functions.items():
+                    if functions.setdefault(name, function) != function:
+                        message = f"the function '{name}' is another one in the query in place of '{change.name}'"
+                        raise PatternError("CEP229", message, "give it another name: both are needed, by turns")
+        with warnings.catch_warnings():  # what there is to tell was told of the queries as they were written
+            warnings.simplefilter("ignore", CepheidWarning)
+            found = Query(program, **{**self._options, "functions": functions})  # type: ignore[arg-type]
+        self._surprises.warn(one for one in found._surprises.of_query() if one.code == LOST)
+        return found
 
-    def _with_log(self, changes: Sequence[Change], schema: Schema) -> Query:
-        """This query after some changes, for a run on events of a schema: not by the reference."""
+    def bind(self, schema: Schema) -> list[Bound]:
+        """Its queries, bound to events of a schema; what runs them is made of the same."""
+        if len(self._compiled.queries) > 1:
+            return self._compiled.bind(schema)
+        return [self._cache.query(0, schema).query]
+
+    @property
+    def is_automaton(self) -> bool:
+        """Whether it is one automaton of the user's own."""
+        return len(self._program.queries) == 1 and isinstance(self._program.queries[0].pattern, Automaton)
+
+    def with_log(self, changes: OwnChanges, schema: Schema) -> Query:
+        """This query after some changes, for one run on events of a schema, and not by the reference."""
         from cepheid.engine.planning.compiled_query import CompiledQuery
         from cepheid.engine.planning.many_changes import read_log
 
+        arcs = [change for change in changes if isinstance(change, AddArc | RemoveArc)]
         automaton = self._program.queries[0].pattern
-        if len(self._program.queries) != 1 or not isinstance(automaton, Automaton):
-            return self._changed(changes)
-        log = read_log(automaton, changes)
+        if not arcs or len(arcs) < len(changes) or not self.is_automaton:
+            return self.changed(changes, schema)
+        assert isinstance(automaton, Automaton)
+        log = read_log(automaton, arcs)
         try:
             found = Query(with_changes(self._program, log.added), **self._options)  # type: ignore[arg-type]
             bound = found._cache.query(0, schema).query
         except CepheidError:
-            return self._changed(changes)  # which tells what is wrong, with the numbers of the arc itself
+            return self.changed(changes, schema)  # which tells what is wrong, with the numbers of the arc itself
         timed = bound.automaton and log.timed(bound.automaton)
         if timed is None:
-            return self._changed(changes)
+            return self.changed(changes, schema)
         compiled = CompiledQuery(replace(bound, automaton=timed))
-        found._cache = found._cache.of(compiled, schema, lambda: self._changed(changes)._cache)
+        found._cache = found._cache.of(compiled, schema, lambda: self.changed(changes, schema)._cache)
         return found
 
-    def _variant(self, changes: Sequence[Change], since: int | None) -> tuple[QueryCache, Any]:
-        """What runs this query after some changes, on events from a time on."""
-        changed = self._changed(changes, since)
-        return changed._cache, changed._all_by_reference
-
-    def _bind_arc(self, arc: Arc, bound: Bound) -> BoundArc:
+    def bind_arc(self, arc: Arc, bound: Bound) -> BoundArc:
         """An arc as one of this query, which is an automaton."""
         compiled = self._compiled
         return bind_arc(arc, self._program.queries[0], self._params, compiled.roles, compiled.functions, bound)
@@ -182,6 +211,21 @@ class Query:
     def __getstate__(self) -> dict[str, Any]:
         """Without what was made for earlier runs: it is made anew where the query arrives."""
         return {**vars(self), "_cache": QueryCache(self._compiled)}
+
+    @property
+    def parsed(self) -> Program:
+        """The program as it was written."""
+        return self._program
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        """The values of the parameters."""
+        return self._params
+
+    @property
+    def cache(self) -> QueryCache:
+        """The program with what was compiled for earlier runs."""
+        return self._cache
 
     @property
     def compiled(self) -> CompiledProgram:
@@ -218,7 +262,7 @@ class Query:
         open: bool = ...,
         op: str | None = ...,
         sequence: str | None = ...,
-        changes: Sequence[Change] = ...,
+        changes: Sequence[AnyChange] = ...,
     ) -> Matches: ...
 
     def match(
@@ -232,7 +276,7 @@ class Query:
         progress: Callable[[Progress], object] | bool | None = None,
         op: str | None = None,
         sequence: str | None = None,
-        changes: Sequence[Change] = (),
+        changes: Sequence[AnyChange] = (),
         **options: Any,
     ) -> Any:
         """All matches in a stream of events, in the order of their ends.
@@ -252,8 +296,9 @@ class Query:
 
         sequence: a column that counts the events of a partition by 1: no match goes over a gap in it.
 
-        changes: how an automaton changes in the course of the stream: a list of `cep.add_arc(…, at=…)` and
-        `cep.remove_arc(…, at=…)`, or the `changes` of a session.
+        changes: how the query changes in the course of the stream, and which others come and go: a list of
+        `cep.add_arc(…, at=…)`, `cep.remove_arc`, `cep.add_query`, `cep.remove_query` and `cep.replace_query`, or the
+        `changes` of a session. The matches of queries that were added are in `outputs`.
 
         A Spark DataFrame returns a Spark DataFrame; see `cepheid.spark.match` for its options.
         """
@@ -264,7 +309,8 @@ class Query:
             if limit is not None:
                 remedy = "limit the result: q.match(df).limit(n)"
                 raise UsageError("CEP603", "limit= can't be used with a Spark DataFrame", remedy)
-            given = {**options, **{name: v for name, v in (("op", op), ("sequence", sequence)) if v is not None}}
+            own = {"op": op, "sequence": sequence, "changes": changes or None}
+            given = {**options, **{name: value for name, value in own.items() if value is not None}}
             return spark_room().match(events, self, engine=engine, plan=plan, open=open, **given)
         _check_options(options, ("engine", "plan", "limit", "open", "progress", "op", "sequence", "changes"))
         _check_open(open)
@@ -275,30 +321,38 @@ class Query:
             raise retracts_numbers()
         base = to_table(events, self._compiled.roles.type)
         if not base.num_columns:
-            base = self._empty_table()
+            base = self.empty_table()
         elif read_column("op", op, self._compiled.roles) is not None:
             base = self._net(base, str(op))
-        query = self.sequenced(sequence)
-        if changes:
-            schema = make_schema(base.schema, self._compiled.roles)
-            log = in_ticks(changes, schema, None)
-            query = query._changed(log) if engine == "reference" else query._with_log(log, schema)
+        schema = make_schema(base.schema, self._compiled.roles)
+        history = History(Life(self.sequenced(sequence)))
+        changes = sequenced_queries(with_queries(in_ticks(changes, schema, None), self), sequence)
+        history = history.after(changes, schema)
         with telling_of_text(base):
-            return query._match(base, engine, choice, limit, open, progress)
+            times = ticks(schema, base)
+            last = None if open or not len(times) else int(times.max())
+
+            def run(life: Life) -> Matches:
+                own = life.of(base, times)
+                query = life.now(schema) if engine == "reference" else life.query.with_log(life.changes, schema)
+                return query._match(*own, engine, choice, limit, life.known(last), progress)
+
+            found = run(history.own)
+            added = {name: run(life) for name, life in history.added.items()}
+        return found.with_outputs({**found.outputs, **added}) if added else found
 
     def _match(
         self,
         base: pa.Table,
+        times: Any,
         engine: str,
         choice: PlanSpec,
         limit: int | None,
-        open: bool,
+        horizon: int | None,
         progress: Callable[[Progress], object] | bool | None,
     ) -> Matches:
         schema = make_schema(base.schema, self._compiled.roles)
-        times = ticks(schema, base)
         self._warn_of(schema, base, times)
-        horizon = None if open or not len(times) else int(times.max())
         if engine == "reference":
             matches = self._by_reference(base, schema, horizon)
             return matches if limit is None else matches[:limit]
@@ -404,14 +458,10 @@ class Query:
             raise UsageError("CEP601", "engine 'reference' does not support sessions that only wait", remedy)
         factory = _machine_factory(engine, choice, None)
         return Session(
-            self._cache,
+            self,
             factory,
-            self._empty_table,
-            self._surprises,
             lateness=lateness,
             late=late,
-            variant=self._variant,
-            bind_arc=self._bind_arc,
         )
 
     def change_session(
@@ -430,43 +480,49 @@ class Query:
         recomputes = engine == "reference"
         factory = _machine_factory("interpreted" if recomputes else engine, choice, None, steady=True)
         return ChangeSession(
-            self._cache,
+            self,
             factory,
-            self._empty_table,
-            self._surprises,
             lateness=lateness,
             late=late,
             speculate=speculate,
             op=read_column("op", op, self._compiled.roles),
             sequence=sequence,
-            match=self._all_by_reference if recomputes else None,
-            variant=self._variant,
-            bind_arc=self._bind_arc,
+            recomputes=recomputes,
         )
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:
-        """A session that continues from a snapshot."""
+        """A session that continues from a snapshot.
+
+        If queries were added that call functions of their own, this query must have these too.
+        """
         header, source = from_bytes(blob)
         facts = header["session"]
         told: dict[str, Any] = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
+        own, known = self.sequenced(told["sequence"]), facts.get("functions", [])
+        if facts["fingerprint"] == own._fingerprint(own._compiled.roles, known):  # others are for added queries
+            facts["fingerprint"] = own._compiled.fingerprint
         session: Session = self.session(engine=engine, plan=plan, **told)
         session.load(header, source)
         return session
 
-    def _fingerprint(self, roles: Roles, functions: Mapping[str, Callable[..., object]]) -> str:
+    def _fingerprint(self, roles: Roles, functions: Iterable[str]) -> str:
         """Identifies the query: a snapshot can only be restored by the same query."""
         params = sorted((name, repr(stable(value))) for name, value in self._params.items())
-        facts = [self.text, params, sorted(functions), repr(roles)]
+        facts: list[object] = [self.text, params, sorted(functions), repr(roles)]
+        arcs = (arc for q in self._program.queries if isinstance(q.pattern, Automaton) for arc in q.pattern.arcs)
+        lifetimes = [(arc.since, arc.until) for arc in arcs]  # which the text does not have
+        if any(since is not None or until is not None for since, until in lifetimes):
+            facts.append(lifetimes)
         return sha256(repr(facts).encode()).hexdigest()
 
     def _named(self, matches: Sequence[Matches]) -> Matches:
         return matches[-1].with_outputs(dict(zip(self._compiled.names, matches, strict=True)))
 
     def _by_reference(self, base: pa.Table, schema: Schema, horizon: int | None) -> Matches:
-        return self._named(self._all_by_reference(base, schema, horizon))
+        return self._named(self.all_by_reference(base, schema, horizon))
 
-    def _all_by_reference(self, base: pa.Table, schema: Schema, horizon: int | None = None) -> list[Matches]:
-        """The matches of each query."""
+    def all_by_reference(self, base: pa.Table, schema: Schema, horizon: int | None = None) -> list[Matches]:
+        """The matches of each query, by the definition."""
         from cepheid.reference import interpret  # seldom needed
 
         roles = self._compiled.roles
@@ -502,9 +558,9 @@ class Query:
 
     def _table_of(self, events: object) -> pa.Table:
         table = to_table(events, self._compiled.roles.type)
-        return table if table.num_columns else self._empty_table()
+        return table if table.num_columns else self.empty_table()
 
-    def _empty_table(self) -> pa.Table:
+    def empty_table(self) -> pa.Table:
         """An empty table for events without columns; it has the columns that the queries read."""
         names = dict.fromkeys(name for a in self._compiled.queries for name in columns_read(a))
         fields = {name: pa.null() for name in names} | {self._compiled.roles.time: pa.int64()}

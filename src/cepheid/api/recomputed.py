@@ -16,8 +16,10 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.changes import Difference
 from cepheid.engine.matches.difference import Given, Selection
 from cepheid.engine.matches.matches import Matches
+from cepheid.engine.stream.ahead import further
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import Debt, Net
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import arrival_of
@@ -51,9 +53,13 @@ class Recomputed:
     """
 
     def __init__(
-        self, make: Callable[[], Pipeline], ahead: int | None, match: Callable[[pa.Table, Schema], Sequence[Matches]]
+        self,
+        make: Callable[[], Pipeline],
+        ahead: int | None,
+        match: Callable[[pa.Table, Schema, int | None], Sequence[Matches]],
     ) -> None:
         self.make = make
+        self.until: int | None = None  # when the query is removed (S17)
         self.match = match
         self.ahead = ahead
         self.head = make()
@@ -62,6 +68,7 @@ class Recomputed:
         self.owed: Sequence[_Row] = ()
         self.given = [Given(query.nothing(), 0) for query in self.head.queries]
         self.watermark: int | None = None
+        self.certain: int | None = None
         self.steps = self.nbytes = 0
 
     def weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
@@ -93,22 +100,31 @@ class Recomputed:
         return [_difference(*three) for three in zip(before, self.given, nothing, strict=True)]
 
     def rebuild(
-        self, make: Callable[[], Pipeline], match: Callable[[pa.Table, Schema], Sequence[Matches]], first: int
+        self, make: Callable[[], Pipeline], match: Callable[[pa.Table, Schema, int | None], Sequence[Matches]], net: Net
     ) -> list[Difference]:
-        """Another query from a time on."""
+        """Another query from a time on. net: what is retracted at the same time."""
         self.make, self.match, self.head = make, match, make()
-        return self.change(_Recounted(rows=self.rows, unmet=self.owed), self.watermark)
+        return self.change(net, self.watermark)
 
     def _output(self, watermark: int | None, closes: bool) -> Sequence[Matches]:
         """All that a session which waits has given after the events before F and `advance(F)`."""
         if self.ahead is None or closes:
-            return self.match(self._table(self.rows), self.schema)
-        if watermark is None:
+            return self.match(self._table(self.rows), self.schema, self.until)
+        reached = further(None if watermark is None else watermark + self.ahead, self.certain)
+        if reached is None:
             return [query.nothing() for query in self.head.queries]
-        reached = watermark + self.ahead
         waiting = self.make()
         waiting.push(arrival_of(self.schema, self._table([row for row in self.rows if row.time < reached])))
+        if self.until is not None and reached > self.until:
+            return waiting.advance(None, self.until)
         return waiting.advance(reached)
+
+    def recorded(self, time: int) -> tuple[pa.Table, Any, Any]:
+        """The events from a time on, and the retractions that wait for theirs, with their times and signs."""
+        rows = [row for row in self.rows if row.time >= time]
+        owed = [row for row in self.owed if row.time >= time]
+        times = np.array([row.time for row in (*rows, *owed)], np.int64)
+        return self._table([*rows, *owed]), times, np.repeat(np.array([1, -1], np.int8), [len(rows), len(owed)])
 
     def _table(self, rows: Sequence[_Row]) -> pa.Table:
         return pa.concat_tables([row.table for row in rows]) if rows else empty_table(self.schema.arrow)
@@ -116,6 +132,9 @@ class Recomputed:
     def final(self, watermark: int | None) -> int | None:
         """It is not known: the definition does not say when something can't change any more."""
         return None
+
+    def forget_lanes(self, ahead: LaneTimes) -> None:
+        """Nothing is forgotten."""
 
     @property
     def debts(self) -> int:

@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import is_not
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from cepheid.api.changing import Changing, Variant, read_changes, written_changes
+from cepheid.api.changing import Changing, Turn
 from cepheid.api.events import to_table
 from cepheid.api.fits import check_fits
+from cepheid.api.history import History, Life
 from cepheid.api.options import read_delay
+from cepheid.api.punctuating import Punctuating
+from cepheid.api.query_changes import ReplaceQuery
 from cepheid.api.readable import check_text, is_checked
 from cepheid.api.row_reader import RowReader
-from cepheid.api.surprises import Surprises
 from cepheid.api.watch import Watch
+from cepheid.api.written_changes import read_changes, write_changes
 from cepheid.engine.encoding.arrow import empty_table
-from cepheid.engine.encoding.few_events import Events
+from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.times import from_ticks, to_ticks
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.program import QueryCache
-from cepheid.engine.stream.in_memory import MemorySink, MemorySource, written
+from cepheid.engine.stream.conversion import convert
+from cepheid.engine.stream.in_memory import MemorySink, written
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.late import LateFilter
-from cepheid.engine.stream.parts import FlatSink, Sink, Source
+from cepheid.engine.stream.parts import FlatSink, Prefixed, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.promises import EVER, Promise
 from cepheid.engine.stream.retyped import as_types, retype, typed_like
 from cepheid.engine.stream.rows import Arrival, arrival_of
-from cepheid.engine.stream.snapshot import load_pipeline, read_state, to_bytes, write_pipeline, write_state
+from cepheid.engine.stream.snapshot import read_state, to_bytes, write_pipeline, write_state
 from cepheid.errors import InputError, UsageError, did_you_mean
 from cepheid.language import print_query
 from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.flow import EVENTS
-from cepheid.pattern.one_arc import BindArc
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.types import is_untyped
+from cepheid.plan.spec import AUTO
 
 if TYPE_CHECKING:
+    from cepheid.api.query import Query
     from cepheid.engine.machines.factory import MachineFactory
 
 _SHOWN = 80  # characters of the query
@@ -62,7 +68,7 @@ class Stats:
     debts: int = 0  # retractions that wait for their event
 
 
-class Session(Changing):
+class Session(Changing, Punctuating):
     """A query on a stream of batches. The matches do not depend on how the stream is split into batches.
 
     push: adds events, with any number of keys and in any order, as long as none is before the watermark.
@@ -81,30 +87,26 @@ class Session(Changing):
 
     def __init__(
         self,
-        cache: QueryCache,
+        query: Query,
         factory: MachineFactory,
-        empty: Callable[[], pa.Table],
-        surprises: Surprises,
         *,
         lateness: object = None,
         late: str = "error",
-        variant: Variant | None = None,
-        bind_arc: BindArc | None = None,
     ) -> None:
         if late not in LATE:
             raise UsageError(
                 "CEP601", f"unknown policy {late!r} for late events", did_you_mean(str(late), LATE, "policies")
             )
-        self._cache = cache
-        self._program = cache.program
-        self._roles = cache.program.roles
+        self._history = History(Life(query))
+        self._cache = query.cache
+        self._program = query.compiled
+        self._roles = query.compiled.roles
         self._factory = factory
-        self._empty = empty
-        self._surprises = surprises
-        self._watch: Watch | None = Watch(surprises)
+        self._surprises = query.surprises
+        self._watch: Watch | None = Watch(query.surprises)
         self._lateness = None if lateness is None else read_delay("lateness", lateness, self._roles.unit)
         self._late = LateFilter(late)
-        self._names = cache.program.names
+        self._names = query.compiled.names
         self._pipeline: Pipeline | None = None
         self._columns = pa.schema([])
         self._lateness_ticks = 0
@@ -116,9 +118,10 @@ class Session(Changing):
         self._events = 0
         self._matches = 0
         self._latest = None
-        self._variant = variant
-        self._bind_arc = bind_arc
-        self._log = []
+        self._log, self._shapes = [], []
+        self._others: dict[str, Session] = {}  # of queries that were added, while they live
+        self._over = False  # the query was removed, and has given all that it gives
+        self._right_from: int | None = None  # the time from which on the query that runs is right (S17)
 
     def __repr__(self) -> str:
         text = " ".join("; ".join(print_query(analysed.query) for analysed in self._program.queries).split())
@@ -193,34 +196,75 @@ class Session(Changing):
         """Take events back and put others in their place, in a session with `speculate` or `op`."""
         raise _only_waits("revise")
 
-    # The query may change (S17).
+    # Queries may change, come and go (S17).
 
-    def _rebuild(self, cache: QueryCache, match: Any, first: int) -> Any:
-        """Go on with the query as it is now, from the same state. first: the first time at which it is another one."""
+    @property
+    def _companions(self) -> dict[str, Session]:
+        return self._others
+
+    def _companion(self, life: Life) -> Session:
+        factory = replace(self._factory, choice=AUTO)  # a plan that is forced is one of the session's own query
+        found = Session(life.query, factory, late="drop")
+        found._begin_late(life, self)
+        return found
+
+    def _begin_late(self, life: Life, leader: Session) -> None:
+        """Begin to follow a session that has been open for a while."""
+        self._watch = None
+        self._history = History(life)
+        if life.changes:
+            self._cache = life.now(leader._opened.schema).cache
+        self._pipeline = self._open(leader._columns)
+        self._events = leader._events
+        if leader._watermark is not None:
+            self._watermark = leader._watermark
+            self._run(leader._watermark)
+
+    def _take_turns(self, own: Turn | None, turns: dict[str, Turn], begun: dict[str, Any]) -> Any:
+        for session, turn in ((self, own), *((self._others[name], turn) for name, turn in turns.items())):
+            if turn is not None:
+                session._take_turn(turn)
+        self._others |= begun
+        return self._give_nothing()
+
+    def _take_turn(self, turn: Turn) -> None:
+        """Go on with another query, or with an end of its own. Nothing is given: no event after it was gone over."""
+        from cepheid.engine.stream.retiming import retime  # kernels are not needed before
+
+        self._history = replace(self._history, own=turn.life)
+        if turn.cache is not None:
+            self._cache = self._opened.cache = turn.cache
+            retime(self._opened)
+        if turn.query is None:
+            return
         state = written(write_pipeline(self._opened, MemorySink()))
-        pipeline = Pipeline(cache, self._factory, self._opened.schema, once=False)
-        load_pipeline(state, MemorySource(), pipeline)
-        self._use(cache, match)
-        self._pipeline, self._nothing = pipeline, None
-        return self._give_nothing()
+        pipeline = Pipeline(turn.query.cache, self._factory, self._opened.schema, once=False)
+        convert(state, pipeline, turn.fits, self._watermark)
+        self._cache, self._pipeline, self._nothing = turn.query.cache, pipeline, None
+        self._right_from = turn.settled
 
-    def _retime(self, cache: QueryCache, first: int) -> Any:
-        """Go on with the same code, for arcs that come and go from a time on."""
-        from cepheid.engine.stream.retiming import retime  # seldom needed
+    def _feed(self, arrival: Arrival, needed: Arrival | None = None) -> None:
+        """Events that are not late, for all queries. needed: those that the session's own is to go over."""
+        if not self._over:
+            self._opened.push(self._seen(arrival if needed is None else needed))
+        for other in self._others.values():
+            other._feed(arrival)
 
-        self._cache = self._opened.cache = cache
-        retime(self._opened)
-        return self._give_nothing()
-
-    def _use(self, cache: QueryCache, match: Any) -> None:
-        """Take what is made of the query as it is now. match: finds all of its matches by the reference."""
-        self._cache = cache
+    def _seen(self, arrival: Arrival) -> Arrival:
+        """The events that come while the query lives."""
+        life = self._history.own
+        began = life.since is None or arrival.low > life.since
+        if not arrival.count or (began and (life.until is None or arrival.high <= life.until)):
+            return arrival
+        events, times = self._opened.streams[EVENTS].arrivals.read(arrival)
+        return arrival_of(self._opened.schema, *life.of(as_table(events), times))
 
     @property
     def stats(self) -> Stats:
         """Counters of the session and the size of its state."""
-        machines = [query.machine for query in self._pipeline.queries] if self._pipeline is not None else []
-        streams = [stream for _, stream in self._pipeline.every_stream()] if self._pipeline is not None else []
+        pipelines = [one._pipeline for one in (self, *self._others.values()) if one._pipeline is not None]
+        machines = [query.machine for pipeline in pipelines for query in pipeline.queries]
+        streams = [stream for pipeline in pipelines for _, stream in pipeline.every_stream()]
         return Stats(
             events=self._events,
             runs=sum(machine.runs for machine in machines),
@@ -254,6 +298,7 @@ class Session(Changing):
         self._check_open()
         facts = {
             "fingerprint": self._program.fingerprint,
+            "functions": sorted(self._program.functions),
             "watermark": self._watermark,
             "delay": self._lateness,
             "policy": self._late.policy,
@@ -261,17 +306,34 @@ class Session(Changing):
             "events": self._events,
             "matches": self._matches,
             "latest": self._latest,
-            "changes": written_changes(self._log),
+            "changes": write_changes(self._log, self._history.own.query),
+            "over": self._over,
+            "right_from": self._right_from,
+            **self._written_promises(),
         }
-        return write_state(facts, pipeline, self.late_events if self._late.set_aside else None, sink)
+        header = write_state(facts, pipeline, self.late_events if self._late.set_aside else None, sink)
+        others = {name: other.save(Prefixed(sink, f"{name}/")) for name, other in self._others.items()}
+        return header | ({"others": others} if others else {})
 
     def load(self, header: dict[str, Any], source: Source) -> None:
         """Take up a state that `save` has written, in a new session of the same query."""
         self._load_facts(header, source)
         _, schema, load, _ = read_state(header, source, self._program.fingerprint)
         if schema is not None:
+            self._load_history(schema)
             self._pipeline = self._open(schema)
             load(self._pipeline)
+            self._load_others(header, source)
+            self._read_promises(header["session"])
+
+    def _load_others(self, header: dict[str, Any], source: Source) -> None:
+        """Take up the queries that were added."""
+        for name, saved in header.get("others", {}).items():
+            life = self._history.added[name]
+            saved["session"]["fingerprint"] = life.query.compiled.fingerprint
+            self._others[name] = other = self._companion(life)
+            other.load(saved, source)
+            other._history = History(life)
 
     def _load_facts(self, header: dict[str, Any], source: Source) -> dict[str, Any]:
         """What a header has besides streams and machines."""
@@ -283,10 +345,20 @@ class Session(Changing):
         self._events, self._matches = facts["events"], facts["matches"]
         self._late.set_aside = [late] if late is not None else []
         self._latest = facts.get("latest")
-        self._log = read_changes(facts.get("changes", ()))
-        if self._log and self._variant is not None:
-            self._use(*self._variant(self._log, None))
+        self._over, self._right_from = facts.get("over", False), facts.get("right_from")
+        query = self._history.own.query
+        self._log = read_changes(facts.get("changes", ()), type(query), query)
         return facts
+
+    def _load_history(self, columns: pa.Schema) -> None:
+        """What the log of changes has made of the queries."""
+        schema = make_schema(columns, self._roles)
+        self._history = self._history.after(self._judged(self._log), schema)
+        self._use(self._history.own.now(schema, self._right_from))
+
+    def _use(self, query: Query) -> None:
+        """Run the query as it is now."""
+        self._cache = query.cache
 
     # For whoever keeps many sessions, as Spark's state store does.
 
@@ -312,39 +384,48 @@ class Session(Changing):
         """Like `close`, without the absences that are not over at a time, in ticks; None: the end ends them all."""
         self._check_open()
         if self._pipeline is None:
-            self._conform(self._empty())
+            self._conform(self._no_table())
         if self._watch is not None:
             self._watch.end(self._opened.schema)
         self._closed = True
-        return self._given(self._run(None, horizon))
+        own = self._given(self._run(None, horizon))
+        return self._with_others(own, {name: other.end(horizon) for name, other in self._others.items()})
 
     def reserve(self, to: int) -> None:
         """Make room for the events that `reach` of the same time will order."""
-        self._opened.reserve(to)
+        for one in self._every:
+            one._opened.reserve(to)
+
+    @property
+    def _every(self) -> tuple[Session, ...]:
+        """This session, and those of queries that were added."""
+        return (self, *self._others.values())
 
     def compact(self) -> None:
         """Let go of everything that no match to come can need; by itself a session waits until there is much of it."""
-        if self._watermark is not None:
-            self._opened.compact(self._watermark)
+        for one in self._every:
+            if one._watermark is not None and not one._over:
+                one._opened.compact(one._watermark)
 
     @property
     def window(self) -> int | None:
         """For how many ticks an event can matter to a query, or None if one of them is not bounded in time."""
-        return self._opened.window
+        return _latest([one._opened.window for one in self._every])
 
     @property
     def over(self) -> int | None:
         """The watermark, in ticks, from which on no event so far can be in a new match; those that wait are no such."""
-        return self._opened.over
+        return _latest([one._opened.over for one in self._every if one._opened.streams[EVENTS].last is not None])
 
     @property
     def undecided(self) -> bool:
         """Whether events wait to be ordered, or a match has ended that is not certain yet."""
-        return self._opened.undecided
+        return any(one._opened.undecided for one in self._every)
 
     def deadlines(self) -> Iterator[int]:
         """The watermarks, in ticks, at which there is something to do even if no event arrives."""
-        return self._opened.deadlines()
+        for one in self._every:
+            yield from one._opened.deadlines()
 
     @property
     def _begun(self) -> bool:
@@ -367,6 +448,12 @@ class Session(Changing):
         self._nothing = None
         return pipeline
 
+    def _begin(self, columns: pa.Schema) -> None:
+        """Begin with events of some columns, with what the queries are after changes that came before the events."""
+        if self._history.own.changes:
+            self._use(self._history.own.now(make_schema(columns, self._roles), self._right_from))
+        self._pipeline = self._open(columns)
+
     def _new_pipeline(self, schema: Schema) -> Pipeline:
         return Pipeline(self._cache, self._factory, schema, once=False)
 
@@ -377,12 +464,18 @@ class Session(Changing):
             remedy = "fix the cause, and continue from the last snapshot with q.restore(…)"
             raise UsageError("CEP606", "the session was stopped by an earlier error", remedy)
 
+    def _no_table(self) -> pa.Table:
+        """No events, where nobody has said which columns they have."""
+        return self._history.own.query.empty_table()
+
     def _conform(self, table: pa.Table) -> pa.Table:
         """The first batch defines the columns; later ones must have the same."""
         if not table.num_columns:
-            table = self._empty() if self._pipeline is None else empty_table(self._pipeline.schema.arrow)
+            table = self._no_table() if self._pipeline is None else empty_table(self._pipeline.schema.arrow)
         if self._pipeline is None or not self._begun:  # before the first event, the columns may still change
-            self._pipeline = self._open(table.schema)
+            for one in self._every:
+                one._begin(table.schema)
+            assert self._pipeline is not None
             self._surprises.warn(self._surprises.of_schema(self._pipeline.schema))
             return table
         wanted = self._columns
@@ -411,10 +504,12 @@ class Session(Changing):
         wanted = typed_like(self._columns, given)
         if wanted.equals(self._columns):
             return self._columns
-        if any(query.query.untyped and query.machine.kind != "interpreted" for query in self._opened.queries):
+        queries = [query for one in self._every for query in one._opened.queries]
+        if any(query.query.untyped and query.machine.kind != "interpreted" for query in queries):
             message = "a column that the query reads had only NULL when the snapshot was taken, by an earlier release"
             raise InputError("CEP409", message, "run the stream anew")
-        self._retype(wanted)
+        for one in self._every:
+            one._retype(wanted)
         return self._columns
 
     def _retype(self, columns: pa.Schema) -> None:
@@ -438,7 +533,8 @@ class Session(Changing):
     def _take(self, arrival: Arrival) -> Arrival:
         """Let the events that are not late wait for the watermark, and return them."""
         on_time = self._late.on_time(arrival, self._opened.streams[EVENTS].arrivals, self._watermark)
-        self._opened.push(on_time)
+        on_time, needed = self._kept(on_time)
+        self._feed(on_time, needed)
         self._events += on_time.count
         if on_time.count:
             self._latest = on_time.high if self._latest is None else max(self._latest, on_time.high)
@@ -446,13 +542,52 @@ class Session(Changing):
 
     def _move(self, watermark: int) -> Matches:
         self._watermark = watermark
-        return self._given(self._run(watermark))
+        own = self._given(self._run(self._reached(watermark)))
+        if not self._others:
+            return own
+        found = {name: other._move(watermark) for name, other in self._others.items()}
+        self._others = {name: other for name, other in self._others.items() if not other._over}
+        return self._with_others(own, found)
 
-    def _run(self, now: int | None, horizon: int | None = None) -> list[Matches]:
+    def _keep_promise(self, promise: Promise | None) -> Any:
+        now = self._reached(self._watermark)
+        ahead = None if promise is None else self._trusted.lane_times(now, promise)
+        if ahead is not None and not self._opened.may_go_ahead(EVER if now is None else now):
+            ahead = None
+        if promise is not None:
+            self._end_runs(now)
+        if now is None and ahead is None:
+            return self._give_nothing()
+        own = self._given(self._run(EVER if now is None else now, ahead=ahead))
+        return self._with_others(own, {name: other._give_nothing() for name, other in self._others.items()})
+
+    @property
+    def _trusts(self) -> bool:
+        return not self._over and not any(isinstance(change, ReplaceQuery) for change in self._log)
+
+    def _end_runs(self, now: int | None) -> None:
+        """Give up runs that nothing to come can complete."""
+        for query in self._opened.readers(EVENTS):
+            before = self._trusted.ends_from(query.query, now, self._opened.streams[EVENTS].arrivals)
+            if before is not None:
+                query.machine.end_runs(before)
+
+    def _run(self, now: int | None, horizon: int | None = None, ahead: LaneTimes | None = None) -> list[Matches]:
+        until = self._history.own.until
+        if until is not None and (now is None or now > until):
+            if self._over:
+                return [query.nothing() for query in self._opened.queries]
+            now, horizon, self._over = None, self._history.own.known(horizon), True
         self._failed = True  # until it has succeeded
-        given = self._opened.advance(now, horizon)
+        given = self._opened.advance(now, horizon, ahead)
         self._failed = False
+        if self._over:
+            self._pipeline = self._new_pipeline(self._opened.schema)  # which holds nothing
         return given
+
+    def _with_others(self, own: Matches, others: Mapping[str, Matches]) -> Matches:
+        """The matches of the session's own query, with those of queries that were added among the outputs."""
+        return own.with_outputs({**own.outputs, **others}) if others else own
 
     def _give_nothing(self) -> Matches:
         """No matches, of any query; nearly every push of one event gives these."""
@@ -462,13 +597,23 @@ class Session(Changing):
                 nothing[-1].with_outputs(dict(zip(self._names, nothing, strict=True))),
                 nothing,
             )
-        return self._nothing
+        if not self._others:
+            return self._nothing
+        return self._with_others(self._nothing, {name: other._give_nothing() for name, other in self._others.items()})
 
     def _given(self, matches: list[Matches]) -> Matches:
         if all(given is query.nothing() for given, query in zip(matches, self._opened.queries, strict=True)):
-            return self._give_nothing()
+            return self._give_nothing() if not self._others else matches[-1].with_outputs(self._named(matches))
         self._matches += matches[-1].count()
-        return matches[-1].with_outputs(dict(zip(self._names, matches, strict=True)))
+        return matches[-1].with_outputs(self._named(matches))
+
+    def _named(self, matches: Sequence[Matches]) -> dict[str, Matches]:
+        return dict(zip(self._names, matches, strict=True))
+
+
+def _latest(times: Sequence[int | None]) -> int | None:
+    """The greatest of some times; None is after all of them."""
+    return None if None in times else max((time for time in times if time is not None), default=None)
 
 
 def _delay_in_units(lateness: int | None, roles: Roles) -> int | None:

@@ -8,6 +8,8 @@ from cepheid.errors import CepheidWarning, nearest
 from cepheid.pattern.automata import reached
 from cepheid.pattern.tree import Automaton
 
+LOST = "CEP014"
+
 
 def lost_states(automaton: Automaton) -> Iterator[CepheidWarning]:
     """The states of added arcs that no arc leads to, or from which no final state can be reached."""
@@ -18,10 +20,10 @@ def lost_states(automaton: Automaton) -> Iterator[CepheidWarning]:
     back = reached(automaton.finals, [(arc.target, arc.source) for arc in automaton.arcs])
     for state in dict.fromkeys(arc.source for arc in added if arc.source not in ahead):
         message = f"an arc was added that begins in the state '{state}', to which no arc leads"
-        yield CepheidWarning("CEP014", message, _remedy(state, ahead, "the arc that leads to it"))
+        yield CepheidWarning(LOST, message, _remedy(state, ahead, "the arc that leads to it"))
     for state in dict.fromkeys(arc.target for arc in added if arc.target not in back and arc.source in ahead):
         message = f"an arc was added that ends in the state '{state}', from which no final state can be reached"
-        yield CepheidWarning("CEP014", message, _remedy(state, back, "the arcs that lead on"))
+        yield CepheidWarning(LOST, message, _remedy(state, back, "the arcs that lead on"))
 
 
 def _remedy(state: str, known: set[str], missing: str) -> str:

@@ -29,10 +29,18 @@ class RemoveArc:
     at: object = None
 
 
+@dataclass(frozen=True, slots=True)
+class ReplaceArcs:
+    """All arcs are others from a time on; those that are equal stay as they are."""
+
+    arcs: tuple[Arc, ...]
+    at: object = None
+
+
 Change = AddArc | RemoveArc
 
 
-def with_changes(program: Program, changes: Sequence[Change]) -> Program:
+def with_changes(program: Program, changes: Sequence[Change | ReplaceArcs]) -> Program:
     """The program after some changes, one after the other; their times are ticks."""
     if not changes:
         return program
@@ -42,20 +50,49 @@ def with_changes(program: Program, changes: Sequence[Change]) -> Program:
     query = program.queries[0]
     automaton = query.pattern
     assert isinstance(automaton, Automaton)
-    arcs, named = list(automaton.arcs), NamedArcs()
-    for arc in arcs:
-        named.put(arc.name, arc.since, arc.until)
+    arcs = list(automaton.arcs)
+    named = _named(arcs)
     for change in changes:
-        if isinstance(change, RemoveArc):
+        if isinstance(change, ReplaceArcs):
+            arcs = _replaced(_living(arcs, named), change)
+            named = _named(arcs)
+        elif isinstance(change, RemoveArc):
             named.remove(change.name, _ticks(change.at))
         else:
             named.add(change.arc.name, _ticks(change.at), None if change.until is None else _ticks(change.until))
             arcs.append(change.arc)
-    lives = zip(arcs, named.since, named.until, strict=True)
-    arcs = [replace(arc, since=since, until=until) for arc, since, until in lives]
+    arcs = _living(arcs, named)
     check_epsilon(arcs)
-    _check_ends(automaton.arcs, arcs)
     return Program((replace(query, pattern=replace(automaton, arcs=tuple(arcs))),))
+
+
+def _named(arcs: Sequence[Arc]) -> NamedArcs:
+    named = NamedArcs()
+    for arc in arcs:
+        named.put(arc.name, arc.since, arc.until)
+    return named
+
+
+def _living(arcs: Sequence[Arc], named: NamedArcs) -> list[Arc]:
+    """Arcs with their lifetimes."""
+    lives = zip(arcs, named.since, named.until, strict=True)
+    return [replace(arc, since=since, until=until) for arc, since, until in lives]
+
+
+def _replaced(arcs: Sequence[Arc], change: ReplaceArcs) -> list[Arc]:
+    at = _ticks(change.at)
+    fresh = list(change.arcs)
+    found = []
+    for arc in arcs:
+        plain = replace(arc, since=None, until=None)
+        if arc.until is not None and arc.until <= at:
+            found.append(arc)
+        elif arc.until is None and (arc.since is None or arc.since <= at) and plain in fresh:
+            fresh.remove(plain)
+            found.append(arc)
+        elif arc.since is None or arc.since < at:
+            found.append(replace(arc, until=at))
+    return [*found, *(replace(arc, since=at, until=None) for arc in fresh)]
 
 
 class Lifetime(Protocol):
@@ -88,10 +125,3 @@ def lasting(arcs: Sequence[tuple[Hashable, Lifetime]], since: int) -> list[int]:
 def _ticks(time: object) -> int:
     assert isinstance(time, int)
     return time
-
-
-def _check_ends(before: Sequence[Arc], after: Sequence[Arc]) -> None:
-    """Runs know when they began only where AT END asks for it from the beginning."""
-    if any(arc.fires is Fires.END for arc in after) and not any(arc.fires is Fires.END for arc in before):
-        remedy = "give the automaton an AT END arc from the beginning, if only one whose condition is FALSE"
-        raise PatternError("CEP228", "an AT END arc can't be added to an automaton that had none", remedy)

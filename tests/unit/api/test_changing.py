@@ -1,11 +1,12 @@
 """Automata that change while a session runs (S17): what is refused, what is kept, what is given."""
 
+from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import cepheid as cep
-from cepheid.engine.stream import speculation
 
 TEXT = """
     AUTOMATON q0 -> q2
@@ -107,26 +108,13 @@ def test_the_times_of_changes_are_those_of_the_time_column() -> None:
     assert [change.at for change in session.changes] == [moment]
 
 
-def test_an_at_end_arc_needs_one_from_the_beginning() -> None:
-    session = cep.Query(f"{TEXT} WITHIN 5", type=None).session(lateness=0, speculate="all")
-    session.push(at((1, 1)))
-    with pytest.raises(cep.PatternError, match="AT END"):
-        session.add_arc("q1", "q2", at_end=True)
-
-
-@pytest.mark.parametrize("options", [{}, {"speculate": "all"}])
-def test_a_session_does_not_grow_with_its_changes(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of arcs that are over, one of each shape is kept."""
-    monkeypatch.setattr(speculation, "FEW_EVENTS", 16)
-    monkeypatch.setattr(speculation, "BYTES_PER_EVENT", 2**20)
-    session: Any = query().session(lateness=2, **options)
-    for t in range(0, 600, 3):
-        session.push(at((t, 1), (t + 1, 2), (t + 2, 3)))
-        session.change(cep.remove_arc("done"), cep.add_arc("q1", "q2", f"e.x = {3 + t % 2}", name="done"))
-    assert len(session.changes) == 400
-    arcs = session._cache.query(0, session._pipeline.schema).query.automaton.arcs
-    assert len(arcs) < 40
-    assert [arc.until for arc in arcs if arc.name == "done"][-1] is None
+def test_a_change_before_the_first_event_holds_for_all_whatever_the_time() -> None:
+    query = cep.Query("AUTOMATON a -> b ARC up: a -> b WHEN e.x > 5", type=None)
+    events = [{"ts": datetime(1960, 1, 1, tzinfo=UTC), "x": 3}]
+    session = query.session()
+    session.push(pa.Table.from_pylist(events).schema.empty_table())
+    session.add_arc("a", "b", "e.x = 3")
+    assert len(query.match(events, changes=session.changes)) == 1
 
 
 def test_a_misspelt_state_is_told() -> None:

@@ -91,7 +91,7 @@ def test_an_arc_of_a_known_shape_makes_nothing_anew(options: dict[str, Any], mon
     def refuse(*_: Any) -> Any:
         raise AssertionError("the query is read anew")
 
-    monkeypatch.setattr(session, "_rebuild", refuse)
+    monkeypatch.setattr(cep.Query, "changed", refuse)
     for t in range(2, 30):
         change(t)
     assert len(session.changes) == 58

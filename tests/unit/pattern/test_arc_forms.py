@@ -37,11 +37,11 @@ def test_that_a_long_log_is_read_as_its_changes_are(condition: str, assigns: dic
 def test_that_one_arc_is_bound_for_all_of_a_form() -> None:
     log = [cep.add_arc("a", "b", f"e.v > {k} AND e.f < {k}.5", at=k, set={"x": f"{k}"}) for k in range(50)]
     schema = make_schema(QUERY._table_of(EVENTS).schema, QUERY.compiled.roles)
-    found = QUERY._with_log(log, schema)
+    found = QUERY.with_log(log, schema)
     assert len(found.compiled.queries[0].query.pattern.arcs) == 2  # type: ignore[union-attr]
     timed = found._cache.query(0, schema).query.automaton
     assert isinstance(timed, TimedAutomaton)
-    assert list(timed.arcs) == list(QUERY._changed(log)._cache.query(0, schema).query.automaton.arcs)  # type: ignore[union-attr]
+    assert list(timed.arcs) == list(QUERY.changed(log, schema)._cache.query(0, schema).query.automaton.arcs)  # type: ignore[union-attr]
 
 
 def test_that_forms_differ_where_more_than_numbers_does() -> None:

@@ -78,6 +78,7 @@ class Batch:
         self.times = times
         self.first = first
         self.report: Report | None = None
+        self.floor: int | None = None  # where the events are of lanes that are ahead: how far the others are
         self.few = len(times) < FEW
         self._cells: dict[str, list[Value] | None] = {}
         self._made: dict[Hashable, Any] = {}

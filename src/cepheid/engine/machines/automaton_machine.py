@@ -59,6 +59,8 @@ class AutomatonMachine(ScanMachine):
     def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable:
         """The matches that became certain."""
         self.state.expire(horizon if now is None else now)
+        if self.state.ahead is not None:
+            self.state.end_old_runs(self.clock)
         self.flush()
         found = concatenate(self.given) if self.given else NONE
         self.given = []

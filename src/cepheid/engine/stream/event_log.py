@@ -135,6 +135,16 @@ class EventLog:
             if found is not None:
                 yield found
 
+    def recorded(self, time: int) -> tuple[pa.Table, Any, Any]:
+        """The events from a time on, and the retractions that wait for theirs, with their times and signs."""
+        parts = [(as_table(events), times) for events, times in self.since(time)]
+        count = sum(len(times) for _, times in parts)
+        owed = [debt for debt in self.debts.values() if debt.time >= time for _ in range(debt.count)]
+        tables = [table for table, _ in parts] + [debt.row for debt in owed]
+        times = np.concatenate([*(times for _, times in parts), np.array([debt.time for debt in owed], np.int64)])
+        signs = np.repeat(np.array([1, -1], np.int8), [count, len(owed)])
+        return pa.concat_tables(tables) if tables else empty_table(self.schema.arrow), times, signs
+
     # Events by their numbers, which count those that were retracted too.
 
     def numbers_of(self, gone: Mapping[int, Any]) -> Any:

@@ -30,11 +30,13 @@ from cepheid.engine.matches.match_table import NONE, MatchTable, in_order
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.matches.standing import Standing
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.engine.stream.ahead import further
 from cepheid.engine.stream.arrivals import Timed, arrange
 from cepheid.engine.stream.event_arrays import NOWHERE, EventArrays
 from cepheid.engine.stream.event_log import EventLog, Net, rows_by_number
 from cepheid.engine.stream.forgetting import forget
 from cepheid.engine.stream.lane_order import LaneOrder, Parts
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.past import Past
 from cepheid.engine.stream.pipeline import Pipeline
@@ -45,6 +47,7 @@ from cepheid.kernel.stretches import APPENDED, CUT
 from cepheid.pattern.tree import Output, Ties
 
 NO_EVENTS: Any = np.zeros(0, np.int64)
+EVER = -(2**62)
 FEW = 4096
 """Events that are kept at least before it is asked which can go."""
 
@@ -62,7 +65,9 @@ class LaneReplay:
         self.engine = engine
         self.head = make()  # which knows the columns, and never gets an event
         self.log = EventLog(self.head.schema)
+        self.until: int | None = None
         self.steps = 0
+        self.certain: int | None = None  # see `Ahead`
         self.window = self.query.window
         # After how many ticks, or events of a lane, an event does not matter any more; None: a quiet lane tells.
         self.reach = None if is_contiguous(compiled) else (self.window or 0) + self.query.behind
@@ -96,10 +101,34 @@ class LaneReplay:
         self.log.apply(net)
         self.waiting = np.concatenate([self.waiting, fresh])
         self.events.there.all[gone] = False  # also those that wait
-        reached = None if self.ahead is None or closes else NEVER if watermark is None else watermark + self.ahead
+        reached: int | None = None
+        if self.ahead is not None and not closes:
+            reached = further(NEVER if watermark is None else watermark + self.ahead, self.certain)
         found = self._update(self._due(reached), gone)
-        self._forget(watermark)
+        self._forget(further(watermark, self.certain))
         return [found]
+
+    def rebuild(self, make: Callable[[], Pipeline], compiled: CompiledQuery, first: int, net: Net) -> list[Difference]:
+        """Another query from a time on: all events are gone over again. net: what is retracted at the same time."""
+        self._forget(self.watermark, eager=True)  # what is not needed is not gone over
+        before = LaneMatches(self, self._ending(first))
+        reached, watermark = self._reached, self.watermark
+        self.log.apply(net)
+        self.compiled, self.query, self.head = compiled, compiled.query, make()
+        self.begin()
+        self.watermark = watermark
+        self._read_log(reached)
+        after = LaneMatches(self, self._ending(first))
+        others = [LaneMatches(self, self.standing.all, self.standing.alive)]
+        removed, added = difference([before], [after])
+        return [Difference(removed, added, others, self.head.queries[0].nothing())]
+
+    def _ending(self, first: int) -> MatchTable:
+        """The matches that end at a time or later."""
+        known = self.standing.all
+        if not len(known):
+            return known
+        return known.take(np.flatnonzero(self.standing.alive & (self.events.time.all[known.last] >= first)))
 
     def _take_in(self, events: Events, times: Any) -> Any:
         """Events as the scan reads them."""
@@ -239,7 +268,15 @@ class LaneReplay:
 
     def final(self, watermark: int | None) -> int | None:
         """A time before which no change to come has its end."""
-        return watermark
+        return further(watermark, self.certain)
+
+    def forget_lanes(self, ahead: LaneTimes) -> None:
+        """Let go of what lanes do not need of which all events before other times are in."""
+        watermark = EVER if self.watermark is None else self.watermark
+        # Events that wait are gone over when their time comes, and may need those before them.
+        waits = self.events.time.all[self.waiting]
+        latest = ahead.latest if not len(waits) else min(ahead.latest, int(waits.min()))
+        forget(self, watermark, 4 * FEW, replace(ahead, latest=latest))
 
     def _forget(self, watermark: int | None, *, eager: bool = False) -> None:
         """Let go of what no change to come can need, where that may be much. eager: even if it is little."""
@@ -280,21 +317,29 @@ class LaneReplay:
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
         """The events that may matter: all else follows from these."""
         self._forget(self.watermark, eager=True)
-        seen = self.events.time.all[self.events.seen.all]
-        reached = int(seen.max()) + 1 if len(seen) else None
         older = [[sink.array("older.0", np.zeros(0, np.uint64)), sink.array("older.0.ends", np.zeros(0, np.int64))]]
-        facts = {"place": None, "reached": reached, "certain": None, "older": older, "replay": True}
+        facts = {"place": None, "reached": self._reached, "certain": None, "older": older, "replay": True}
         return write_pipeline(self.head, sink), facts | {"log": self.log.save(sink)}
 
     def load(self, state: dict[str, Any], saved: dict[str, Any], source: Source) -> None:
         """Take up events that were written down, and go over them: what that gives was given before."""
         self.log.load(saved["log"], source)
+        self._read_log(saved["reached"])
+
+    @property
+    def _reached(self) -> int | None:
+        """The time after the last event that it went over."""
+        seen = self.events.time.all[self.events.seen.all]
+        return int(seen.max()) + 1 if len(seen) else None
+
+    def _read_log(self, reached: int | None) -> None:
+        """Go over the events of the log that are before a time."""
         any(self._has_new_nulls(Batch(self.codes, chunk.events, chunk.times, 0)) for chunk in self.log.chunks)
         for chunk in self.log.chunks:
             events = self._take_in(chunk.events, chunk.times)
             self.events.there.all[events] = chunk.present
             self.waiting = np.concatenate([self.waiting, events])
-        self._update(self._due(saved["reached"] if saved["reached"] is not None else NEVER), NO_EVENTS)
+        self._update(self._due(reached if reached is not None else NEVER), NO_EVENTS)
 
 
 class LaneMatches(Given):

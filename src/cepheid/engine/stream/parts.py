@@ -48,6 +48,34 @@ class Source(Protocol):
         """Rows that never change; they may be read when they are needed."""
 
 
+class Prefixed:
+    """A sink in which the names of parts begin with a text, so that several states can be in one."""
+
+    def __init__(self, sink: Sink, prefix: str) -> None:
+        self.sink = sink
+        self.prefix = prefix
+
+    def add(self, name: str, part: Any) -> Any:
+        """Some bytes."""
+        return self.sink.add(self.prefix + name, part)
+
+    def array(self, name: str, array: Any) -> Any:
+        """A flat array."""
+        return self.sink.array(self.prefix + name, array)
+
+    def table(self, name: str, table: pa.Table) -> Any:
+        """A table."""
+        return self.sink.table(self.prefix + name, table)
+
+    def rows(self, name: str, table: pa.Table, base: int) -> Any:
+        """Rows from a position on."""
+        return self.sink.rows(self.prefix + name, table, base)
+
+    def hold(self, name: str, rows: Rows) -> tuple[Any, Rows]:
+        """Rows that never change."""
+        return self.sink.hold(self.prefix + name, rows)
+
+
 class FlatSink:
     """Parts one after the other, and where each begins."""
 

@@ -123,8 +123,13 @@ def _schema(found: Any, source: Source) -> pa.Schema:
     return pa.ipc.read_schema(pa.py_buffer(source.part(found)))
 
 
-def load_pipeline(header: dict[str, Any], source: Source, pipeline: Pipeline) -> None:
-    """Fill a new pipeline with what `write_pipeline` has written."""
+def load_pipeline(
+    header: dict[str, Any], source: Source, pipeline: Pipeline, fits: Sequence[bool] | None = None
+) -> None:
+    """Fill a new pipeline with what `write_pipeline` has written.
+
+    fits: of which queries machines can read their state; None: of all. The others are as before the first event.
+    """
     for saved in header["streams"]:
         name = saved_source(saved)
         if "reader" in saved:
@@ -139,6 +144,9 @@ def load_pipeline(header: dict[str, Any], source: Source, pipeline: Pipeline) ->
             for view in pipeline.views_of(name):
                 _read_stream(alone, view.stream, source)
     for number, saved in enumerate(header["queries"]):
+        if fits is not None and not fits[number]:
+            pipeline.queries[number] = pipeline.query(number)  # of the stream as it is now
+            continue
         query = pipeline.queries[number] = pipeline.query(number, saved["kind"])
         if saved["machine"]:  # nothing before the first event
             arrays = [source.array(found) for found in saved["arrays"]]

@@ -8,7 +8,7 @@ last state before the event; from there it goes over the events again, and what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cepheid.engine.matches.changes import Difference
@@ -24,9 +24,12 @@ from cepheid.engine.matches.difference import (
 )
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import QueryCache
+from cepheid.engine.stream.ahead import further
 from cepheid.engine.stream.arrivals import Arrivals, Timed
+from cepheid.engine.stream.conversion import convert
 from cepheid.engine.stream.event_log import EventLog, Net
 from cepheid.engine.stream.in_memory import MemorySink, MemorySource, size_of, written
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import arrival_of
@@ -56,10 +59,12 @@ class Speculation:
     """A pipeline that is ahead of the watermark.
 
     ahead: how far, in ticks; None: as far as there are events, and as if the stream ended there.
+    until: when the query is removed (S17), in ticks: it gets no event after that.
     """
 
     open: Callable[[], Pipeline]
     ahead: int | None
+    until: int | None = None
     head: Pipeline = field(init=False)
     log: EventLog = field(init=False)
 
@@ -76,6 +81,7 @@ class Speculation:
         self.since_kept = 0  # events since the last state that is kept
         self.steps = 0  # events that it went over, replays included
         self.watermark: int | None = None
+        self.certain: int | None = None  # see `Ahead`
         self.trail: int | None = None  # how far the watermark was behind the last event when it moved last
         self.prompt = all(map(_is_prompt, self.head.queries))
 
@@ -98,13 +104,13 @@ class Speculation:
         elif net.inserted is not None:
             self.head.push(arrival_of(self.head.schema, *net.inserted))
         made = len(self.given)
-        target = self._target(watermark)
+        target = self._target(watermark) if not closes or self.until is None else self.until + self.prompt
         self._keep_on_the_way(target)
-        if closes and self.ahead is not None:
+        if closes and self.ahead is not None and self.until is None:
             self._advance(None)
         elif target is not None and (self.place is None or target > self.place):
             self._advance(target)
-        self.tail = [] if self.prompt or self.ahead is not None else self._close_copy()
+        self.tail = self._close_copy() if self._ends(watermark, closes=closes) else []
         found = self._differences(undone, before, made)
         if not closes:
             if not back and self.since_kept >= self._enough():
@@ -112,28 +118,54 @@ class Speculation:
             self._forget(watermark)
         return found
 
-    def rebuild(self, make: Callable[[], Pipeline], match: object, first: int) -> list[Difference]:
-        """Another query from a time on, which goes on from the states of this one."""
-        self.open = make
-        if self.place is None or first >= self.place:
-            self.head = self._restored(self._saved())
-        return self.change(Net(first=first), self.watermark)
+    def rebuild(self, make: Callable[[], Pipeline], fits: Sequence[bool], first: int, net: Net) -> list[Difference]:
+        """Another query from a time on, which goes on from the states of this one.
 
-    def retime(self, make: Callable[[], Pipeline], cache: QueryCache, first: int) -> list[Difference]:
+        fits: of which of its queries they are states. net: what is retracted at the same time.
+        """
+        head, self.open = self._saved(), make
+        if not all(fits):
+            self.kept = [replace(one, state=self._converted(one.state, fits, one.place)) for one in self.kept]
+        if self.place is None or first >= self.place:
+            self.head = self.open()
+            convert(head, self.head, fits, self.place)
+        self.prompt = all(map(_is_prompt, self.open().queries))
+        return self.change(replace(net, first=first if net.first is None else min(first, net.first)), self.watermark)
+
+    def _converted(self, state: dict[str, Any], fits: Sequence[bool], place: int | None) -> dict[str, Any]:
+        pipeline = self.open()
+        convert(state, pipeline, fits, place)
+        return self._saved(pipeline)
+
+    def retime(self, make: Callable[[], Pipeline], cache: QueryCache, first: int, net: Net) -> list[Difference]:
         """The same code with other columns from a time on, for arcs that come and go."""
         from cepheid.engine.stream.retiming import retime  # seldom needed
 
         self.open = make
         self.head.cache = cache
         retime(self.head)
-        return self.change(Net(first=first), self.watermark)
+        return self.change(replace(net, first=first), self.watermark)
 
     def _target(self, watermark: int | None) -> int | None:
         if self.ahead is not None:
-            return None if watermark is None else watermark + self.ahead
-        latest = self.log.latest
-        ends = [end for end in (None if latest is None else latest + 1, watermark) if end is not None]
-        return max(ends, default=None)
+            found = further(None if watermark is None else watermark + self.ahead, self.certain)
+        else:
+            latest = self.log.latest
+            times = None if latest is None else latest + 1, watermark, self.certain
+            found = max((time for time in times if time is not None), default=None)
+        if found is None or self.until is None:
+            return found
+        return min(found, self.until + self.prompt)  # what is absent after that is never decided
+
+    def _ends(self, watermark: int | None, *, closes: bool) -> bool:
+        """Whether there are matches besides, as if the stream ended here."""
+        if self.prompt:
+            return False
+        if self.ahead is None:
+            return True
+        if self.until is None:
+            return False
+        return closes or (watermark is not None and watermark + self.ahead > self.until)
 
     def _advance(self, to: int | None) -> None:
         """Go over the events before a place, and note what is given."""
@@ -159,12 +191,13 @@ class Speculation:
     def _close_copy(self) -> list[Given]:
         """What there would be besides if the stream ended here."""
         copy = self._restored(self._saved())
-        return self._noted(copy, copy.advance(None))
+        return self._noted(copy, copy.advance(None, self.until))
 
     # States that are kept.
 
-    def _saved(self) -> dict[str, Any]:
-        state: dict[str, Any] = written(write_pipeline(self.head, MemorySink()))  # whose lists the machines go on with
+    def _saved(self, pipeline: Pipeline | None = None) -> dict[str, Any]:
+        found = self.head if pipeline is None else pipeline
+        state: dict[str, Any] = written(write_pipeline(found, MemorySink()))  # whose lists the machines go on with
         return state
 
     def _restored(self, state: dict[str, Any]) -> Pipeline:
@@ -238,13 +271,14 @@ class Speculation:
 
     def _forget(self, watermark: int | None) -> None:
         """Let go of what no change to come can need."""
+        known, watermark = watermark, further(watermark, self.certain)
         if watermark is None:
             return
         while len(self.kept) > 1 and self.kept[1].place is not None and self.kept[1].place <= watermark:
             del self.kept[0]
         first = self.kept[0]
         gone = first.given - self.forgotten
-        final = self.final(watermark)
+        final = self.final(known)
         if not self.prompt and final is not None:
             for found in self.given[:gone]:
                 self.older = [old.since(final, one) for old, one in zip(self.older, found, strict=True)]
@@ -255,6 +289,7 @@ class Speculation:
 
     def final(self, watermark: int | None) -> int | None:
         """A time before which no change to come has its end."""
+        watermark = further(watermark, self.certain)
         if watermark is None or self.prompt:
             return watermark
         found = [] if self.kept[0].certain is None else [min(self.kept[0].certain, watermark)]
@@ -262,6 +297,9 @@ class Speculation:
         if None not in reaches:  # an event changes no match that ends so long before it
             found.append(watermark - sum(reach for reach in reaches if reach is not None))
         return max(found, default=None)
+
+    def forget_lanes(self, ahead: LaneTimes) -> None:
+        """States are of all lanes together."""
 
     # Differences.
 
@@ -335,7 +373,7 @@ class Speculation:
             # To read the state has cost as much as to keep it.
             self._keep_on_the_way(saved["reached"], max(FEW_EVENTS, self.log.count // 3))
             self._advance(saved["reached"])
-        if not self.prompt and self.ahead is None:
+        if self._ends(self.watermark, closes=False):
             self.tail = self._close_copy()
 
 

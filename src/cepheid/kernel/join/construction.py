@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from cepheid.kernel.arguments import CELLS
@@ -76,7 +77,7 @@ class Construction(ABC):
     def function(self, *numbers: n.Variable, work: tuple[WorkArray, ...] = ()) -> JoinFunction:
         """What was built, with as many parameters as it has a use for."""
         block = self.code.block
-        used = {node.name for node in nodes_in(block) if isinstance(node, n.Variable | n.Array)}
+        used = {node.name for node in variables_in(block)}
         given = [LANE, LANES, FIRST, UNTIL, ORIGIN, *numbers]
         state = [one for stack in self.layout.stacks for one in stack.arrays]
         wanted = list(work)
@@ -247,12 +248,21 @@ def of_group(stacks: Sequence[StackLayout], pick: Callable[[Iterable[int]], int]
     return [one for one in stacks if one.stack.group == group]
 
 
-def nodes_in(node: Any) -> Iterator[Any]:
-    """All nodes of a tree."""
-    if isinstance(node, tuple):
-        for part in node:
-            yield from nodes_in(part)
-    elif is_dataclass(node):
-        yield node
-        for field in fields(node):
-            yield from nodes_in(getattr(node, field.name))
+def variables_in(tree: Any) -> Iterator[n.Variable | n.Array]:
+    """All variables and arrays of a tree, each as often as it is there."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tuple):
+            waiting += node
+        elif parts := _parts(node.__class__):
+            if isinstance(node, n.Variable | n.Array):
+                yield node
+            else:
+                waiting += [getattr(node, part) for part in parts]
+
+
+@cache
+def _parts(kind: type) -> tuple[str, ...]:
+    """The names of what a node has; to ask for them each time takes longer than all the rest."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 from joins import bound, enumerate_all, events, find
 
-from cepheid.kernel.code import nodes as n
-from cepheid.kernel.join.construction import nodes_in
+from cepheid.kernel.join.construction import variables_in
 from cepheid.kernel.join.generate import generate_join
 from cepheid.kernel.library import FUNCTIONS
 from cepheid.plan.join import make_join
@@ -50,9 +49,8 @@ def test_that_every_name_means_one_thing(order: tuple[int, ...] | None, split: s
     kernel = generate_join(make_join(query), frozenset({"x", "f", "s"}), query.window, order)
     for code in kernel.functions:
         kinds: dict[str, set[Any]] = {}
-        for node in nodes_in((code.function.parameters, code.function.body)):
-            if isinstance(node, n.Variable | n.Array):
-                kinds.setdefault(node.name, set()).add(node)
+        for node in variables_in((code.function.parameters, code.function.body)):
+            kinds.setdefault(node.name, set()).add(node)
         assert [name for name, found in kinds.items() if len(found) > 1] == []
         assert not kinds.keys() & FUNCTIONS.keys()
         assert not any(keyword.iskeyword(name) or not name.isidentifier() for name in kinds)

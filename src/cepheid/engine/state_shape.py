@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from hashlib import sha256
 
-from cepheid.api import Query
+from cepheid.engine.program import CompiledProgram
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import tree
 from cepheid.pattern.types import INT, Kind
@@ -17,36 +17,37 @@ _COMPARING = (ex.And, ex.Or, ex.Not, ex.Compare, ex.Between, ex.IsNull)
 _COMPUTED_AGAIN = (ex.Arithmetic, ex.Minus, ex.Attribute, ex.Literal)  # from attributes, for each event that arrives
 
 
-def state_shape(query: Query) -> dict[str, str]:
+def state_shape(compiled: CompiledProgram) -> dict[str, str]:
     """Return a digest of each clause that the state depends on, by its name.
 
     Runs hold attributes of events, and compare them with constants when an event arrives: constants of conditions are
     not in the state. RETURN reads the events of a match, unless it makes events for another query. Functions are known
     by their names, which are in the clauses that call them.
 
+    >>> from cepheid import Query
     >>> new, old = (
-    ...     state_shape(Query(f"PATTERN SEQ(A a, B b) WHERE a.x > {k} WITHIN 1 hour RETURN a.x + {k} AS x"))
+    ...     state_shape(Query(f"PATTERN SEQ(A a, B b) WHERE a.x > {k} WITHIN 1 hour RETURN a.x + {k} AS x").compiled)
     ...     for k in (1, 2)
     ... )
     >>> new == old
     True
     """
-    compiled = query.compiled
     shape = {"columns and their roles": repr(compiled.roles)}
     for number, (analysed, _) in enumerate(compiled.flow, start=1):
         of = f" of query {number}" if len(compiled.flow) > 1 else ""
-        for name, value in _clauses(analysed.query).items():
+        for name, value in clauses(analysed.query).items():
             shape[f"{name}{of}"] = repr(value)
     return {name: sha256(text.encode()).hexdigest()[:8] for name, text in shape.items()}
 
 
-def _clauses(query: tree.Query) -> dict[str, object]:
-    clauses: dict[str, object] = {field.name: getattr(query, field.name) for field in fields(query) if field.repr}
-    clauses["where"] = tuple(map(_without_constants, query.where))
-    clauses["having"] = query.having and _without_constants(query.having)
+def clauses(query: tree.Query) -> dict[str, object]:
+    """The clauses of a query that its state depends on, without their constants."""
+    found: dict[str, object] = {field.name: getattr(query, field.name) for field in fields(query) if field.repr}
+    found["where"] = tuple(map(_without_constants, query.where))
+    found["having"] = query.having and _without_constants(query.having)
     if query.into is None:
-        del clauses["returns"]
-    return {_NAMES.get(name, name.upper().replace("_", " ")): value for name, value in clauses.items()}
+        del found["returns"]
+    return {_NAMES.get(name, name.upper().replace("_", " ")): value for name, value in found.items()}
 
 
 _NAMES = {"streams": "FROM", "sees": "the condition of FROM", "returns": "RETURN", "strategies": "the strategies"}

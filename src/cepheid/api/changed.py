@@ -1,0 +1,153 @@
+"""A query after some changes of its arcs or conditions (S17), as a program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cepheid.api.history import EVER, ticks_in
+from cepheid.api.query_changes import ReplaceQuery
+from cepheid.errors import PatternError
+from cepheid.language import print_arc
+from cepheid.pattern import expressions as ex
+from cepheid.pattern import tree
+from cepheid.pattern.automata import NAMES
+from cepheid.pattern.parameters import resolve_names
+from cepheid.pattern.schema import Roles, Schema
+from cepheid.pattern.timeline import AddArc, Change, RemoveArc, ReplaceArcs, lasting, with_changes
+from cepheid.pattern.tree import Automaton, Program
+from cepheid.pattern.types import INT, Kind
+from cepheid.pattern.versions import Version, check_version, differences, one_query, refuse_differences
+
+if TYPE_CHECKING:
+    from cepheid.api.query import Query
+
+Changes = Sequence[AddArc | RemoveArc | ReplaceQuery]
+
+
+def changed_program(query: Query, changes: Changes, schema: Schema, settled: int | None) -> Program:
+    """The program of a query after some changes, whose times are in ticks, for events from a time on."""
+    for change in changes:
+        if isinstance(change, ReplaceQuery):
+            _check_alike(query, change)
+    if any(isinstance(q.pattern, Automaton) for q in query.parsed.queries):
+        if len(query.parsed.queries) > 1 and any(isinstance(change, ReplaceQuery) for change in changes):
+            message = "the queries of a program with an automaton can't be replaced one by one"
+            raise PatternError("CEP229", message, "add the new program under a name of its own")
+        return without_past(_with_arcs(query, changes), settled)
+    arcs = [change for change in changes if not isinstance(change, ReplaceQuery)]
+    if arcs:
+        return with_changes(query.parsed, arcs)  # which says why not
+    return _with_versions(query, [change for change in changes if isinstance(change, ReplaceQuery)], schema, settled)
+
+
+def _check_alike(query: Query, change: ReplaceQuery) -> None:
+    other = change.query
+    if len(other.compiled.queries) != 1:
+        message = f"a program of {len(other.compiled.queries)} queries can't replace '{change.name}'"
+        raise PatternError("CEP229", message, "replace one query by one query")
+    own: Roles = query.compiled.roles
+    found: Roles = other.compiled.roles
+    if own != found:
+        message = (
+            f"the query in place of '{change.name}' has other roles of columns (time, type, order_by, types, unit)"
+        )
+        raise PatternError("CEP229", message, "pass the same to both, or replace it by its text, which takes them over")
+
+
+# Conditions.
+
+
+def _with_versions(query: Query, changes: Sequence[ReplaceQuery], schema: Schema, settled: int | None) -> Program:
+    compiled = query.compiled
+    versions = [[Version(analysed)] for analysed in compiled.queries]
+    for change in changes:
+        own, at = versions[compiled.names.index(change.name)] if change.name in compiled.names else versions[-1], None
+        new, at = change.query.compiled.queries[0], ticks_in(change.at)
+        into = own[0].query.query.into
+        if new.query.into is None and into is not None:  # the name of the query says it
+            new = replace(new, query=replace(new.query, into=into))
+        check_version(own[0].query, new, change.name)
+        last = own[-1].since
+        if last is not None and at < last:
+            message = f"the conditions of '{change.name}' change at a later time already"
+            raise PatternError("CEP229", message, "replace it at that time, or later")
+        if last == at or at == EVER:  # then no event was before it
+            own.pop()
+        own.append(Version(new, None if at == EVER else at))
+    constant = _constant(schema)
+    queries = []
+    for raw, own in zip(query.parsed.queries, versions, strict=True):
+        while settled is not None and len(own) > 1 and ticks_in(own[1].since) < settled:
+            own = [replace(own[1], since=None), *own[2:]]
+        queries.append(replace(one_query(own, constant), sees=raw.sees))  # which is read once more
+    return Program(tuple(queries))
+
+
+def _constant(schema: Schema) -> Callable[[int], ex.Literal]:
+    type_ = schema.columns[schema.roles.time]
+
+    def constant(time: int) -> ex.Literal:
+        if type_.kind is Kind.INT:
+            return ex.Literal(time, INT)
+        return ex.Literal(time * schema.tick if type_.kind is Kind.TIMESTAMP else time, type_)
+
+    return constant
+
+
+# Arcs.
+
+
+def _with_arcs(query: Query, changes: Changes) -> Program:
+    program, wanted = query.parsed, list[Change | ReplaceArcs]()
+    if any(isinstance(change, ReplaceQuery) for change in changes) and len(program.queries) == 1:
+        program = Program((_resolved(program.queries[0], query.params),))
+    for change in changes:
+        if not isinstance(change, ReplaceQuery):
+            wanted.append(change)
+            continue
+        new = _resolved(change.query.parsed.queries[0], change.query.params)
+        wanted.append(ReplaceArcs(_arcs_of(program.queries[0], new, change.name), change.at))
+    return with_changes(program, wanted)
+
+
+def _resolved(query: tree.Query, params: Mapping[str, object]) -> tree.Query:
+    if not isinstance(query.pattern, Automaton):
+        return query
+    return resolve_names(query, params, NAMES, None)
+
+
+def _arcs_of(old: tree.Query, new: tree.Query, name: str) -> tuple[tree.Arc, ...]:
+    """The arcs of an automaton that differs from another one in nothing else."""
+    differ = [clause for clause in differences(old, new) if clause != "PATTERN"]
+    if not isinstance(old.pattern, Automaton) or not isinstance(new.pattern, Automaton):
+        differ.append("AUTOMATON")
+    else:
+        a, b = old.pattern, new.pattern
+        if (a.start, set(a.finals)) != (b.start, set(b.finals)):
+            differ.append("the start or the final states")
+        if a.register != b.register:
+            differ.append("REGISTER")
+    refuse_differences(differ, name, "arcs")
+    assert isinstance(new.pattern, Automaton)
+    return new.pattern.arcs
+
+
+def without_past(program: Program, since: int | None) -> Program:
+    """The program without arcs whose lifetime is over, but for the first of each shape.
+
+    So it does not grow with each change, and its kernel stays the one that it is.
+    """
+    if since is None:
+        return program
+    query = program.queries[0]
+    automaton = query.pattern
+    assert isinstance(automaton, Automaton)
+    shapes = [(_CONSTANT.sub("?", print_arc(replace(arc, name=None))), arc) for arc in automaton.arcs]
+    kept = tuple(automaton.arcs[place] for place in lasting(shapes, since))
+    return Program((replace(query, pattern=replace(automaton, arcs=kept)),))
+
+
+_CONSTANT = re.compile(r"'(?:[^']|'')*'|-?\b\d[\w.]*")

@@ -1,0 +1,160 @@
+"""What runs at which time (S17): the queries of a session, how each has changed, and from when to when it lives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.api.query_changes import AddQuery, RemoveQuery, ReplaceQuery, Whole
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.times import time_value
+from cepheid.errors import PatternError, UsageError, did_you_mean
+from cepheid.pattern.schema import Schema
+from cepheid.pattern.timeline import AddArc, RemoveArc
+
+if TYPE_CHECKING:
+    from cepheid.api.query import Query
+
+AnyChange = AddArc | RemoveArc | Whole
+
+EVER = -(2**62)
+"""A time before all events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A query on the events after a time, and up to another one, in ticks; None: from the beginning, for good.
+
+    changes: of its arcs and conditions.
+    """
+
+    query: Query
+    since: int | None = None
+    until: int | None = None
+    changes: tuple[AddArc | RemoveArc | ReplaceQuery, ...] = ()
+
+    def now(self, schema: Schema, settled: int | None = None) -> Query:
+        """The query after its changes, for events from a time on."""
+        return self.query.changed(self.changes, schema, settled)
+
+    def of(self, events: pa.Table, times: Any) -> tuple[pa.Table, Any]:
+        """The events that it sees of some, with their times in ticks."""
+        if self.since is None and self.until is None:
+            return events, times
+        seen = self.sees(times)
+        return events.filter(from_numpy(seen)), times[seen]
+
+    def sees(self, times: Any) -> Any:
+        """Which times are in its lifetime."""
+        seen: Any = np.ones(len(times), bool)
+        if self.since is not None:
+            seen &= times > self.since
+        if self.until is not None:
+            seen &= times <= self.until
+        return seen
+
+    def known(self, last: int | None) -> int | None:
+        """Until when absences are known, if they are known up to a time; None: the end of the input ends them."""
+        return min((time for time in (last, self.until) if time is not None), default=None)
+
+    def ended(self, at: int, name: str, schema: Schema) -> Life:
+        """The same up to a time."""
+        if self.until is not None and self.until <= at:
+            raise _refused(f"the query '{name}' is over at that time", "remove it at an earlier time, or not at all")
+        if self.since is not None and at <= self.since:
+            begins = time_value(schema, self.since)
+            raise _refused(f"the query '{name}' begins at {begins}, and would end before", "remove it at a later time")
+        return replace(self, until=at)
+
+    def changed(self, change: AddArc | RemoveArc | ReplaceQuery, name: str) -> Life:
+        """The same after one more change."""
+        at = ticks_in(change.at)
+        if self.until is not None and self.until <= at:
+            raise _refused(
+                f"the query '{name}' is over at that time",
+                "change it at an earlier time, or add it anew under another name",
+            )
+        return replace(self, changes=(*self.changes, change))
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The query of a session and those that were added."""
+
+    own: Life
+    added: Mapping[str, Life] = field(default_factory=dict)
+
+    def after(self, changes: Sequence[AnyChange], schema: Schema) -> History:
+        """What there is after some changes, with times in ticks and queries; one that can't be is an error."""
+        found = self
+        for change in changes:
+            found = found._after(change, schema)
+        return found
+
+    def _after(self, change: AnyChange, schema: Schema) -> History:
+        match change:
+            case AddArc() | RemoveArc():
+                return replace(self, own=self.own.changed(change, self._own_names[-1]))
+            case AddQuery(name=name):
+                return replace(self, added={**self.added, name: self._begun(change)})
+            case RemoveQuery(name=name, at=at):
+                life = self._life(name).ended(ticks_in(at), name, schema)
+                if name in self._own_names and len(self._own_names) > 1:
+                    message = f"'{name}' is a query of a program, and can't be removed alone"
+                    raise _refused(message, "begin with the queries that stay, and add the others")
+                return self._with(name, life)
+            case ReplaceQuery(name=name):
+                return self._with(name, self._life(name).changed(change, name))
+
+    @property
+    def _own_names(self) -> tuple[str, ...]:
+        return self.own.query.compiled.names
+
+    def _life(self, name: str) -> Life:
+        if name in self._own_names:
+            return self.own
+        if name not in self.added:
+            raise _refused(
+                f"there is no query '{name}'", did_you_mean(name, [*self._own_names, *self.added], "queries")
+            )
+        return self.added[name]
+
+    def _with(self, name: str, life: Life) -> History:
+        if name in self._own_names:
+            return replace(self, own=life)
+        return replace(self, added={**self.added, name: life})
+
+    def _begun(self, change: AddQuery) -> Life:
+        name, at = change.name, ticks_in(change.at)
+        if name in self._own_names or name in self.added:
+            remedy = f"use replace({name!r}, …) for other conditions, or another name"
+            raise _refused(f"there is, or was, a query '{name}'", remedy)
+        until = None if change.until is None else ticks_in(change.until)
+        if until is not None and until <= at:
+            raise _refused("the query would end before it begins", "pass an until= that is after at=")
+        own, other = self.own.query.compiled.roles, change.query.compiled.roles
+        if (own.time, own.unit) != (other.time, other.unit):
+            message = f"the query '{name}' has time='{other.time}', unit='{other.unit}', and the session has others"
+            raise _refused(message, f"pass time='{own.time}', unit='{own.unit}' to the Query")
+        return Life(change.query, at, until)
+
+
+def ticks_in(time: object) -> int:
+    """A time of a change, which is in ticks by now."""
+    assert isinstance(time, int)
+    return time
+
+
+def _refused(message: str, remedy: str) -> PatternError:
+    return PatternError("CEP229", message, remedy)
+
+
+def check_is_change(change: object) -> None:
+    """Refuse what is no change of a query."""
+    if not isinstance(change, AddArc | RemoveArc | AddQuery | RemoveQuery | ReplaceQuery):
+        remedy = "pass cep.add_arc(…), cep.remove_arc(…), cep.add_query(…), cep.remove_query(…), cep.replace_query(…), "
+        raise UsageError("CEP603", f"{change!r} is not a change", f"{remedy}or session.changes")

@@ -1,0 +1,107 @@
+"""Changes of queries that run (S17), as the header of a snapshot has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from cepheid.api.history import AnyChange
+from cepheid.api.query_changes import AddQuery, RemoveQuery, ReplaceQuery
+from cepheid.errors import UsageError
+from cepheid.language import parse, print_arc
+from cepheid.pattern.timeline import AddArc, RemoveArc
+from cepheid.pattern.tree import Arc, Automaton
+
+if TYPE_CHECKING:
+    from cepheid.api.query import Query
+
+
+def write_changes(changes: Sequence[AnyChange], like: Query) -> list[dict[str, Any]]:
+    """Changes as the header of a snapshot has them; their times are in ticks. like: the query of the session."""
+    return [_written(change, like) for change in changes]
+
+
+def _written(change: AnyChange, like: Query) -> dict[str, Any]:
+    match change:
+        case RemoveArc(name=name, at=at):
+            return {"remove": name, "at": at}
+        case AddArc(arc=arc, at=at, until=until):
+            return {"add": print_arc(arc), "at": at, "until": until}
+        case RemoveQuery(name=name, at=at):
+            return {"remove_query": name, "at": at}
+        case ReplaceQuery(name=name, at=at):
+            return {"replace_query": name, "at": at, **_query(like.alike(change.query))}
+        case AddQuery(name=name, at=at, until=until):
+            return {"add_query": name, "at": at, "until": until, **_query(like.alike(change.query))}
+
+
+def _query(query: Query) -> dict[str, Any]:
+    roles = query.compiled.roles
+    facts = {"time": roles.time, "type": roles.type, "order_by": list(roles.order_by), "unit": roles.unit}
+    types = None if roles.types is None else {name: list(found) for name, found in roles.types.items()}
+    params = {name: _value(value) for name, value in query.params.items()}
+    return {"text": query.text, "params": params, "roles": facts | {"types": types}}
+
+
+def read_changes(saved: Sequence[dict[str, Any]], make: Callable[..., Query], like: Query) -> list[AnyChange]:
+    """Changes that were written. make: makes a query. like: the session's, whose functions others may call."""
+
+    def query(one: Mapping[str, Any]) -> Query:
+        params = {name: _read_value(value) for name, value in one["params"].items()}
+        return make(one["text"], params=params, functions=like.compiled.functions, **one["roles"])
+
+    found: list[AnyChange] = []
+    for one in saved:
+        if "remove" in one:
+            found.append(RemoveArc(one["remove"], one["at"]))
+        elif "add" in one:
+            found.append(AddArc(_arc(one["add"]), one["at"], one["until"]))
+        elif "remove_query" in one:
+            found.append(RemoveQuery(one["remove_query"], one["at"]))
+        elif "replace_query" in one:
+            found.append(ReplaceQuery(one["replace_query"], query(one), one["at"]))
+        else:
+            found.append(AddQuery(one["add_query"], query(one), one["at"], one["until"]))
+    return found
+
+
+def _arc(text: str) -> Arc:
+    pattern = parse(f"AUTOMATON a -> b\n{text}").queries[0].pattern
+    assert isinstance(pattern, Automaton)
+    return pattern.arcs[0]
+
+
+# Values of parameters. A snapshot runs no code that it brings along, so that they are written as text.
+
+_TEXTS: dict[type, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    datetime: ("datetime", datetime.isoformat, datetime.fromisoformat),
+    date: ("date", date.isoformat, date.fromisoformat),
+    timedelta: ("timedelta", lambda v: [v.days, v.seconds, v.microseconds], lambda v: timedelta(*v)),
+    Decimal: ("decimal", str, Decimal),
+    float: ("float", float.hex, float.fromhex),
+}
+
+
+def _value(value: object) -> Any:
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list | tuple | set | frozenset):
+        return ["list", [_value(one) for one in value]]
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        return _value(value.item())
+    for kind, (name, write, _) in _TEXTS.items():
+        if isinstance(value, kind):
+            return [name, write(value)]
+    message = f"a snapshot can't hold the parameter {value!r} of a query that was added"
+    raise UsageError("CEP607", message, "pass a number, a text, a date, a datetime, a timedelta, a Decimal or a list")
+
+
+def _read_value(value: Any) -> Any:
+    if not isinstance(value, list):
+        return value
+    name, found = value
+    if name == "list":
+        return [_read_value(one) for one in found]
+    return next(read for known, _, read in _TEXTS.values() if known == name)(found)

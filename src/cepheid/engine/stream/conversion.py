@@ -1,0 +1,124 @@
+"""A pipeline that goes on with another query (S17): with its state, or with the events that it has kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.encoding.times import ticks
+from cepheid.engine.machines.protocol import Machine
+from cepheid.engine.program import QueryCache
+from cepheid.engine.state_shape import clauses
+from cepheid.engine.stream.in_memory import MemorySource
+from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.query_stream import QueryStream
+from cepheid.engine.stream.snapshot import load_pipeline
+from cepheid.errors import PatternError
+from cepheid.pattern.analysis import Analysed
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.tree import Automaton, Fires, Output
+from cepheid.plan.join import Join
+
+if TYPE_CHECKING:
+    from cepheid.engine.planning.compiled_query import CompiledQuery
+
+
+def fitting(pipeline: Pipeline, new: QueryCache) -> list[bool]:
+    """Of each query of a pipeline whether its state is one of the other query too."""
+    found = []
+    for number, (query, *pair) in enumerate(
+        zip(pipeline.queries, pipeline.program.queries, new.program.queries, strict=True)
+    ):
+        schema = pipeline.streams[pipeline.program.sources[number]].schema
+        found.append(
+            _fits(*pair) or _alike(query.machine, pipeline.cache.query(number, schema), new.query(number, schema))
+        )
+    return found
+
+
+def _fits(old: Analysed, new: Analysed) -> bool:
+    """Whether two queries differ in what no state knows of: constants, or arcs that come and go."""
+    if isinstance(old.query.pattern, Automaton) and isinstance(new.query.pattern, Automaton):
+        # Runs know when they began only where AT END asks for it.
+        return _has_end(old.query.pattern) == _has_end(new.query.pattern)
+    return repr(clauses(old.query)) == repr(clauses(new.query))
+
+
+def _alike(machine: Machine, old: CompiledQuery, new: CompiledQuery) -> bool:
+    """Whether conditions differ, but not what is kept of events for them."""
+    from cepheid.engine.machines.adaptive import AdaptiveMachine  # kernels are not needed before
+    from cepheid.engine.machines.stack_machine import StackMachine
+
+    inner = machine.inner if isinstance(machine, AdaptiveMachine) else machine
+    if old.query.automaton is not None or old.why_interpreted or new.why_interpreted or old.derived or new.derived:
+        return False
+    if isinstance(inner, StackMachine):
+        return not new.why_not_joined and _kept(old.join_of(inner.choice)) == _kept(new.join_of(inner.choice))
+    return inner is None or (inner.kind == "scan" and _remembered(old) == _remembered(new))
+
+
+def _kept(join: Join) -> object:
+    """What a join keeps of events."""
+    stacks = [(one.variable, one.types, one.columns, one.group, one.negated) for one in join.stacks]
+    return stacks, join.lanes
+
+
+def _remembered(compiled: CompiledQuery) -> object:
+    """What runs remember: the automaton without its conditions, and where its runs are."""
+    automaton = compiled.automaton
+    rooms = [(room.name, room.keeping, room.registers) for room in compiled.program.rooms]
+    exits = tuple(
+        replace(one, fence=(), absent=tuple(replace(absent, fence=()) for absent in one.absent))
+        for one in automaton.exits
+    )
+    return (
+        rooms,
+        compiled.tests_having,
+        replace(
+            automaton,
+            arcs=tuple(replace(arc, fence=()) for arc in automaton.arcs),
+            kills=tuple(replace(kill, fence=()) for kill in automaton.kills),
+            witnesses=tuple(replace(witness, fence=()) for witness in automaton.witnesses),
+            exits=exits,
+        ),
+    )
+
+
+def _has_end(automaton: Automaton) -> bool:
+    return any(arc.fires is Fires.END for arc in automaton.arcs)
+
+
+def check_again(query: Bound, name: str) -> None:
+    """Refuse to go over the events again that are kept where they do not tell all that has happened."""
+    why = ""
+    if query.output is not Output.ALL:
+        why = f"which matches OUTPUT {query.output.value} has given"
+    elif query.cooldown:
+        why = "which matches COOLDOWN has kept back"
+    elif query.looks_back:
+        why = "which events were absent before"
+    if why:
+        message = f"'{name}' can't have other conditions while it runs: the events that are kept don't tell {why}"
+        remedy = "remove the query and add the new one under a name of its own"
+        raise PatternError("CEP229", message, remedy)
+
+
+def convert(state: dict[str, Any], pipeline: Pipeline, fits: Sequence[bool], now: int | None) -> None:
+    """Fill the pipeline of another query with a state in memory. now: all events before this time are in it."""
+    load_pipeline(state, MemorySource(), pipeline, fits)
+    for query, known in zip(pipeline.queries, fits, strict=True):
+        if not known:
+            _go_over(query, now)
+
+
+def _go_over(query: QueryStream, now: int | None) -> None:
+    """Runs that are under way have all their events among those that are kept; what these give was given before."""
+    stream = query.stream
+    if not stream.rows or now is None:
+        return
+    batch = Batch(stream.codes, stream.kept, ticks(stream.schema, stream.kept), stream.base)
+    batch.floor = now if stream.is_mixed else None
+    query.feed(batch)
+    query.settle(now)
