@@ -84,6 +84,14 @@ def test_changes(name: str) -> None:
 
 
 @pytest.mark.slow
+def test_rules_that_change() -> None:
+    told = run("examples/control.py", "--cards", "1000")
+    assert told.endswith("the same alarms as in a batch with these changes\n")
+    assert "refused: add_arc odd: CEP301: unknown column 'amuont'" in told
+    assert "\n0 of them by the new rule" not in told
+
+
+@pytest.mark.slow
 def test_the_demo() -> None:
     told = run("-m", "cepheid", "demo").splitlines()
     assert [line.split()[-2] for line in told if line.endswith("matches")] == ["3", "3", "3"]

@@ -172,6 +172,41 @@ class TestStream:
         assert " batch=1 rows=2 matches=0 withdrawn=1 " in result.stderr
         assert f" 1 match, 1 taken back; changes written to '{tmp_path / 'out'}'\n" in result.stderr
 
+    def test_control(self, run: Run, tmp_path: Path) -> None:
+        """The rule changes at noon; a line that can't be read changes nothing, and stops nothing."""
+        payments, rules, day = tmp_path / "payments", tmp_path / "rules", "2026-03-14T"
+        payments.mkdir()
+        rules.mkdir()
+        hours = [(11, 600), (11, 300), (12, 300), (13, 150), (13, 250)]
+        lines = [f"{day}{hour}:{30 + k}:00Z,{amount}\n" for k, (hour, amount) in enumerate(hours)]
+        add(payments, "ts,amount\n", lines, (0, 2, 5))
+        query = "AUTOMATON a -> b ARC big: a -> b WHEN e.amount > 500 RETURN last.amount AS amount"
+        given = (query, "--no-type", "--from", payments, "--to", tmp_path / "out", "--stream", "--files", 1)
+        given = (*given, "--checkpoint", tmp_path / "state", "--control", rules)
+        noon = f'"at": "{day}12:00:00Z"'
+        (rules / "noon.json").write_text(
+            f'{{"id": "big", "action": "remove_arc", {noon}}}\n'
+            f'{{"id": "big", "action": "add_arc", "text": "ARC a -> b WHEN e.amount > 200", {noon}}}\n'
+            '{"id": "big", "action": "remove_\n'
+            '{"id": "big", "action": "remove_arc", "at": "noon"}\n'
+        )
+        result = run(*given, "--flush")
+        found = pq.read_table(tmp_path / "out").to_pylist()
+        assert sorted(row["amount"] for row in found) == [250, 300, 600]
+        assert {row["query"] for row in found} == {"query 1"}
+        assert " refused=2 " in result.stderr
+        assert "2 control rows refused\n" in result.stderr
+        assert result.stderr.count("  None None: CEP615: the row has no id; ") == 2
+        again = run(*given, "--flush")
+        assert "refused" not in again.stderr
+        for wrong, told in (
+            ([*given[:-2], "--control", tmp_path / "none"], "error CEP801: can't read the control rows"),
+            ([*given[:-2], "--flush"], "error CEP905: the checkpoint belongs to a stream with control="),
+        ):
+            assert told in run(*wrong, code=1).stderr
+        batch = (query, "--from", payments, "--to", tmp_path / "other", "--control", rules)
+        assert "--control is for streams only" in run(*batch, code=2).stderr
+
     def test_an_integer_time(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "in").mkdir()
         (tmp_path / "in" / "a.csv").write_text("ts,type\n1,A\n")

@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from cepheid.api.changing import Turn
 from cepheid.api.events import to_table
-from cepheid.api.history import History, Life, ticks_in
+from cepheid.api.history import AnyChange, History, Life, ticks_in
 from cepheid.api.options import read_delay
+from cepheid.api.query_changes import sequenced_queries
 from cepheid.api.readable import check_text
 from cepheid.api.recomputed import Recomputed
 from cepheid.api.session import Session, Stats
@@ -359,6 +360,9 @@ class ChangeSession(Session):
     def _corrects(self) -> bool:
         return self._ahead != 0
 
+    def _judged(self, changes: Sequence[AnyChange]) -> Sequence[AnyChange]:
+        return sequenced_queries(changes, self._sequence)
+
     def _companion(self, life: Life) -> ChangeSession:
         factory = replace(self._factory, choice=AUTO)
         found = ChangeSession(
@@ -378,6 +382,11 @@ class ChangeSession(Session):
         self._speculating.until = life.until
         self._events = leader._events
 
+    def _fitting(self, query: Query) -> Sequence[bool]:
+        if isinstance(self._speculation, Speculation):
+            return super()._fitting(query)
+        return [True] * len(query.compiled.queries)  # all that can change is gone over again
+
     def _check_turn(self, query: Query, fits: Sequence[bool]) -> None:
         own = self._speculation
         if isinstance(own, Speculation):
@@ -388,12 +397,14 @@ class ChangeSession(Session):
             why = why_not_by_lanes(query.cache.query(0, self._opened.schema))
             if why:
                 message = f"'{query.compiled.names[0]}' can't change to this query while it runs: {why}"
-                raise PatternError("CEP229", message, "open the session with engine='interpreted', or add it anew")
+                raise PatternError(
+                    "CEP229", message, "open the session with engine='interpreted', or add it under another name"
+                )
 
     def _take_turns(self, own: Turn | None, turns: dict[str, Turn], begun: dict[str, Any]) -> Any:
-        recorded = self._recorded
         if own is not None and own.life.until is not None and self._record is None:
             self._record = self._new_record()
+        recorded = self._recorded  # which has all events, also those that the session's own query is about to lose
         found = {"": self._take_turn(own) if own is not None else self._unchanged()}
         for name, other in self._others.items():
             found[name] = other._take_turn(turns[name]) if name in turns else other._unchanged()
@@ -498,20 +509,29 @@ class ChangeSession(Session):
     @property
     def over(self) -> int | None:
         """The watermark, in ticks, from which on nothing so far can matter to a change to come; None: never."""
+        times = [one._over_alone for one in (self, *self._others.values())]
+        if self._record is not None and self._record.latest is not None:
+            times.append(self._record.latest + 1)
+        return None if None in times else max(time for time in times if time is not None)
+
+    @property
+    def _over_alone(self) -> int | None:
         known = self._replaying
         return self._watermark if known.is_blank else self._opened.over_after(known.log.latest)
 
     @property
     def undecided(self) -> bool:
         """Whether events or retractions wait, or a match has ended that is not certain yet."""
-        return self._replaying.undecided or bool(self._replaying.log.debts)
+        every = [one._replaying for one in (self, *self._others.values())]
+        return any(own.undecided or own.log.debts for own in every)
 
     def deadlines(self) -> Iterator[int]:
         """The watermarks, in ticks, at which there is something to do even if no event arrives."""
-        ahead = self._replaying.ahead
-        if ahead is not None:  # else all is done at once that can be done
-            yield from (time - ahead for time in self._replaying.deadlines())
-        yield from (debt.time + 1 for debt in self._replaying.log.debts.values())
+        for one in (self, *self._others.values()):
+            ahead = one._replaying.ahead
+            if ahead is not None:  # else all is done at once that can be done
+                yield from (time - ahead for time in one._replaying.deadlines())
+            yield from (debt.time + 1 for debt in one._replaying.log.debts.values())
 
     # Snapshots.
 
@@ -543,9 +563,6 @@ class ChangeSession(Session):
         if schema is not None:
             self._load_history(schema)
             self._take_up(schema, header, source)
-            if "record" in header:
-                self._record = EventLog(self._opened.schema)
-                self._record.load(header["record"], source)
             self._load_others(header, source)
             self._read_promises(facts)
 
@@ -559,6 +576,9 @@ class ChangeSession(Session):
         with telling_damage():
             self._speculating.load(header, header["speculation"], source)
         self._pipeline = self._speculating.head
+        if "record" in header:
+            self._record = EventLog(self._opened.schema)
+            self._record.load(header["record"], source)
 
     def _retype(self, columns: pa.Schema) -> None:
         flat = FlatSink()
@@ -568,6 +588,12 @@ class ChangeSession(Session):
     @property
     def _begun(self) -> bool:
         return self._events + self._retracted > 0
+
+    def _begin(self, columns: pa.Schema) -> None:
+        super()._begin(columns)
+        self._speculating.until = self._history.own.until
+        if self._record is not None:
+            self._record = EventLog(self._opened.schema)
 
     def _new_pipeline(self, schema: Schema) -> Pipeline:
         def make() -> Pipeline:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 AnyChange = AddArc | RemoveArc | Whole
 
+EVER = -(2**62)
+"""A time before all events."""
+
 
 @dataclass(frozen=True, slots=True)
 class Life:
@@ -71,7 +74,10 @@ class Life:
         """The same after one more change."""
         at = ticks_in(change.at)
         if self.until is not None and self.until <= at:
-            raise _refused(f"the query '{name}' is over at that time", "change it at an earlier time, or add it anew")
+            raise _refused(
+                f"the query '{name}' is over at that time",
+                "change it at an earlier time, or add it anew under another name",
+            )
         return replace(self, changes=(*self.changes, change))
 
 

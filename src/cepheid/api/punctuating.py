@@ -75,11 +75,7 @@ class Punctuating(ABC):
         if self._pipeline is None or not self._begun:
             remedy = "push events first: they define the columns that a promise is about"
             raise UsageError("CEP606", "punctuate was called before the first event", remedy)
-        try:
-            time = to_ticks(self._pipeline.schema, before)
-        except UsageError as error:
-            message = error.message.replace("can't be a watermark", "can't be the time of a punctuation")
-            raise UsageError(error.code, message, error.remedy) from None
+        time = to_ticks(self._pipeline.schema, before)
         source, keyed = _read(where, self._pipeline.schema.columns)
         promise = _bound(time, source, keyed, self._pipeline.readers(EVENTS)[0].query)
         if self._watermark is not None and time <= self._watermark:

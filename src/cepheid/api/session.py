@@ -118,7 +118,7 @@ class Session(Changing, Punctuating):
         self._events = 0
         self._matches = 0
         self._latest = None
-        self._log = []
+        self._log, self._shapes = [], []
         self._others: dict[str, Session] = {}  # of queries that were added, while they live
         self._over = False  # the query was removed, and has given all that it gives
         self._right_from: int | None = None  # the time from which on the query that runs is right (S17)
@@ -298,6 +298,7 @@ class Session(Changing, Punctuating):
         self._check_open()
         facts = {
             "fingerprint": self._program.fingerprint,
+            "functions": sorted(self._program.functions),
             "watermark": self._watermark,
             "delay": self._lateness,
             "policy": self._late.policy,
@@ -352,7 +353,7 @@ class Session(Changing, Punctuating):
     def _load_history(self, columns: pa.Schema) -> None:
         """What the log of changes has made of the queries."""
         schema = make_schema(columns, self._roles)
-        self._history = self._history.after(self._log, schema)
+        self._history = self._history.after(self._judged(self._log), schema)
         self._use(self._history.own.now(schema, self._right_from))
 
     def _use(self, query: Query) -> None:
@@ -414,7 +415,7 @@ class Session(Changing, Punctuating):
     @property
     def over(self) -> int | None:
         """The watermark, in ticks, from which on no event so far can be in a new match; those that wait are no such."""
-        return _latest([one._opened.over for one in self._every])
+        return _latest([one._opened.over for one in self._every if one._opened.streams[EVENTS].last is not None])
 
     @property
     def undecided(self) -> bool:
@@ -447,6 +448,12 @@ class Session(Changing, Punctuating):
         self._nothing = None
         return pipeline
 
+    def _begin(self, columns: pa.Schema) -> None:
+        """Begin with events of some columns, with what the queries are after changes that came before the events."""
+        if self._history.own.changes:
+            self._use(self._history.own.now(make_schema(columns, self._roles), self._right_from))
+        self._pipeline = self._open(columns)
+
     def _new_pipeline(self, schema: Schema) -> Pipeline:
         return Pipeline(self._cache, self._factory, schema, once=False)
 
@@ -466,9 +473,9 @@ class Session(Changing, Punctuating):
         if not table.num_columns:
             table = self._no_table() if self._pipeline is None else empty_table(self._pipeline.schema.arrow)
         if self._pipeline is None or not self._begun:  # before the first event, the columns may still change
-            self._pipeline = self._open(table.schema)
-            for other in self._others.values():
-                other._pipeline = other._open(table.schema)
+            for one in self._every:
+                one._begin(table.schema)
+            assert self._pipeline is not None
             self._surprises.warn(self._surprises.of_schema(self._pipeline.schema))
             return table
         wanted = self._columns
@@ -606,7 +613,7 @@ class Session(Changing, Punctuating):
 
 def _latest(times: Sequence[int | None]) -> int | None:
     """The greatest of some times; None is after all of them."""
-    return None if None in times else max(time for time in times if time is not None)
+    return None if None in times else max((time for time in times if time is not None), default=None)
 
 
 def _delay_in_units(lateness: int | None, roles: Roles) -> int | None:

@@ -16,7 +16,7 @@ from cepheid.cli.errors import EXIT_CODES, refuse_to_write
 from cepheid.cli.options import Settings, query_options, read_pairs
 from cepheid.cli.query import read_query
 from cepheid.cli.replay import read_span
-from cepheid.cli.sources import address, find_source, local
+from cepheid.cli.sources import address, find_control, find_source, local
 from cepheid.language import parse
 
 _FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json", Format.JSON: "json"}
@@ -65,6 +65,11 @@ _FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json
     "--speculate",
     metavar="TIME",
     help="In a stream: give matches this far ahead of the watermark, or at once (all), and write changes.",
+)
+@click.option(
+    "--control",
+    metavar="DIR",
+    help="In a stream: JSON lines or Parquet files with rows {id, action, text, at} that change the query.",
 )
 @click.option("--migrate", is_flag=True, help="Go on with the state of a query with another RETURN or constants.")
 @click.option("--flush", is_flag=True, help="At the end, also write the matches as if the stream ended here.")
@@ -119,6 +124,7 @@ def run(
     op: str | None,
     sequence: str | None,
     speculate: str | None,
+    control: str | None,
     migrate: bool,
     flush: bool,
     late: str,
@@ -143,24 +149,31 @@ def run(
     With --speculate a stream writes changes: `op` is + for a match that is new, and - for one that is taken back
     because an event came late or was retracted; `match_id` is the same in both.
 
+    With --control the query changes while it runs: DIR has rows such as {"id": "big", "action": "remove_arc"} and
+    {"id": "big", "action": "add_arc", "text": "ARC a -> b WHEN e.amount > 500", "at": "2026-03-14T12:00:00Z"}.
+    Matches get a column `query`. Rows that are refused change nothing; they are listed at the end.
+
     \b
     Examples:
       cepheid run thefts.sase --from readings/ --to thefts/
       cepheid run thefts.sase --from day.csv --to thefts.csv --overwrite
       cepheid run thefts.sase --from readings/ --to live-thefts/ --stream --checkpoint state/ --flush
       cepheid run thefts.sase --from readings/ --to changes/ --stream --checkpoint state/ --speculate all
+      cepheid run fraud.sase --from payments/ --to alerts/ --stream --checkpoint state/ --control rules/ --watch
       cepheid run thefts.sase --from table:readings --to s3a://bucket/thefts --master spark://host:7077
     """
     for_streams = {"checkpoint": checkpoint, "watch": watch, "flush": flush, "files": files, "buckets": buckets}
     for_streams |= {"migrate": migrate, "prometheus": prometheus, "speculate": speculate}
+    for_streams |= {"control": control}
     for_batches = {"overwrite": overwrite, "partitions": partitions}
     _check_options(stream, for_streams, for_batches)
     read_delay("--watermark", watermark, "milliseconds")  # an error comes before Spark starts
     ahead = None if speculate is None else read_span(speculate)
     read_speculation(ahead, "milliseconds")
-    _check_places(source, to, checkpoint if stream else None, overwrite=overwrite)
+    _check_places(source, to, checkpoint if stream else None, overwrite=overwrite, control=control)
     prepared = settings.query(parse(read_query(query).text))
     found = find_source(source, from_format, stream=stream)
+    rules = None if control is None else find_control(control)
     form = form or _FORMS[FORMATS.get(Path(to.rstrip("/")).suffix.lower(), Format.PARQUET)]
     options: dict[str, Any] = {"engine": engine, "plan": plan, "long": long}
     options |= {"late": late, "buckets": buckets, "migrate": migrate} if stream else {"partitions": partitions}
@@ -171,7 +184,7 @@ def run(
     job = Job(prepared, found, to, form, options, settings, overwrite)
     with started(master, conf) as spark:
         if checkpoint is not None:
-            run_stream(spark, job, Flow(address(checkpoint), watermark, files, watch, flush, prometheus))
+            run_stream(spark, job, Flow(address(checkpoint), watermark, files, watch, flush, prometheus, rules))
         else:
             run_batch(spark, job)
 
@@ -187,11 +200,13 @@ def _check_options(stream: bool, for_streams: dict[str, Any], for_batches: dict[
         raise click.UsageError("--watch and --flush can't be combined: a watched stream has no end")
 
 
-def _check_places(source: str, to: str, checkpoint: str | None, *, overwrite: bool) -> None:
+def _check_places(source: str, to: str, checkpoint: str | None, *, overwrite: bool, control: str | None) -> None:
     """Check local paths before the query runs; Spark checks remote ones."""
     path, events = local(to), local(source)
     state = local(checkpoint) if checkpoint is not None else None
-    for name, one, other in (("--from", events, path), ("--checkpoint", state, path), ("--from", events, state)):
+    rules = local(control) if control is not None else None
+    pairs = [("--from", events, path), ("--checkpoint", state, path), ("--from", events, state)]
+    for name, one, other in (*pairs, *(("--control", rules, place) for place in (path, state, events))):
         if one is not None and other is not None and _nested(one, other):
             raise click.UsageError(f"'{other}' and {name} '{one}' overlap: choose another directory")
     if path is None or not _holds_something(path) or overwrite:

@@ -73,6 +73,19 @@ def find_source(argument: str, form: str | None, *, stream: bool) -> Table | Pla
     return _look_at(path, argument)
 
 
+def find_control(argument: str) -> Place:
+    """Resolve the argument of --control: a directory, which may be empty, of JSON lines unless it shows otherwise."""
+    path = local(argument)
+    if path is None:
+        return Place(address(argument), "parquet" if argument.rstrip("/").endswith(".parquet") else "json")
+    if not os.path.isdir(path):
+        message = f"can't read the control rows '{argument}': there is no such directory"
+        raise FileError("CEP801", message, "create it; it may be empty in the beginning")
+    first = next(_data_files(path), None)
+    parquet = first is not None and FORMATS.get(_ending(first.name)) is Format.PARQUET
+    return Place(address(argument), "parquet" if parquet else "json")
+
+
 def _told(argument: str) -> str:
     form = FORMATS.get(_ending(argument.rstrip("/")))
     if form is None:

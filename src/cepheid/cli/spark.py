@@ -24,7 +24,7 @@ from cepheid.spark.exporter import prometheus
 from cepheid.spark.failures import explain_failure
 from cepheid.spark.progress import metrics, watermark_of
 from cepheid.spark.run import DataFrame, SparkSession
-from cepheid.spark.stream import pending
+from cepheid.spark.stream import pending, refusals
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class Flow:
     watch: bool
     flush: bool
     port: int | None
+    control: Place | None = None
 
 
 @contextmanager
@@ -134,7 +135,10 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
     else:
         events = running.stream_files(spark, _files(job), flow.at_once)
     events = running.with_watermark(events, job.settings.time, flow.watermark)
-    matches = job.query.match(events, **job.options, checkpoint=flow.checkpoint)
+    options = {**job.options, "checkpoint": flow.checkpoint}
+    if flow.control is not None:
+        options["control"] = running.stream_control(spark, flow.control.address, flow.control.form)
+    matches = job.query.match(events, **options)
     running.remove(spark, end)  # if the stream resumes, it writes these matches itself
     if flow.port is not None:
         note(f"metrics for Prometheus on port {prometheus(spark, flow.port).port}")
@@ -160,6 +164,8 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
         look()
     changes = "speculate" in job.options
     note(f"{count.text}; {'changes' if changes else 'matches'} written to '{job.to}'")
+    if count.refused:
+        _tell_refused(spark, flow.checkpoint, count.refused)
     if flow.flush:
         with working("flushing"):
             left = pending(spark, job.query, flow.checkpoint, long=job.options["long"], migrate=job.options["migrate"])
@@ -173,7 +179,7 @@ class _Count:
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
-        self._events = self._matches = self._withdrawn = self._late = 0
+        self._events = self._matches = self._withdrawn = self._late = self.refused = 0
 
     def add(self, progress: Any) -> Iterator[Any]:
         """Add the micro-batches that are new, and yield them."""
@@ -186,6 +192,7 @@ class _Count:
             self._matches += found["matches"]
             self._withdrawn += found.get("withdrawn", 0)
             self._late += found["late"]
+            self.refused += found["refused"]
             yield batch
 
     @property
@@ -201,8 +208,16 @@ def _line(batch: Any) -> str:
     found = metrics(batch)
     facts = {"batch": batch.batchId, "rows": batch.numInputRows, "matches": found["matches"]}
     facts |= {"withdrawn": found["withdrawn"]} if found.get("withdrawn") else {}
+    facts |= {"refused": found["refused"]} if found["refused"] else {}
     facts |= {"watermark": watermark_of(batch) or "none", "state_bytes": found["state_bytes"], "late": found["late"]}
     return f"{batch.timestamp} {' '.join(f'{name}={value}' for name, value in facts.items())}"
+
+
+def _tell_refused(spark: SparkSession, checkpoint: str, count: int) -> None:
+    """The control rows that were refused last, with the reasons."""
+    note(f"{count:,} control row{'' if count == 1 else 's'} refused")
+    for row in refusals(spark, checkpoint).tail(count):
+        note(f"  {row['action']} {row['id']}: {row['reason']}")
 
 
 def _matches(count: int, *, long: bool = False) -> str:

@@ -14,20 +14,34 @@ if TYPE_CHECKING:
     from cepheid.spark.progress import metrics
     from cepheid.spark.settings import configure
     from cepheid.spark.standing import current
-    from cepheid.spark.stream import pending
+    from cepheid.spark.stream import changes, pending, refusals
 
-__all__ = ["configure", "current", "explain", "match", "metrics", "pending", "prometheus", "schema", "sql"]
+__all__ = [
+    "changes",
+    "configure",
+    "current",
+    "explain",
+    "match",
+    "metrics",
+    "pending",
+    "prometheus",
+    "refusals",
+    "schema",
+    "sql",
+]
 
 if find_spec("pyspark") is None:
     raise UsageError("CEP602", "pyspark is not installed", "pip install 'cepheid[spark]'")
 
 # These are imported on first use: a Python worker uses none of them, and importing them would take half a second.
 _MODULES = {
+    "changes": "stream",
     "configure": "settings",
     "current": "standing",
     "metrics": "progress",
     "pending": "stream",
     "prometheus": "exporter",
+    "refusals": "stream",
 }
 
 

@@ -55,10 +55,11 @@ def match(job: Job) -> DataFrame:
 def with_horizon(job: Job, events: DataFrame) -> DataFrame:
     """Events, with the last time of all rows where an absence must not be cut short by the end of the input."""
     if job.options.open:
-        return events
-    rows = job.df if job.options.op is None else _left(job.df, job.options.op)
-    last = rows.agg(F.max(ticks_of(rows, job.time)).alias(HORIZON))
-    return events.crossJoin(F.broadcast(last))
+        return events if job.until is None else events.withColumn(HORIZON, F.lit(job.until).cast("long"))
+    rows = job.whole if job.options.op is None else _left(job.whole, job.options.op)
+    last = F.max(ticks_of(rows, job.time))
+    known = last if job.until is None else F.least(last, F.lit(job.until))
+    return events.crossJoin(F.broadcast(rows.agg(known.alias(HORIZON))))
 
 
 def _left(df: DataFrame, op: str) -> DataFrame:
@@ -87,7 +88,7 @@ def direct_scan(job: Job) -> DirectScan | str:
     requested = job.options.direct
     if requested is False:
         return "switched off by direct=False"
-    if not job.options.open:
+    if not job.options.open or job.until is not None:
         scan: DirectScan | str = "open=False needs the last time of all rows, which Spark finds"
     else:
         scan = find_direct_scan(job) if job.partitioning.key else "the query has no key"

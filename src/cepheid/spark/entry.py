@@ -46,11 +46,20 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
         for one that is taken back, and both have the same `match_id`. A match has at most one in a micro-batch.
     sequence: a column that counts the events of a partition by 1, for contiguous queries: no match goes over a gap in
         it, so that a stream gives each at once and never takes it back.
+    changes: batch: how an automaton changes in the course of the events, as for events in memory.
+    control: stream: a streaming DataFrame with the columns id, action, text and at, whose rows change the query while
+        it runs. Matches then have a first column `query` with the name of the query that gave them. What is refused is
+        in `cepheid.spark.refusals`.
     """
-    job = make_job(df, query, read_options(options))
-    for name in ("event_time", "speculate"):
-        if getattr(job.options, name) is not None and not df.isStreaming:
-            raise UsageError("CEP603", f"{name} is an option for streams, and this is a batch", "leave it out")
+    read = read_options(options)
+    for name in ("event_time", "speculate", "control"):
+        if getattr(read, name) is not None and not df.isStreaming:
+            remedy = "leave it out" if name != "control" else "leave it out, or pass a list of changes: changes=[…]"
+            raise UsageError("CEP603", f"{name} is an option for streams, and this is a batch", remedy)
+    if read.changes and df.isStreaming:
+        remedy = "leave it out, and send the changes as rows of a control stream: control=df"
+        raise UsageError("CEP603", "changes is an option for batches, and this is a stream", remedy)
+    job = make_job(df, query, read)
     return stream.match(job) if df.isStreaming else batch.match(job)
 
 

@@ -20,6 +20,7 @@ _COUNTERS = {
     "matches": "Matches that were emitted.",
     "withdrawn": "Matches that were taken back.",
     "late": "Events that arrived after the watermark had passed them.",
+    "refused": "Rows of the control stream that were refused.",
 }
 _GAUGES = {
     "batch": "The number of the last micro-batch.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -13,10 +13,14 @@ from pyspark.sql import types as st
 
 from cepheid.api import Query
 from cepheid.api.change_session import spelt_speculation
+from cepheid.api.changing import in_ticks
+from cepheid.api.history import History, Life
 from cepheid.api.options import read_column
+from cepheid.api.query_changes import with_queries
 from cepheid.engine.stream.operations import WORDS
 from cepheid.errors import BindError, InputError, UsageError, did_you_mean
 from cepheid.pattern.paths import Path
+from cepheid.pattern.schema import Schema
 from cepheid.spark.names import column_named
 from cepheid.spark.options import Options
 from cepheid.spark.outputs import match_schema, output_number
@@ -24,6 +28,7 @@ from cepheid.spark.partitioning import Partitioning, choose_partitioning
 from cepheid.spark.pushdown import Pushdown, derive_pushdown
 from cepheid.spark.schemas import collated_columns, events_schema
 from cepheid.spark.signs import OPERATION
+from cepheid.spark.slices import ticks_of
 from cepheid.spark.worker import WorkerQuery
 
 _BEFORE_ALL = -(2**55)  # microseconds, in the year -827: no event is earlier
@@ -31,7 +36,11 @@ _BEFORE_ALL = -(2**55)  # microseconds, in the year -827: no event is earlier
 
 @dataclass(frozen=True)
 class Job:
-    """A query on a DataFrame: what is sent to Python, how it is partitioned, and what the workers run."""
+    """A query on a DataFrame: what is sent to Python, how it is partitioned, and what the workers run.
+
+    whole: the DataFrame with events that the query does not see, as it was added or removed on the way.
+    until: up to when absences are known, in ticks, if the query was removed.
+    """
 
     df: DataFrame
     query: Query
@@ -39,6 +48,8 @@ class Job:
     pushdown: Pushdown
     partitioning: Partitioning
     worker_query: WorkerQuery
+    whole: DataFrame
+    until: int | None = None
 
     @property
     def time(self) -> str:
@@ -86,13 +97,17 @@ class Job:
 def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     """Validate a query against a DataFrame. No Spark job runs."""
     _check_names(df)
-    query = query.sequenced(options.sequence)
+    query, control = query.sequenced(options.sequence), options.control is not None
     op = read_column("op", options.op, query.compiled.roles)
     all_columns = events_schema(_without_operations(df.schema, op), session_zone(df))
+    whole, until = df, None
+    if options.changes:
+        life, options = _life(query, options, query.compiled.schema(all_columns))
+        df, query, until = _lived(df, life), life.now(query.compiled.schema(all_columns)), life.until
     bound = query.compiled.bind(query.compiled.schema(all_columns))
     collated = collated_columns(df.schema)
     pushdown = derive_pushdown(
-        query, all_columns, enabled=options.pushdown, collated=collated, whole=options.long, op=op
+        query, all_columns, enabled=options.pushdown, collated=collated, whole=options.long, op=op, control=control
     )
     events = pushdown.schema(all_columns)
     speculate = spelt_speculation(options.speculate, query.compiled.roles.unit)
@@ -103,7 +118,9 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     worker_query = WorkerQuery(
         query=query,
         event_schema=events,
-        match_schema=match_schema(query, events, options.output, long=options.long, changes=speculate is not None),
+        match_schema=match_schema(
+            query, events, options.output, long=options.long, changes=speculate is not None, control=control
+        ),
         output=output_number(query, options.output),
         engine=options.engine,
         plan=options.plan,
@@ -111,10 +128,29 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
         op=op,
         speculate=speculate,
         sequence=options.sequence,
+        control=control,
     )
     partitioning = choose_partitioning(bound, [source for _, source in query.compiled.flow])
+    worker_query = replace(worker_query, key=partitioning.key)
     _check_key(df, all_columns, partitioning.key)
-    return Job(df, query, options, pushdown, partitioning, worker_query)
+    return Job(df, query, options, pushdown, partitioning, worker_query, whole, until)
+
+
+def _life(query: Query, options: Options, schema: Schema) -> tuple[Life, Options]:
+    """Return the query whose matches are wanted, with its changes in the course of the events."""
+    changes = with_queries(in_ticks(options.changes, schema, None), query)
+    history = History(Life(query)).after(changes, schema)
+    if options.output is not None and options.output in history.added:
+        return history.added[options.output], replace(options, output=None)
+    return history.own, options
+
+
+def _lived(df: DataFrame, life: Life) -> DataFrame:
+    """Return the events that a query sees."""
+    time = ticks_of(df, life.query.compiled.roles.time)
+    if life.since is not None:
+        df = df.where(time > life.since)
+    return df if life.until is None else df.where(time <= life.until)
 
 
 def _without_operations(schema: st.StructType, op: str | None) -> st.StructType:

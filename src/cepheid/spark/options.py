@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
+from cepheid.api.history import AnyChange
 from cepheid.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 LATE_POLICIES = ("drop", "error")
 
@@ -31,6 +36,8 @@ class Options:
     op: str | None = None
     speculate: object = None
     sequence: str | None = None
+    changes: Sequence[AnyChange] = ()
+    control: DataFrame | None = None
 
     def __post_init__(self) -> None:
         for name in ("partitions", "buckets"):

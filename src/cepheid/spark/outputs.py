@@ -16,6 +16,9 @@ from cepheid.pattern.declared import declared_type, how_to_declare
 from cepheid.pattern.schema import MATCH_ID
 from cepheid.pattern.types import Kind
 
+QUERY = "query"
+"""The column with the name of the query that gave a match, in a stream whose queries can change."""
+
 
 def output_number(query: Query, output: str | None) -> int:
     """Return the number of the query of a program whose INTO has this name; None stands for the last query."""
@@ -30,30 +33,40 @@ def output_number(query: Query, output: str | None) -> int:
 
 
 def match_schema(
-    query: Query, events: pa.Schema, output: str | None = None, *, long: bool = False, changes: bool = False
+    query: Query,
+    events: pa.Schema,
+    output: str | None = None,
+    *,
+    long: bool = False,
+    changes: bool = False,
+    control: bool = False,
 ) -> pa.Schema:
     """Return the columns of a match in those types of Arrow that Spark has: times in microseconds, plain strings.
 
     long: the columns of an event of a match.
     changes: the columns of a match that is added or taken back.
+    control: with the name of the query that gave it.
     """
     bound = query.compiled.bind(query.compiled.schema(events))[output_number(query, output)]
     fields = []
+    named = (QUERY,) if control else ()
     if long:
-        return pa.schema([field.with_type(_spark_type(field.type)) for field in long_schema(bound.schema)])
+        fields = [field.with_type(_spark_type(field.type)) for field in long_schema(bound.schema)]
+        return pa.schema([*_besides(fields, named), *fields])
     declared = {r.name: _declared_type(bound, r.expression) for r in bound.returns if r.type.kind is Kind.ANY}
     for field in bound.match_schema():
         fields.append(pa.field(field.name, declared.get(field.name) or _spark_type(field.type)))
-    return pa.schema([*_of_changes(fields), *fields] if changes else fields)
+    return pa.schema([*_besides(fields, (*named, OP, MATCH_ID) if changes else named), *fields])
 
 
-def _of_changes(fields: Sequence[pa.Field]) -> Iterator[pa.Field]:
-    """Yield the columns that a change has besides those of its match."""
+def _besides(fields: Sequence[pa.Field], names: Sequence[str]) -> Iterator[pa.Field]:
+    """Yield the columns that a row has besides those of its match."""
     taken = {field.name.lower(): field.name for field in fields}
-    for name in (OP, MATCH_ID):
+    for name in names:
         if name in taken:
             remedy = f"rename '{taken[name]}': with AS in RETURN, or the variable"
-            raise PatternError("CEP212", f"every change already has a column '{name}'", remedy)
+            what = "match of a stream with control=" if name == QUERY else "change"
+            raise PatternError("CEP212", f"every {what} already has a column '{name}'", remedy)
         yield pa.field(name, pa.string())
 
 

@@ -12,7 +12,7 @@ OBSERVATION = "cepheid"
 
 _ABSENT = object()
 
-COUNTERS = ("events", "runs", "state_bytes", "matches", "withdrawn", "late")
+COUNTERS = ("events", "runs", "state_bytes", "matches", "withdrawn", "late", "refused")
 
 
 def metrics(progress: Any) -> dict[str, int]:
@@ -21,6 +21,7 @@ def metrics(progress: Any) -> dict[str, int]:
     events: how many events the micro-batch took in. matches: how many matches it returned.
     withdrawn: how many matches it took back, in a stream with `speculate`.
     late: how many events arrived after the watermark had passed them.
+    refused: how many rows of the control stream were refused.
     runs, state_bytes: what the buckets hold that the micro-batch updated.
     All are 0 if Spark reports nothing. If a stream has several queries, such as two that are joined, they are added up.
     """

@@ -41,6 +41,7 @@ __all__ = [
     "remove",
     "session",
     "start_stream",
+    "stream_control",
     "stream_files",
     "tasks",
     "with_watermark",
@@ -161,6 +162,23 @@ def stream_files(spark: SparkSession, files: Files, at_once: int | None) -> Data
     if files.form in _FILE_FORMATS:
         reader = reader.schema(read_files(spark, files).schema)
     return reader.load(files.place)
+
+
+def stream_control(spark: SparkSession, place: str, form: str) -> DataFrame:
+    """Read a directory of control rows, JSON lines or Parquet, as a stream.
+
+    A line that can't be read becomes a row without an id, which is refused: it must not stop the stream.
+    """
+    columns = "id string, action string, text string, at timestamp"
+    if form != "json":
+        return spark.readStream.schema(columns).format(form).load(place)
+    reader = spark.readStream.schema(f"{columns}, {_LINE} string").option("columnNameOfCorruptRecord", _LINE)
+    rows, whole = reader.json(place), F.col(_LINE).isNull()
+    read = [F.when(whole, column_named(name)).alias(name) for name in ("id", "action")]
+    return rows.select(*read, F.coalesce(_LINE, "text").alias("text"), "at")
+
+
+_LINE = "__cepheid_line"
 
 
 def with_watermark(events: DataFrame, time: str, delay: object) -> DataFrame:

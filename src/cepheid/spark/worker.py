@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.api import Changes, ChangeSession, Matches, Query, Session
+from cepheid.api.history import AnyChange
 from cepheid.engine.matches.changes import OP, REMOVED
 from cepheid.engine.stream.rows import Arrival, arrival_of
+from cepheid.pattern.paths import Path
 from cepheid.pattern.schema import MATCH_ID, Schema
 from cepheid.spark.netting import Changed, Unmet, net_arrivals
+from cepheid.spark.outputs import QUERY
 from cepheid.spark.signs import signs_of
 
 SLICE = "__cepheid_slice"
@@ -50,16 +54,20 @@ class WorkerQuery:
     op: str | None = None  # the column that says which rows insert events, and which retract them
     speculate: str | None = None  # how far ahead of the watermark matches are given; None: not at all
     sequence: str | None = None  # the column that counts events, if the query goes over no gap in it
+    control: bool = False  # the query changes while it runs, and matches say which query gave them
+    key: tuple[Path, ...] = ()  # what divides the events, which other queries must have too
 
     @property
     def schema(self) -> Schema:
         """The event columns with their roles."""
         return self.query.compiled.schema(self.event_schema)
 
-    def session(self) -> Session:
-        """Open a session that knows the event columns."""
+    def session(self, log: Sequence[AnyChange] = ()) -> Session:
+        """Open a session that knows the event columns. log: how the query has changed before."""
         session = cached_query(self.query).session(engine=self.engine, plan=self.plan)
         session.push(self.event_schema.empty_table())
+        if log:
+            session.make(log)
         return session
 
     @property
@@ -117,27 +125,46 @@ class WorkerQuery:
 
         bucket: where changes come from, if there are several such places.
         """
-        outputs: list[Matches | Changes] = [*found.outputs.values()]
-        chosen = outputs[self.output]
-        if isinstance(chosen, Changes):
-            if len(chosen):
-                yield self._told_apart(chosen.to_arrow(ids=True), bucket).cast(self.match_schema)
+        outputs: dict[str, Matches | Changes] = dict(found.outputs)
+        names = self.query.compiled.names
+        yield from self._rows(outputs[names[self.output]], names[self.output], starts, bucket)
+        for name, other in outputs.items() if self.control else ():
+            if name not in names:  # a query that was added
+                yield from self._rows(other, name, starts, bucket)
+
+    def _rows(
+        self, found: Matches | Changes, name: str, starts: range | None, bucket: int | None
+    ) -> Iterator[pa.Table]:
+        """Yield the matches of one query."""
+        if isinstance(found, Changes):
+            if len(found):
+                yield self._declared(self._told_apart(found.to_arrow(ids=True), name, bucket), name)
             return
-        for part in chosen.parts():
+        for part in found.parts():
             if starts is not None:
                 part = part.starting(starts)
-            table = part.to_long() if self.long else part.to_arrow()
-            yield table.cast(self.match_schema)
+            yield self._declared(part.to_long() if self.long else part.to_arrow(), name)
 
-    def _told_apart(self, changes: pa.Table, bucket: int | None) -> pa.Table:
-        """Give matches of different buckets different identifiers.
+    def _declared(self, table: pa.Table, name: str) -> pa.Table:
+        """Give rows the columns that were declared to Spark; where there may be several queries, with the name."""
+        if self.control:
+            table = table.append_column(QUERY, pa.repeat(pa.scalar(name, pa.string()), table.num_rows))
+            table = table.select(self.match_schema.names)
+        return table.cast(self.match_schema)
+
+    def _told_apart(self, changes: pa.Table, name: str, bucket: int | None) -> pa.Table:
+        """Give matches of different queries and buckets different identifiers.
 
         Those of a match that has its events are different anyway. Of a RETURN, different keys may give equal rows.
         """
-        if bucket is None or not self.query.compiled.queries[self.output].query.returns:
+        added = name not in self.query.compiled.names
+        more = f"{crc32(name.encode()):08x}" if added else ""
+        if bucket is not None and (added or self.query.compiled.queries[self.output].query.returns):
+            more += f"{bucket & 0xFFFFFFFF:08x}"
+        if not more:
             return changes
         k = changes.schema.get_field_index(MATCH_ID)
-        longer = pc.binary_join_element_wise(changes.column(k), f"{bucket & 0xFFFFFFFF:08x}", "")
+        longer = pc.binary_join_element_wise(changes.column(k), more, "")
         return changes.set_column(k, changes.schema.field(k), longer)
 
     def count(self, table: pa.Table) -> tuple[int, int]:

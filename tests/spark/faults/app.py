@@ -16,11 +16,24 @@ WHERE skip_till_next_match(a, b[], d) { [k] AND b[i].x >= b[1].x AND slow(d.x) >
 WITHIN 4 seconds
 RETURN a.k AS k, a.id AS first, count(b[].id) AS some, sum(b[].id) AS total, d.id AS last
 """
+RULES = """
+AUTOMATON s -> f
+REGISTER n INT = 0, total INT = 0
+ARC       s -> m ON A SET total = e.id
+ARC more: m -> m ON B WHEN e.x >= 10 SET n = r.n + 1, total = r.total + e.id
+IGNORE    m ON A, C, E
+IGNORE    m ON B WHEN e.x < 10
+ARC done: m -> f ON D WHEN slow(e.x) >= 0
+PARTITION BY k
+WITHIN 4 seconds
+RETURN first.k AS k, first.id AS first, r.n AS some, r.total AS total, last.id AS last
+"""
+"""Rules that change while the stream runs."""
 SLOW = 7
 """A value for which the function takes a while, with a file that says so."""
 
 
-def make_query(folder: str | Path, pause: float = 0.5) -> cep.Query:
+def make_query(folder: str | Path, pause: float = 0.5, text: str = QUERY) -> cep.Query:
     """The query. Its function runs in the workers, so that a kill can find one that is busy."""
     busy = f"{folder}/busy"
 
@@ -33,7 +46,7 @@ def make_query(folder: str | Path, pause: float = 0.5) -> cep.Query:
                 os.remove(marker)
         return x
 
-    return cep.Query(QUERY, functions={"slow": slow})
+    return cep.Query(text, functions={"slow": slow})
 
 
 def make_session(master: str, folder: str) -> SparkSession:
@@ -81,6 +94,23 @@ def run_log(spark: SparkSession, folder: str) -> None:
     writer.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start().awaitTermination()
 
 
+def run_control(spark: SparkSession, folder: str, **options: Any) -> None:
+    """Rules that change: each micro-batch has a file of events and one of control rows, as long as there are any."""
+    schema = spark.read.parquet(f"{folder}/in/00000.parquet").schema
+    source = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
+    columns = "id string, action string, text string, at timestamp"
+    control = spark.readStream.schema(columns).option("maxFilesPerTrigger", 1).json(f"{folder}/control")
+    events: Any = source.withWatermark("ts", "1 second")
+    matches: Any = make_query(folder, text=RULES).match(events, control=control, buckets=4, **options)
+    writer = matches.writeStream.format("parquet").option("path", f"{folder}/out")
+    writer.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start().awaitTermination()
+
+
+def run_control_log(spark: SparkSession, folder: str) -> None:
+    """The same with speculation."""
+    run_control(spark, folder, speculate="all")
+
+
 def run_table(spark: SparkSession, folder: str) -> None:
     """A Delta table that is kept by MERGE, as the example does it."""
     sys.path.append(str(Path(__file__).parents[3] / "examples"))
@@ -101,5 +131,7 @@ def run_batch(spark: SparkSession, folder: str) -> None:
 if __name__ == "__main__":
     mode, folder, master = sys.argv[1:]
     session = make_session(master, folder)
-    {"stream": run_stream, "batch": run_batch, "log": run_log, "table": run_table}[mode](session, folder)
+    modes = {"stream": run_stream, "batch": run_batch, "log": run_log, "table": run_table}
+    modes |= {"control": run_control, "control_log": run_control_log}
+    modes[mode](session, folder)
     session.stop()

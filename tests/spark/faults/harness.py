@@ -102,7 +102,7 @@ def table(spark: Any, folder: Path) -> Counter[tuple[Any, ...]]:
     return as_rows(DeltaTable(folder / "table").to_pyarrow_table().to_pylist())
 
 
-FOUND = {"stream": sink, "batch": sink, "log": log, "table": table}
+FOUND = {"stream": sink, "batch": sink, "log": log, "table": table, "control": sink, "control_log": log}
 """By the mode of an application: what there is in the end."""
 
 

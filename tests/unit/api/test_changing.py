@@ -1,7 +1,9 @@
 """Automata that change while a session runs (S17): what is refused, what is kept, what is given."""
 
+from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import cepheid as cep
@@ -104,3 +106,12 @@ def test_the_times_of_changes_are_those_of_the_time_column() -> None:
     session.push(events[:1])
     session.remove_arc("done", at=moment)
     assert [change.at for change in session.changes] == [moment]
+
+
+def test_a_change_before_the_first_event_holds_for_all_whatever_the_time() -> None:
+    query = cep.Query("AUTOMATON a -> b ARC up: a -> b WHEN e.x > 5", type=None)
+    events = [{"ts": datetime(1960, 1, 1, tzinfo=UTC), "x": 3}]
+    session = query.session()
+    session.push(pa.Table.from_pylist(events).schema.empty_table())
+    session.add_arc("a", "b", "e.x = 3")
+    assert len(query.match(events, changes=session.changes)) == 1

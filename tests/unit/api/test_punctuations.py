@@ -290,7 +290,7 @@ def test_that_before_is_a_time_as_the_column_has_it() -> None:
     s = Query(THEFTS).session()
     s.push([{**row, "ts": at.replace(microsecond=1000 * row["ts"])} for row in TWO])
     assert tags(s.punctuate("2026-03-14T12:00:00.006+00:00", {"tag": 8})) == [8]
-    with pytest.raises(UsageError, match="5 can't be the time of a punctuation"):
+    with pytest.raises(UsageError, match="5 can't be a time of this stream"):
         s.punctuate(5, {"tag": 8})
 
 
@@ -346,7 +346,7 @@ def test_that_a_session_must_be_open_and_have_events() -> None:
         s.punctuate(1, {"tag": 7})
     s.push(TWO)
     for before in ("noon", 1.5, None, True):
-        with pytest.raises(UsageError, match="can't be the time of a punctuation"):
+        with pytest.raises(UsageError, match="can't be a time of this stream"):
             s.punctuate(before, {"tag": 7})
     s.close()
     with pytest.raises(UsageError, match="the session is closed"):

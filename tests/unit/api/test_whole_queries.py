@@ -1,5 +1,7 @@
 """Whole queries that come, go and change while a session runs (S17): the corners, one by one."""
 
+import random
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import pytest
 
 import cepheid as cep
+from cepheid.testing.outcomes import to_json
 
 PAIRS = "PATTERN SEQ(A a, B b) WHERE a.x > {0} AND b.x > {0} WITHIN 10 milliseconds"
 ALONE = "PATTERN SEQ(A a, !(B b)) WITHIN 10 milliseconds"
@@ -204,3 +207,44 @@ def test_times_of_changes_are_those_of_the_column(zone: Any) -> None:
     s.push(rows[2:])
     assert ends(s.close(), "query 1") == [(at(0), at(10)), (at(5), at(10))]
     assert s.changes[0].at == at(10)
+
+
+@pytest.mark.parametrize("plan", ["automaton", "stacks", "tree", "lazy(c, b, a)"])
+@pytest.mark.parametrize("engine", ["plain", "compiled"])
+def test_that_other_constants_are_arguments(plan: str, engine: str) -> None:
+    """Kernels are taken over from queries of the same shape, with constants of their own."""
+    text = (
+        "PATTERN SEQ(A a, B b, C c) WHERE [k] AND a.x > {0} AND b.x > a.x + {1} AND c.s != '{2}' "
+        "AND c.x < 4 + {0} / {3} WITHIN 60 milliseconds"
+    )
+    chance = random.Random(7)
+
+    def constants() -> tuple[Any, ...]:
+        return chance.randint(-1, 4), chance.randint(0, 2), chance.choice("pq"), chance.choice([1, 2, -1])
+
+    def events(first: int) -> list[dict[str, Any]]:
+        return [
+            {
+                "ts": t, "type": chance.choice("ABC"), "k": chance.randint(0, 1), "s": chance.choice("pqr"),
+                "x": chance.choice([None, 0, 1, 2, 3, 4, 5]) if first > 100 else chance.randint(0, 5),
+            }
+            for t in range(first, first + 20)
+        ]  # fmt: skip
+
+    query = cep.Query(text.format(*constants()))
+    s: Any = query.session(lateness=0, plan=plan, engine=engine)
+    pushed, given = [], Counter[str]()
+    for k in range(20):
+        pushed += events(20 * k)
+        found = s.push(pushed[-20:])
+        for name, matches in found.outputs.items():
+            given.update(f"{name} {to_json(m)}" for m in matches)
+        if k % 3 == 0:
+            s.replace("query 1", text.format(*constants()))
+        if k % 4 == 0:
+            s.add(f"more {k}", text.format(*constants()))
+    for name, matches in s.close().outputs.items():
+        given.update(f"{name} {to_json(m)}" for m in matches)
+    expected = query.match(pushed, changes=s.changes, engine="interpreted")
+    assert given == Counter(f"{name} {to_json(m)}" for name, found in expected.outputs.items() for m in found)
+    assert len(given) > 50

@@ -43,7 +43,7 @@ class AutomatonMachine(ScanMachine):
     def retime(self, compiled: CompiledQuery) -> None:
         """Go on with the same code of a query whose arcs come and go at other times, or have other constants."""
         self.compiled = compiled if self.codes.once else compiled.lasting
-        self.codes.derive(self.compiled.derived)
+        self.codes.derive(self.compiled.derived, self.compiled.pieces)
 
     @property
     def matches(self) -> RegisterMatches:

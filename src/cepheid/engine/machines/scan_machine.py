@@ -65,7 +65,7 @@ class ScanMachine(KernelMachine):
     def begin(self, compiled: CompiledQuery, events: int, *, native: bool = False) -> None:
         """Before the first event, or all over again."""
         self.compiled = compiled
-        self.codes.derive(compiled.derived)
+        self.codes.derive(compiled.derived, compiled.pieces)
         self.given: list[MatchTable] = []  # matches that were enumerated to make room
         self.tests_having = compiled.tests_having
         self.nullable = frozenset()

@@ -45,10 +45,8 @@ def check_again(query: Bound, name: str) -> None:
     elif query.looks_back:
         why = "which events were absent before"
     if why:
-        message = (
-            f"'{name}' can't have conditions of another form while it runs: the events that are kept don't tell {why}"
-        )
-        remedy = "change constants only, or remove the query and add the new one under a name of its own"
+        message = f"'{name}' can't have other conditions while it runs: the events that are kept don't tell {why}"
+        remedy = "remove the query and add the new one under a name of its own"
         raise PatternError("CEP229", message, remedy)
 
 

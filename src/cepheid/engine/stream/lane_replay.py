@@ -110,6 +110,7 @@ class LaneReplay:
 
     def rebuild(self, make: Callable[[], Pipeline], compiled: CompiledQuery, first: int, net: Net) -> list[Difference]:
         """Another query from a time on: all events are gone over again. net: what is retracted at the same time."""
+        self._forget(self.watermark, eager=True)  # what is not needed is not gone over
         before = LaneMatches(self, self._ending(first))
         reached, watermark = self._reached, self.watermark
         self.log.apply(net)

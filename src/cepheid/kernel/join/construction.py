@@ -248,9 +248,8 @@ def of_group(stacks: Sequence[StackLayout], pick: Callable[[Iterable[int]], int]
     return [one for one in stacks if one.stack.group == group]
 
 
-def variables_in(tree: Any) -> set[n.Variable | n.Array]:
-    """All variables and arrays of a tree."""
-    found: set[n.Variable | n.Array] = set()
+def variables_in(tree: Any) -> Iterator[n.Variable | n.Array]:
+    """All variables and arrays of a tree, each as often as it is there."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -258,10 +257,9 @@ def variables_in(tree: Any) -> set[n.Variable | n.Array]:
             waiting += node
         elif parts := _parts(node.__class__):
             if isinstance(node, n.Variable | n.Array):
-                found.add(node)
+                yield node
             else:
                 waiting += [getattr(node, part) for part in parts]
-    return found
 
 
 @cache

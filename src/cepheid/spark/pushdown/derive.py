@@ -108,13 +108,18 @@ def derive_pushdown(
     collated: frozenset[str] = frozenset(),
     whole: bool = False,
     op: str | None = None,
+    control: bool = False,
 ) -> Pushdown:
     """Derive which columns and rows a query needs, so that its matches stay the same without the others.
 
     collated: string columns that Spark does not compare byte by byte.
     whole: the output has the events, whatever RETURN says.
     op: the column that says which rows insert events, and which retract them. It is sent besides.
+    control: the query may change, and then read anything.
     """
+    if control:
+        reason = "all rows and columns are sent: the control stream may change what the query reads"
+        return Pushdown(tuple(schema.names), None, (), (reason,))
     if not enabled:
         return Pushdown(tuple(schema.names), None, (), ("all rows and columns are sent: pushdown=False",))
     readers = [analysed for analysed, source in query.compiled.flow if None in source]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from cepheid.api import Changes, Matches, Session
+from cepheid.api.control import Decision
+from cepheid.api.history import AnyChange
+from cepheid.api.written_changes import write_changes
 from cepheid.engine.stream.rows import Arrival
 from cepheid.errors import InputError
 from cepheid.spark.packing import PackedEvents
 from cepheid.spark.state.control import COLUMNS
+from cepheid.spark.state.decisions import NOTHING, Control, read_log
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.state.parts import Inventory, StateReader, StateWriter, read_header
 from cepheid.spark.state.rows import packed
@@ -32,17 +36,26 @@ class BucketOutput:
     events: int
     late: int
     passed: int | None
+    before: Changes | None = None  # what a change of the query has changed before that
 
 
 class Bucket:
     """The events of some keys. A session has them; without a session there are none."""
 
-    def __init__(self, worker_query: WorkerQuery, fingerprint: StreamFingerprint, *, by_shape: bool = False) -> None:
+    def __init__(
+        self,
+        worker_query: WorkerQuery,
+        fingerprint: StreamFingerprint,
+        *,
+        by_shape: bool = False,
+        log: Sequence[AnyChange] = (),
+    ) -> None:
         self.worker_query = worker_query
         self.fingerprint = fingerprint
         self.by_shape = by_shape  # state of other queries of the same shape is accepted
         self.ticks_per_ms = 1_000_000 // worker_query.schema.tick
         self.session: Session | None = None
+        self._log: list[AnyChange] = list(log)  # how the query has changed, while there is no session
         self.watermark: int | None = None  # in ticks, of the last micro-batch
         self.cleared = 0  # the watermark when the session was last made to discard what it can
         self.timer: int | None = None  # in milliseconds
@@ -51,15 +64,27 @@ class Bucket:
         self.nonce = b""
         self.size = 0  # in the store, in bytes
 
+    @property
+    def log(self) -> list[AnyChange]:
+        """How the query has changed so far. All buckets have the same."""
+        return self._log if self.session is None else self.session.log
+
     # Events.
 
     def take(
-        self, arrived: Iterable[PackedEvents], watermark: int | None, late: str, *, chained: bool = False
+        self,
+        arrived: Iterable[PackedEvents],
+        watermark: int | None,
+        late: str,
+        *,
+        chained: bool = False,
+        control: Control = NOTHING,
     ) -> BucketOutput:
         """Match what the watermark, in milliseconds, has passed since the last call, and take in the new events.
 
         chained: the events come out of another stateful operator, with times up to the watermark, so that they are
             taken in first.
+        control: how the query changes. It changes nothing before the watermark, and so no match that was given.
         """
         now = None if watermark is None else watermark * self.ticks_per_ms
         passed = self._passed(now)
@@ -69,10 +94,26 @@ class Bucket:
         if now is not None and now != self.watermark:
             self.watermark = now
             matches = self._reach(now)
+        self._change(self.decide(control, watermark).changes)
         if not chained:
             counts = self._take_in(arrived, late)
         events, rows = counts
         return BucketOutput(matches, events, rows - events, passed)
+
+    def decide(self, control: Control, watermark: int | None) -> Decision:
+        """Decide about the rows of the control stream: whatever events the bucket has, all decide the same."""
+
+        def opened(log: Sequence[AnyChange]) -> Session:
+            return type(self)(self.worker_query, self.fingerprint, log=log)._opened()
+
+        return control.decide(self.worker_query, self.fingerprint, self.log, watermark, opened)
+
+    def _change(self, changes: Sequence[AnyChange]) -> Any:
+        """Change the query; return what that changes of the matches."""
+        if self.session is None:
+            self._log += changes
+            return None
+        return self.session.make(changes) if changes else None
 
     def _take_in(self, arrived: Iterable[PackedEvents], late: str) -> tuple[int, int]:
         """Take in events; return how many of them are not late, and how many there are."""
@@ -106,13 +147,14 @@ class Bucket:
         """Do without the session if a new one would give the same from now on."""
         session = self.session
         if session is not None and session.over is not None and session.over <= now and not session.undecided:
+            self._log = session.log
             self.session = None
             self.stored.segments = {}
 
     def _opened(self) -> Session:
         """Return the session, or a new one that knows the watermark."""
         if self.session is None:
-            self.session = self.worker_query.session()
+            self.session = self.worker_query.session(self._log)
             if self.watermark is not None:
                 self.session.reach(self.watermark)
         return self.session
@@ -148,6 +190,7 @@ class Bucket:
             "watermark": self.watermark,
             "timer": self.timer,
             "cleared": self.cleared,
+            "log": write_changes(self._log, self.worker_query.query) if self.session is None else None,
             "state": None if self.session is None else self.session.save(writer),
         }
         self.nonce = writer.close(header)
@@ -170,6 +213,7 @@ class Bucket:
             self.reader = StateReader(store, header, flat)
             self.stored = self.reader.stored
             self.watermark, self.timer, self.cleared = header["watermark"], header["timer"], header["cleared"]
+            self._log = read_log(header.get("log") or (), self.worker_query.query)
             if header["state"] is not None:
                 self.session = self._restored(header["state"], self.reader)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from cepheid.api import Changes, ChangeSession, Matches
+from cepheid.api.history import AnyChange
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.spark.packing import PackedEvents, unpack
 from cepheid.spark.signs import joined_signs, without_signs
 from cepheid.spark.state.bucket import Bucket, BucketOutput, explaining_the_watermark
+from cepheid.spark.state.decisions import NOTHING, Control
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.worker import WorkerQuery
 
@@ -21,10 +23,16 @@ _EVER = -(2**63)
 """A time before which there is no event."""
 
 
-def open_bucket(worker_query: WorkerQuery, fingerprint: StreamFingerprint, *, by_shape: bool = False) -> Bucket:
-    """Make a bucket without events."""
+def open_bucket(
+    worker_query: WorkerQuery,
+    fingerprint: StreamFingerprint,
+    *,
+    by_shape: bool = False,
+    log: Sequence[AnyChange] = (),
+) -> Bucket:
+    """Make a bucket without events. log: how the query has changed before."""
     kind = ChangeBucket if worker_query.changes else Bucket
-    return kind(worker_query, fingerprint, by_shape=by_shape)
+    return kind(worker_query, fingerprint, by_shape=by_shape, log=log)
 
 
 class ChangeBucket(Bucket):
@@ -34,7 +42,13 @@ class ChangeBucket(Bucket):
     """
 
     def take(
-        self, arrived: Iterable[PackedEvents], watermark: int | None, late: str, *, chained: bool = False
+        self,
+        arrived: Iterable[PackedEvents],
+        watermark: int | None,
+        late: str,
+        *,
+        chained: bool = False,
+        control: Control = NOTHING,
     ) -> BucketOutput:
         """Take in the new rows and the watermark, and return what that changes."""
         now = None if watermark is None else watermark * self.ticks_per_ms
@@ -43,6 +57,7 @@ class ChangeBucket(Bucket):
             self.watermark = now
         events, signs = self._read(arrived)
         times = events[1]
+        changed = self._change(self.decide(control, watermark).changes)
         if self.session is None and not len(times):
             return BucketOutput(None, 0, 0, passed)
         session = self._opened()
@@ -54,7 +69,8 @@ class ChangeBucket(Bucket):
         taken = len(times) if limit is None else int((times >= limit).sum())
         if now is not None:
             self._drop_if_over(now)
-        return BucketOutput(found, taken, session.late_count - known, passed)
+        corrected = changed if isinstance(changed, Changes) and len(changed) else None
+        return BucketOutput(found, taken, session.late_count - known, passed, corrected)
 
     def _read(self, arrived: Iterable[PackedEvents]) -> tuple[Timed, Any]:
         """Return the rows of a micro-batch with their times, and which of them are inserted and retracted."""
@@ -70,6 +86,8 @@ class ChangeBucket(Bucket):
             self.session = self._new_session()
             events, op = self.worker_query.event_schema, self.worker_query.op
             self.session.push((events if op is None else events.append(pa.field(op, pa.string()))).empty_table())
+            if self._log:
+                self.session.make(self._log)
         assert isinstance(self.session, ChangeSession)
         return self.session
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
+from cepheid.api.control import ControlRow, Refused
 from cepheid.engine.stream.parts import FlatSink
 from cepheid.engine.stream.snapshot import to_bytes
 from cepheid.spark.state.fingerprint import StreamFingerprint
@@ -21,18 +23,23 @@ MIGRATED = "migrated"
 
 
 @dataclass(frozen=True)
-class Control:
-    """What a control header says: the stream, the columns of its events, and whether other queries had it before."""
+class ControlHeader:
+    """What a control header says: the stream, the columns of its events, and whether other queries had it before.
+
+    log, refused: what has become of the rows of the control stream; the changes as they are written.
+    """
 
     fingerprint: StreamFingerprint
     event_schema: pa.Schema
-    migrated: bool
+    migrated: bool = False
+    log: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
 
 
 def claim_checkpoint(
     store: StateStore, fingerprint: StreamFingerprint, event_schema: pa.Schema, *, migrate: bool = False
-) -> None:
-    """Refuse the checkpoint of another stream, and write the control header of a new one.
+) -> ControlHeader:
+    """Refuse the checkpoint of another stream, and write the control header of a new one. Return the header.
 
     migrate: take over the checkpoint of another query of the same shape.
     """
@@ -42,16 +49,32 @@ def claim_checkpoint(
         header, _ = read_header(blob)
         fingerprint.check(header["stream"], by_shape=migrate)
         if header["stream"]["query"] == fingerprint.query:
-            return
+            return read_control_header(blob)
         migrated = True
+    control = ControlHeader(fingerprint, event_schema, migrated)
+    write_control_header(store, control)
+    return control
+
+
+def write_control_header(store: StateStore, control: ControlHeader) -> None:
+    """Write a control header."""
     flat = FlatSink()
-    columns = flat.add(COLUMNS, event_schema.serialize())
-    facts = {"stream": asdict(fingerprint), COLUMNS: columns, MIGRATED: migrated}
+    columns = flat.add(COLUMNS, control.event_schema.serialize())
+    facts = {
+        "stream": asdict(control.fingerprint),
+        COLUMNS: columns,
+        MIGRATED: control.migrated,
+        "log": control.log,
+        "refused": [[*astuple(one.row), one.reason] for one in control.refused],
+    }
     store.put_header(bytes(NONCE) + to_bytes(facts, flat))
 
 
-def read_control_header(blob: bytes) -> Control:
+def read_control_header(blob: bytes) -> ControlHeader:
     """Read a control header."""
     header, flat = read_header(blob)
     columns = pa.ipc.read_schema(pa.py_buffer(flat.part(header[COLUMNS])))
-    return Control(StreamFingerprint(**header["stream"]), columns, header.get(MIGRATED, False))
+    refused = [Refused(ControlRow(*row), reason) for *row, reason in header.get("refused", ())]
+    return ControlHeader(
+        StreamFingerprint(**header["stream"]), columns, header.get(MIGRATED, False), header.get("log", []), refused
+    )

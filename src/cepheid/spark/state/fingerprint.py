@@ -29,6 +29,7 @@ class StreamFingerprint:
     buckets: the number of buckets that the keys are divided among.
     shape: digests of the clauses that the state depends on; empty if an earlier release wrote it.
     op, speculate, sequence: as the options of the stream.
+    control: whether a control stream changes the query.
     """
 
     query: str
@@ -39,6 +40,7 @@ class StreamFingerprint:
     op: str | None = None
     speculate: str | None = None
     sequence: str | None = None
+    control: bool = False
 
     def check(self, stored: dict[str, Any], *, by_shape: bool = False) -> None:
         """Raise CEP905 if the state was written by another stream.
@@ -65,6 +67,12 @@ class StreamFingerprint:
         if stored["buckets"] != self.buckets:
             message = f"the checkpoint has {stored['buckets']} buckets, the stream has {self.buckets}"
             raise UsageError("CEP905", message, f"pass buckets={stored['buckets']}, or {_START_AGAIN}")
+        if stored.get("control", False) != self.control:
+            message = "the checkpoint belongs to a stream with control=, and this one has none"
+            if self.control:
+                message = "the checkpoint belongs to a stream without control=, and this one has it"
+            remedy = f"{'leave out' if self.control else 'pass'} control=, or {_START_AGAIN}"
+            raise UsageError("CEP905", message, remedy)
         for name in ("op", "speculate", "sequence"):
             was, now = stored.get(name), getattr(self, name)
             if was != now:
@@ -84,4 +92,5 @@ def stream_fingerprint(worker_query: WorkerQuery, buckets: int) -> StreamFingerp
         op=worker_query.op,
         speculate=worker_query.speculate,
         sequence=worker_query.sequence,
+        control=worker_query.control,
     )

@@ -8,5 +8,6 @@ one in Python. Only this package knows which operator that is.
 from cepheid.spark.stream.buckets import bucket_count
 from cepheid.spark.stream.checkpoint import pending
 from cepheid.spark.stream.pipeline import match
+from cepheid.spark.stream.refusals import changes, refusals
 
-__all__ = ["bucket_count", "match", "pending"]
+__all__ = ["bucket_count", "changes", "match", "pending", "refusals"]

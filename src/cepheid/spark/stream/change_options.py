@@ -14,10 +14,24 @@ def check_changes(options: Options) -> None:
         message = "event_time and speculate can't be combined: a match that may be taken back has no such time"
         remedy = "leave out speculate to follow certain matches, or write the changes to a table and read that"
         raise UsageError("CEP603", message, remedy)
+    if options.control is not None:
+        check_with_control(options)
     name = next((name for name in ("speculate", "op", "sequence") if getattr(options, name) is not None), None)
     if options.migrate and name is not None:
         message = f"migrate and {name} can't be combined: what was given by the old query could not be taken back"
         raise UsageError("CEP603", message, "start the changed query with a new checkpoint location")
+
+
+def check_with_control(options: Options) -> None:
+    """Refuse options that a stream whose query changes can't have."""
+    reasons = {
+        "migrate": "the changes so far are of the old query",
+        "sequence": "a change may take back what was given over numbers without a gap",
+        "event_time": "when a match is certain depends on the query that gave it",
+    }
+    for name, reason in reasons.items():
+        if getattr(options, name):
+            raise UsageError("CEP603", f"control and {name} can't be combined: {reason}", f"leave out {name}=")
 
 
 def no_long_changes() -> UsageError:

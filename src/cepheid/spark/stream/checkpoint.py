@@ -16,7 +16,7 @@ from cepheid.spark.codes import without_codes
 from cepheid.spark.outputs import match_schema, output_number
 from cepheid.spark.schemas import spark_schema
 from cepheid.spark.state.change_bucket import open_bucket
-from cepheid.spark.state.control import Control, read_control_header
+from cepheid.spark.state.control import ControlHeader, read_control_header
 from cepheid.spark.state.fingerprint import StreamFingerprint, stream_fingerprint
 from cepheid.spark.stream.buckets import CONTROL
 from cepheid.spark.stream.change_options import no_long_changes
@@ -41,11 +41,11 @@ def pending(
     migrate: whether the state may be that of a query with another RETURN or other constants.
     """
     try:
-        ours = _controls(spark, checkpoint)
+        ours = control_headers(spark, checkpoint)
     except PySparkException as error:
-        raise _no_state(checkpoint, str(error).split("\n", 1)[0]) from None
+        raise no_state(checkpoint, str(error).split("\n", 1)[0]) from None
     if not ours:
-        raise _no_state(checkpoint, "no stream of a query has run")
+        raise no_state(checkpoint, "no stream of a query has run")
     # A streaming query may have several operators. If none is of this query, the check below says what differs.
     fitting = {n: control for n, control in ours.items() if _is_of(control.fingerprint, query)}
     number, control = next(iter((fitting or ours).items()))
@@ -54,10 +54,19 @@ def pending(
     query = query.sequenced(sequence if fitting else None)
     if long and speculate is not None:
         raise no_long_changes()
-    matches = match_schema(query, without_codes(events), output, long=long, changes=speculate is not None)
+    changed = {"changes": speculate is not None, "control": fingerprint.control}
+    matches = match_schema(query, without_codes(events), output, long=long, **changed)
     number_of = output_number(query, output)
     worker_query = WorkerQuery(
-        query, events, matches, number_of, long=long, op=op, speculate=speculate, sequence=sequence
+        query,
+        events,
+        matches,
+        number_of,
+        long=long,
+        op=op,
+        speculate=speculate,
+        sequence=sequence,
+        control=fingerprint.control,
     )
     stream_fingerprint(worker_query, fingerprint.buckets).check(asdict(fingerprint), by_shape=migrate)
     headers = _read(spark, checkpoint, number, "header").selectExpr("key.slot", "'' AS name", "value.header AS value")
@@ -83,7 +92,7 @@ def claims(
     A micro-batch checks that too, but there is none before there are new events.
     """
     try:
-        ours = {} if checkpoint is None else _controls(spark, checkpoint)
+        ours = {} if checkpoint is None else control_headers(spark, checkpoint)
     except PySparkException:  # nothing has been committed there yet
         return False
     if not ours:
@@ -94,7 +103,7 @@ def claims(
     return control.migrated
 
 
-def _controls(spark: SparkSession, checkpoint: str) -> dict[int, Control]:
+def control_headers(spark: SparkSession, checkpoint: str) -> dict[int, ControlHeader]:
     """Return what the control headers say of the streams that stateful operators have run, by their ids."""
     found = {}
     for operator in _operators(spark, checkpoint):
@@ -105,7 +114,8 @@ def _controls(spark: SparkSession, checkpoint: str) -> dict[int, Control]:
     return found
 
 
-def _no_state(checkpoint: str, reason: str) -> UsageError:
+def no_state(checkpoint: str, reason: str) -> UsageError:
+    """Make the error for a checkpoint without a stream of ours."""
     message = f"'{checkpoint}' has no state of the query: {reason}"
     return UsageError("CEP905", message, "pass the checkpoint location of a stream of this query that has run")
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cepheid.spark.checks import check_stream
+from cepheid.spark.checks import WATERMARK, check_stream
 from cepheid.spark.codes import with_codes
 from cepheid.spark.event_watch import tapped_events
 from cepheid.spark.job import Job
@@ -19,6 +19,7 @@ from cepheid.spark.stream.blobs import BUCKET, PACKED, event_packer, match_unpac
 from cepheid.spark.stream.buckets import bucket_count, bucket_of
 from cepheid.spark.stream.change_options import check_changes
 from cepheid.spark.stream.checkpoint import claims
+from cepheid.spark.stream.control_rows import control_rows
 from cepheid.spark.stream.event_time import event_time_of, follows_state, output_schema, refuse_second_watermark
 from cepheid.spark.stream.processor import OUTPUT, cepheid_match
 
@@ -39,6 +40,8 @@ def match(job: Job) -> DataFrame:
     columns = (
         worker_query.match_schema if added is None else worker_query.match_schema.append(added.field(worker_query))
     )
+    if job.options.control is not None:
+        packed = packed.union(control_rows(job, buckets))
     fingerprint, migrate = stream_fingerprint(worker_query, buckets), job.options.migrate
     migrated = claims(job.df.sparkSession, job.options.checkpoint, fingerprint, migrate=migrate)
     processor = cepheid_match(
@@ -46,6 +49,7 @@ def match(job: Job) -> DataFrame:
         fingerprint,
         job.options.late,
         event_time=added,
+        delay=int(job.df.schema[job.time].metadata[WATERMARK]),
         chained=follows_state(job.df),
         migrate=migrate,
         by_shape=migrate or migrated,

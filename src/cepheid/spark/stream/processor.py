@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from cepheid.api.written_changes import write_changes
+from cepheid.spark.net_changes import net_changes
 from cepheid.spark.packing import PackedEvents, write
 from cepheid.spark.progress import COUNTERS
 from cepheid.spark.state.bucket import BucketOutput
 from cepheid.spark.state.cache import BucketCache
-from cepheid.spark.state.control import claim_checkpoint
+from cepheid.spark.state.change_bucket import open_bucket
+from cepheid.spark.state.control import claim_checkpoint, write_control_header
+from cepheid.spark.state.decisions import NOTHING, Control, read_log
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.stream.buckets import CONTROL
+from cepheid.spark.stream.control_rows import read_control_rows
 from cepheid.spark.stream.event_time import EventTime
 from cepheid.spark.stream.handle_store import HandleStore
 from cepheid.spark.worker import WorkerQuery
@@ -36,6 +42,7 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         late: str,
         *,
         event_time: EventTime | None,
+        delay: int,
         chained: bool,
         migrate: bool,
         by_shape: bool,
@@ -44,6 +51,7 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         self.fingerprint = fingerprint
         self.late = late
         self.event_time = event_time
+        self.delay = delay
         self.chained = chained
         self.migrate = migrate
         self.by_shape = by_shape
@@ -55,15 +63,14 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
         """Spark calls this for a bucket that has new events."""
+        given = [row for frame in rows for row in frame.itertuples() if row.blob is not None]
+        blobs = [row.blob for row in given if not row.rows]  # of no events: rows of the control stream
+        control = Control(tuple(read_control_rows(blobs)), self.delay) if blobs else NOTHING
         if key[0] == CONTROL:
-            claim_checkpoint(self.store, self.fingerprint, self.worker_query.event_schema, migrate=self.migrate)
+            yield from self.keep(control, timerValues)
             return
-        arrived = [
-            PackedEvents(row.blob, int(row.low), int(row.high), int(row.rows))
-            for frame in rows
-            for row in frame.itertuples()
-        ]
-        yield from self.run(key[0], arrived, timerValues)
+        arrived = [PackedEvents(row.blob, int(row.low), int(row.high), int(row.rows)) for row in given if row.rows]
+        yield from self.run(key[0], arrived, timerValues, control)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
         """Spark calls this for a bucket without new events when the watermark has passed its timer."""
@@ -72,15 +79,30 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
     def close(self) -> None:
         """Spark calls this after the last bucket of a task."""
 
-    def run(self, number: int, arrived: list[PackedEvents], times: Any) -> Iterator[Any]:
+    def keep(self, control: Control, times: Any) -> Iterator[Any]:
+        """Keep what becomes of the rows of the control stream: the whole log, and what was refused."""
+        import pandas as pd
+
+        known = claim_checkpoint(self.store, self.fingerprint, self.worker_query.event_schema, migrate=self.migrate)
+        slot = open_bucket(self.worker_query, self.fingerprint, log=read_log(known.log, self.worker_query.query))
+        made = slot.decide(control, _watermark(times))
+        if not made.changes and not made.refused:
+            return
+        log = [*known.log, *write_changes(made.changes, self.worker_query.query)]
+        refused = [*known.refused, *made.refused]
+        write_control_header(self.store, replace(known, log=log, refused=refused))
+        counters = dict.fromkeys(COUNTERS, 0) | {"refused": len(made.refused)}
+        yield pd.DataFrame([{"blob": None, **counters}])
+
+    def run(self, number: int, arrived: list[PackedEvents], times: Any, control: Control = NOTHING) -> Iterator[Any]:
         """Process one bucket up to the watermark, save its state, and set its timer."""
-        # Spark says 0 before the first watermark, so events before 1970 wait until later ones arrive.
-        watermark = times.getCurrentWatermarkInMs()
+        known = _watermark(times)
+        watermark = known or 0
         bucket = _CACHE.take(self.worker_query, self.fingerprint, number, self.store, by_shape=self.by_shape)
-        output = bucket.take(arrived, watermark if watermark > 0 else None, self.late, chained=self.chained)
+        output = bucket.take(arrived, known, self.late, chained=self.chained, control=control)
         due = bucket.due()
         if due != bucket.timer:
-            if bucket.timer is not None and (arrived or bucket.timer > watermark):
+            if bucket.timer is not None and (arrived or control.rows or bucket.timer > watermark):
                 self.handle.deleteTimer(bucket.timer)
             if due is not None:
                 self.handle.registerTimer(due)
@@ -94,10 +116,17 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
             "matches": 0,
             "withdrawn": 0,
             "late": output.late,
+            "refused": 0,
         }
         place = number if self.fingerprint.buckets > 1 else None
         yield from output_frames(self.worker_query, output, counters, self.event_time, place)
         _CACHE.put(bucket, number, bucket.size + (0 if stats is None else stats.state_bytes))
+
+
+def _watermark(times: Any) -> int | None:
+    """Return the watermark. Spark says 0 before the first one, so events before 1970 wait until later ones arrive."""
+    found = int(times.getCurrentWatermarkInMs())
+    return found if found > 0 else None
 
 
 def output_frames(
@@ -110,7 +139,7 @@ def output_frames(
     """Yield pandas DataFrames, as Spark wants them. Matches are packed, because pandas has no nested columns."""
     import pandas as pd
 
-    for table in worker_query.tables(output.matches, bucket=bucket) if output.matches is not None else ():
+    for table in _tables(worker_query, output, bucket):
         if event_time is not None:
             table = event_time.add(worker_query, table, output.passed)
         matches, withdrawn = worker_query.count(table)
@@ -119,3 +148,10 @@ def output_frames(
         counters = dict.fromkeys(counters, 0)
     if any(counters.values()):
         yield pd.DataFrame([{"blob": None, **counters}])
+
+
+def _tables(worker_query: WorkerQuery, output: BucketOutput, bucket: int | None) -> Iterator[pa.Table]:
+    """Yield what a bucket gives. A match has one change at most, also where the query has changed first."""
+    found = [one for one in (output.before, output.matches) if one is not None]
+    tables = (table for one in found for table in worker_query.tables(one, bucket=bucket))
+    return net_changes(tables) if output.before is not None else tables

@@ -1,0 +1,89 @@
+"""What becomes of the control rows of a micro-batch: every slot decides it for itself, and all decide the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cepheid.api import Query, Session
+from cepheid.api.control import ControlRow, Decision, decide
+from cepheid.api.history import EVER, AnyChange
+from cepheid.api.query_changes import AddQuery
+from cepheid.api.written_changes import read_changes, write_changes
+from cepheid.engine.encoding.times import from_ticks
+from cepheid.spark.state.fingerprint import StreamFingerprint
+from cepheid.spark.state.whole_queries import check_whole
+from cepheid.spark.worker import WorkerQuery, cached_query
+
+Opened = Callable[[Sequence[AnyChange]], Session]
+"""Opens a session without events, after some changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The control rows of a micro-batch, and how long the watermark waits, in milliseconds."""
+
+    rows: tuple[ControlRow, ...] = ()
+    delay: int = 0
+
+    def decide(
+        self,
+        worker_query: WorkerQuery,
+        fingerprint: StreamFingerprint,
+        log: Sequence[AnyChange],
+        watermark: int | None,
+        opened: Opened,
+    ) -> Decision:
+        """Decide about the rows. watermark: in milliseconds; before the first one, a row holds from the beginning.
+
+        A row without a time holds after all events of earlier micro-batches, of which the watermark knows. A session
+        without events tries the changes: what a bucket has of events decides nothing.
+        """
+        if not self.rows:
+            return Decision()
+        written = json.dumps(write_changes(log, worker_query.query))
+        key = fingerprint, self, watermark, written
+        if key in _DECIDED:
+            return _DECIDED[key]
+        schema = worker_query.schema
+        ticks = 1_000_000 // schema.tick
+        now = None if watermark is None else watermark * ticks
+        present = EVER if watermark is None else (watermark + self.delay + 1) * ticks  # Spark cuts off microseconds
+        trial = opened(log)
+        if now is not None:
+            trial.reach(now)
+
+        def make(changes: Sequence[AnyChange]) -> None:
+            for change in changes:
+                if isinstance(change, AddQuery):
+                    check_whole(worker_query, change.query)
+            trial.make(changes)
+
+        made = decide(
+            self.rows,
+            log,
+            worker_query.query,
+            watermark=now,
+            present=present,
+            whole=None if worker_query.changes else present,
+            shown=lambda time: from_ticks(schema, time),
+            make=make,
+        )
+        if not worker_query.query.compiled.functions:  # else others may have the same names
+            if len(_DECIDED) >= _ROOM:
+                _DECIDED.clear()
+            _DECIDED[key] = made
+        return made
+
+
+NOTHING = Control()
+
+_ROOM = 8
+_DECIDED: dict[tuple[StreamFingerprint, Control, int | None, str], Decision] = {}
+"""What this worker has decided for other buckets of the same micro-batch."""
+
+
+def read_log(saved: Sequence[dict[str, object]], query: Query) -> list[AnyChange]:
+    """Read the changes of a query; what is compiled for queries that were added is shared by all buckets."""
+    return read_changes(saved, lambda text, **options: cached_query(Query(text, **options)), query)

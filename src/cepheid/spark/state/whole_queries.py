@@ -1,0 +1,41 @@
+"""Whether a query that is added to a stream fits it: its key and its columns."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from cepheid.api import Query
+from cepheid.errors import PatternError
+from cepheid.spark.codes import without_codes
+from cepheid.spark.outputs import match_schema
+from cepheid.spark.partitioning import choose_partitioning
+from cepheid.spark.worker import WorkerQuery
+
+
+def check_whole(worker_query: WorkerQuery, query: Query) -> None:
+    """Refuse a query whose events may be in several buckets, or whose matches have other columns."""
+    compiled = query.compiled
+    found = choose_partitioning(compiled.bind(worker_query.schema), compiled.sources).key
+    missing = [".".join(path) for path in worker_query.key if path not in found]
+    if missing:
+        message = f"the events of the stream are divided by {', '.join(missing)}, and the query is not"
+        raise PatternError("CEP229", message, f"add PARTITION BY {', '.join(missing)}")
+    columns = match_schema(
+        query,
+        without_codes(worker_query.event_schema),
+        long=worker_query.long,
+        changes=worker_query.speculate is not None,
+        control=True,
+    )
+    if _types(columns) != _types(worker_query.match_schema):
+        wanted, told = _told(worker_query.match_schema), _told(columns)
+        message = f"the matches of the stream have the columns {wanted}, and those of the query {told}"
+        raise PatternError("CEP229", message, "write a RETURN with the same names and types")
+
+
+def _types(columns: pa.Schema) -> dict[str, pa.DataType]:
+    return {field.name: field.type for field in columns}
+
+
+def _told(columns: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in columns)

@@ -1,0 +1,45 @@
+"""What has become of the rows of a control stream, from its checkpoint."""
+
+from __future__ import annotations
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cepheid.api import Query
+from cepheid.api.changing import shown
+from cepheid.api.history import AnyChange
+from cepheid.spark.state.control import ControlHeader
+from cepheid.spark.state.decisions import read_log
+from cepheid.spark.stream.checkpoint import control_headers, no_state
+
+_COLUMNS = "id string, action string, text string, at long, reason string"
+
+
+def refusals(spark: SparkSession, checkpoint: str) -> DataFrame:
+    """Return the rows of the control stream that were refused, with the reasons, in the order of the micro-batches.
+
+    Such a row has changed nothing. The checkpoint is only read; the stream may be running.
+    """
+    header = _header(spark, checkpoint)
+    # Spark has watermarks on timestamps with a zone only, in microseconds.
+    rows = [(one.row.id, one.row.action, one.row.text, one.row.at, one.reason) for one in header.refused]
+    found = spark.createDataFrame(rows, _COLUMNS)
+    return found.withColumn("at", F.timestamp_micros("at"))
+
+
+def changes(spark: SparkSession, query: Query, checkpoint: str) -> list[AnyChange]:
+    """Return how the control stream has changed a query so far: `query.match(events, changes=…)` gives the same."""
+    header = _header(spark, checkpoint)
+    return shown(read_log(header.log, query), query.compiled.schema(header.event_schema))
+
+
+def _header(spark: SparkSession, checkpoint: str) -> ControlHeader:
+    try:
+        found = control_headers(spark, checkpoint)
+    except PySparkException as error:
+        raise no_state(checkpoint, str(error).split("\n", 1)[0]) from None
+    header = next((one for one in found.values() if one.fingerprint.control), None)
+    if header is None:
+        raise no_state(checkpoint, "no stream with control= has run")
+    return header
