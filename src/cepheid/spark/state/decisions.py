@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cepheid.api import Query, Session
-from cepheid.api.changing import EVER
 from cepheid.api.control import ControlRow, Decision, decide
 from cepheid.api.history import AnyChange
 from cepheid.api.query_changes import AddQuery
@@ -50,7 +49,9 @@ class Control:
         schema = worker_query.schema
         ticks = 1_000_000 // schema.tick
         now = None if watermark is None else watermark * ticks
-        present = EVER if watermark is None else (watermark + self.delay + 1) * ticks  # Spark cuts off microseconds
+        present = (
+            _BEGINNING if watermark is None else watermark + self.delay + 1
+        ) * ticks  # Spark cuts off microseconds
         trial = opened(log)
         if now is not None:
             trial.reach(now)
@@ -79,6 +80,9 @@ class Control:
 
 
 NOTHING = Control()
+
+_BEGINNING = -61_851_600_000_000
+"""A time before all events that still is a date in every zone: the year 10, in milliseconds."""
 
 _ROOM = 8
 _DECIDED: dict[tuple[StreamFingerprint, Control, int | None, str], Decision] = {}
