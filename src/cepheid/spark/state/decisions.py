@@ -49,7 +49,9 @@ class Control:
         schema = worker_query.schema
         ticks = 1_000_000 // schema.tick
         now = None if watermark is None else watermark * ticks
-        present = EVER if watermark is None else (watermark + self.delay + 1) * ticks  # Spark cuts off microseconds
+        present = (
+            _BEGINNING if watermark is None else watermark + self.delay + 1
+        ) * ticks  # Spark cuts off microseconds
         trial = opened(log)
         if now is not None:
             trial.reach(now)
@@ -80,6 +82,9 @@ class Control:
 
 
 NOTHING = Control()
+
+_BEGINNING = -61_851_600_000_000
+"""A time before all events that still is a date in every zone: the year 10, in milliseconds."""
 
 _ROOM = 8
 _DECIDED: dict[tuple[StreamFingerprint, Control, int | None, str], Decision] = {}
