@@ -15,6 +15,7 @@ class Labels(NamedTuple):
     y: str
     log: bool = False
     log_x: bool = False
+    beside: bool = False  # the names of the series are beside what they name
 
 
 def lines(
@@ -25,7 +26,7 @@ def lines(
         figure, axes = _axes(labels)
         for label, (xs, ys) in series.items():
             axes.plot(xs, ys, marker="o", markersize=3, label=label)
-        _save(figure, axes, directory / f"{name}.svg")
+        _save(figure, axes, directory / f"{name}.svg", beside=labels.beside)
 
 
 def bars(
@@ -38,7 +39,7 @@ def bars(
         for k, (label, values) in enumerate(series.items()):
             axes.bar([at + k * width for at in range(len(cases))], values, width, label=label)
         axes.set_xticks([at + 0.4 - width / 2 for at in range(len(cases))], cases)
-        _save(figure, axes, directory / f"{name}.svg")
+        _save(figure, axes, directory / f"{name}.svg", beside=labels.beside)
 
 
 def _axes(labels: Labels) -> tuple[Any, Any]:
@@ -58,10 +59,10 @@ def _axes(labels: Labels) -> tuple[Any, Any]:
     return figure, axes
 
 
-def _save(figure: Any, axes: Any, path: Path) -> None:
+def _save(figure: Any, axes: Any, path: Path, *, beside: bool) -> None:
     many = len(axes.get_legend_handles_labels()[0]) > 6  # would cover what they name
-    beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if many else {}
-    axes.legend(frameon=False, fontsize=8, **beside)
+    place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if many or beside else {}
+    axes.legend(frameon=False, fontsize=8, **place)
     path.parent.mkdir(parents=True, exist_ok=True)
     # Without a date and with one salt the same figures give the same file.
     import matplotlib

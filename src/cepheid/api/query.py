@@ -47,6 +47,7 @@ from cepheid.pattern.bind import Bound, bind
 from cepheid.pattern.bound_automata import BoundArc
 from cepheid.pattern.calls import check_calls
 from cepheid.pattern.flow import EVENTS, check_flow, roles_in
+from cepheid.pattern.lost_states import LOST
 from cepheid.pattern.one_arc import bind_arc
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.sequence import sequenced
@@ -164,7 +165,9 @@ class Query:
                         raise PatternError("CEP229", message, "give it another name: both are needed, by turns")
         with warnings.catch_warnings():  # what there is to tell was told of the queries as they were written
             warnings.simplefilter("ignore", CepheidWarning)
-            return Query(program, **{**self._options, "functions": functions})  # type: ignore[arg-type]
+            found = Query(program, **{**self._options, "functions": functions})  # type: ignore[arg-type]
+        self._surprises.warn(one for one in found._surprises.of_query() if one.code == LOST)
+        return found
 
     def bind(self, schema: Schema) -> list[Bound]:
         """Its queries, bound to events of a schema; what runs them is made of the same."""

@@ -55,6 +55,13 @@ class PieceValues:
 
 
 @dataclass(frozen=True, slots=True)
+class PieceBits:
+    """The same of columns that are true or false: each is a bit of a word, by the number of the word."""
+
+    word: int
+
+
+@dataclass(frozen=True, slots=True)
 class Mask:
     """A condition on one event that is computed for a whole batch beforehand: 1 where it holds, 2 where it failed."""
 
@@ -67,12 +74,14 @@ class EventArray:
     """A parameter that is an array of the events of a batch."""
 
     array: n.Array
-    holds: EventFact | ColumnValues | ColumnNulls | PieceValues | Mask
+    holds: EventFact | ColumnValues | ColumnNulls | PieceValues | PieceBits | Mask
 
     @property
     def of_each(self) -> bool:
         """Whether it has an element for each event."""
-        return self.holds not in (EventFact.TYPES, EventFact.PIECES) and not isinstance(self.holds, PieceValues)
+        if isinstance(self.holds, (PieceValues, PieceBits)):
+            return False
+        return self.holds is not EventFact.TYPES and self.holds is not EventFact.PIECES
 
 
 FACTS = {

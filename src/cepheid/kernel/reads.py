@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from cepheid.automaton.model import NotNative, Now, Test
 from cepheid.kernel.arguments import (
@@ -14,6 +14,7 @@ from cepheid.kernel.arguments import (
     EventArray,
     EventFact,
     Mask,
+    PieceBits,
     PieceValues,
 )
 from cepheid.kernel.code import nodes as n
@@ -31,8 +32,20 @@ KIND = n.Variable("kind", INT64)  # the number of its type in the query
 PIECE = n.Variable("piece", INT64)  # which of the pieces of time it is in
 
 
+BITS = 62
+"""Columns that are true or false, in one word."""
+
+
+def piece_word(number: int) -> n.Variable:
+    """A word of such columns, for the time of the event."""
+    return n.Variable(f"piece_bits_{number}", INT64)
+
+
 class EventReader:
-    """The arrays of events that a kernel turns out to need. timed: columns that are a function of the time."""
+    """The arrays of events that a kernel turns out to need.
+
+    timed: columns that are a function of the time; bits: likewise, of those that are true or false.
+    """
 
     def __init__(
         self,
@@ -40,10 +53,12 @@ class EventReader:
         nullable: frozenset[str],
         constants: Constants,
         timed: frozenset[str] = frozenset(),
+        bits: tuple[str, ...] = (),
     ) -> None:
         self.types = types
         self.nullable = nullable
         self.timed = timed
+        self.bits = {column: divmod(number, BITS) for number, column in enumerate(bits)}
         self.arrays: dict[EventArray, None] = {}
         self.names: dict[str, str] = {}
         self.masks: list[Mask] = []
@@ -61,6 +76,9 @@ class EventReader:
     def column(self, column: str, sort: Sort) -> Value:
         """A column's value, and whether it is NULL."""
         name = self._name(column)
+        if column in self.bits:
+            word, bit = self.bits[column]
+            return Value((piece_word(word) & (1 << bit)).differs(0).to(UINT8), sort)
         if column in self.timed:
             array = n.Array(f"piece_{name}", sort.scalar)
             self.arrays[EventArray(array, PieceValues(column))] = None
@@ -68,6 +86,13 @@ class EventReader:
         array = n.Array(f"event_{name}", sort.scalar)
         self.arrays[EventArray(array, ColumnValues(column))] = None
         return Value(array[I], sort, self.null(column))
+
+    def piece_words(self) -> Iterator[tuple[n.Variable, n.Array]]:
+        """The words that have bits of the time, and their arrays."""
+        for word in sorted({word for word, _ in self.bits.values()}):
+            array = n.Array(f"bits_{word}", INT64)
+            self.arrays[EventArray(array, PieceBits(word))] = None
+            yield piece_word(word), array
 
     def null(self, column: str) -> n.Expression:
         """Whether a column is NULL."""

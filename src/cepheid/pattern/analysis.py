@@ -30,6 +30,7 @@ from cepheid.pattern.check import (
 from cepheid.pattern.components import Component, components, name_events
 from cepheid.pattern.flow import EVENTS, Source
 from cepheid.pattern.layout import Layout, lay_out
+from cepheid.pattern.lost_states import lost_states
 from cepheid.pattern.parameters import Params, resolve_names
 from cepheid.pattern.paths import Path, resolve_path
 from cepheid.pattern.placement import place
@@ -123,7 +124,8 @@ def _analyse_automaton(query: Query, params: Params, roles: Roles, source: Sourc
     check_output(query, found)
     check_composite(query, roles)
     strategies = dict.fromkeys(found, Strategy.PARTITION)
-    return Analysed(query, found, lay_out(_ENDS), strategies, same, (), roles, types, ())
+    surprises = tuple(lost_states(automaton))
+    return Analysed(query, found, lay_out(_ENDS), strategies, same, (), roles, types, surprises)
 
 
 def _check_types(found: Mapping[str, Component], roles: Roles) -> None:

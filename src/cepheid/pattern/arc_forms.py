@@ -117,6 +117,12 @@ def literals_of(arc: BoundArc, movable: Callable[[ex.Literal], bool]) -> list[ex
     return [node for e in expressions for node in walk(e) if isinstance(node, ex.Literal) and movable(node)]
 
 
+def is_plain(condition: ex.Expression | None) -> bool:
+    """Whether a condition only compares and computes with attributes, fields of the register and constants."""
+    leaves = (ex.Attribute, ex.Register, ex.Literal)
+    return condition is not None and all(isinstance(node, (*_AROUND, *leaves)) for node in walk(condition))
+
+
 def plain_numbers(arc: BoundArc) -> list[ex.Literal]:
     """The numbers of an arc that are compared or computed with, as they would be read of a column."""
     todo = [*([] if arc.condition is None else [arc.condition]), *arc.assigns.values()]

@@ -112,8 +112,8 @@ def _check_states(automaton: Automaton) -> None:
         if final not in states:
             remedy = did_you_mean(final, states, "states")
             raise PatternError("CEP226", f"no arc leads to the final state '{final}'", remedy, automaton.span)
-    ahead = _reached([automaton.start], [(arc.source, arc.target) for arc in automaton.arcs])
-    back = _reached(automaton.finals, [(arc.target, arc.source) for arc in automaton.arcs])
+    ahead = reached([automaton.start], [(arc.source, arc.target) for arc in automaton.arcs])
+    back = reached(automaton.finals, [(arc.target, arc.source) for arc in automaton.arcs])
     ends = {arc.target for arc in automaton.arcs if arc.fires is Fires.END}
     changes = any(arc.since is not None or arc.until is not None for arc in automaton.arcs)
     for arc in () if changes else automaton.arcs:  # states come and go with arcs (S17)
@@ -127,7 +127,8 @@ def _check_states(automaton: Automaton) -> None:
         raise PatternError("CEP226", "the automaton has no arcs", "write ARC q0 -> q1 WHEN e.x > 0", automaton.span)
 
 
-def _reached(begin: Iterable[str], ways: Sequence[tuple[str, str]]) -> set[str]:
+def reached(begin: Iterable[str], ways: Sequence[tuple[str, str]]) -> set[str]:
+    """The states that some ways lead to."""
     found, todo = set(begin), list(begin)
     while todo:
         state = todo.pop()

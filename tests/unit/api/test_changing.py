@@ -115,3 +115,14 @@ def test_a_change_before_the_first_event_holds_for_all_whatever_the_time() -> No
     session.push(pa.Table.from_pylist(events).schema.empty_table())
     session.add_arc("a", "b", "e.x = 3")
     assert len(query.match(events, changes=session.changes)) == 1
+
+
+def test_a_misspelt_state_is_told() -> None:
+    session = query().session(lateness=0)
+    session.push(at((1, 1)))
+    with pytest.warns(cep.CepheidWarning, match="CEP014: .* begins in the state 'Q1', .*; did you mean 'q1'?"):
+        session.add_arc("Q1", "q2", "e.x = 5")
+    with pytest.warns(cep.CepheidWarning, match="CEP014: .* ends in the state 'other', .*; add the arcs that lead on"):
+        query().match(at((1, 1)), changes=[cep.add_arc("q1", "other", "e.x = 5", at=0)])
+    both = [cep.add_arc("q1", "other", "e.x = 5", at=0), cep.add_arc("other", "q2", at=0)]
+    assert len(query().match(at((1, 1), (2, 5), (3, 9)), changes=both)) == 1

@@ -109,3 +109,17 @@ def test_an_arc_can_be_removed_before_it_comes() -> None:
     for engine in ("reference", "interpreted", "plain"):
         found = [m["match_end"] for m in query.match(events, engine=engine, changes=log)]
         assert found == [2, 7, 8, 9, 10, 11]
+
+
+def test_more_arcs_come_and_go_than_a_word_has_bits() -> None:
+    arcs = "\n".join(f"ARC a{k}: a -> q{k} WHEN e.x = {k} ARC q{k} -> b WHEN e.y < {k}" for k in range(70))
+    query = cep.Query(f"AUTOMATON a -> b {arcs} WITHIN 3 events", type=None)
+    log = [cep.remove_arc(f"a{k}", at=t) for t, k in enumerate([3, 61, 62, 63, 69, 0], start=20)]
+    log.append(cep.add_arc("a", "q62", "e.x = 62", at=60, until=90, name="a62"))
+    events = [{"ts": t, "x": [3, 61, 62, 63, 69, 0, 7][t % 7], "y": t % 11} for t in range(120)]
+    wanted = rows(query.match(events, engine="reference", changes=log))
+    assert rows(query.match(events, engine="plain", changes=log)) == wanted
+    session = query.session(lateness=0, engine="plain")
+    found = rows(session.push(events[:15]))
+    session.change(*log)
+    assert found + rows(session.push(events[15:])) + rows(session.close()) == wanted

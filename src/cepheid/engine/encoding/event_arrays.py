@@ -9,7 +9,7 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.encoding.masks import evaluate_mask
 from cepheid.errors import CepheidError
-from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray, EventFact, Mask, PieceValues
+from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray, EventFact, Mask, PieceBits, PieceValues
 from cepheid.pattern.bind import Bound
 
 Errors = dict[int, CepheidError]
@@ -21,6 +21,8 @@ Reader = Callable[[Batch, Errors], Any]
 def reader(wanted: EventArray, query: Bound, lanes: LaneNumbers, types: Sequence[str]) -> Reader:
     """What reads the array of a parameter."""
     match wanted.holds:
+        case PieceValues(column=column):
+            return lambda batch, errors: batch.codes.pieces.values[column]
         case EventFact.LANE:
             return lambda batch, errors: batch.lanes(lanes)
         case EventFact.TIME:
@@ -31,8 +33,8 @@ def reader(wanted: EventArray, query: Bound, lanes: LaneNumbers, types: Sequence
             return lambda batch, errors: batch.type_numbers(types)
         case EventFact.PIECES:
             return lambda batch, errors: batch.codes.pieces.starts
-        case PieceValues(column=column):
-            return lambda batch, errors: batch.codes.pieces.values[column]
+        case PieceBits(word=word):
+            return lambda batch, errors: batch.codes.pieces.words[word]
         case ColumnValues(column=column):
             return lambda batch, errors: batch.values(column)
         case ColumnNulls(column=column):

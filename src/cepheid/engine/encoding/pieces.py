@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from cepheid.kernel.reads import BITS
+
 NEVER = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pieces:
     """The times at which something changes, in ticks, then one that never comes; and the values of each piece."""
 
     starts: Any
-    values: Mapping[str, Any]
+    values: Mapping[str, Any]  # numbers
+    bits: Mapping[str, Any]  # what is true or false
+
+    @cached_property
+    def words(self) -> list[Any]:
+        """All that is true or false, each as a bit of a word."""
+        columns = list(self.bits.values())
+        return [_word(columns[at : at + BITS]) for at in range(0, len(columns), BITS)]
+
+
+def _word(columns: Sequence[Any]) -> Any:
+    word = np.zeros(len(columns[0]), np.int64)
+    for bit, column in enumerate(columns):
+        word |= column.astype(np.int64) << bit
+    return word
 
 
 def merged(columns: Mapping[str, tuple[Any, Any]]) -> Pieces:
@@ -31,7 +48,10 @@ def merged(columns: Mapping[str, tuple[Any, Any]]) -> Pieces:
             places[id(starts)] = np.append(0, np.searchsorted(starts, times, side="right"))
         return values[places[id(starts)]]
 
-    return Pieces(np.append(times, NEVER), {name: pieces(*column) for name, column in columns.items()})
+    found = {name: pieces(*column) for name, column in columns.items()}
+    bits = {name: column for name, column in found.items() if column.dtype == bool}
+    values = {name: column for name, column in found.items() if name not in bits}
+    return Pieces(np.append(times, NEVER), values, bits)
 
 
 NO_PIECES = merged({})

@@ -223,6 +223,7 @@ class CompiledQuery:
                 counted=query.counted,
                 lasting=bool(query.ahead),
                 timed=frozenset(() if self.pieces is None else self.pieces.values),
+                bits=tuple(() if self.pieces is None else self.pieces.bits),
             )
             before = {w.negation: query.ticks(query.periods[w.negation]) for w in self.automaton.witnesses if w.lasting}
             self._scans[nullable] = generate_scan(self.program, setting, nullable, query.window, query.ahead, before)

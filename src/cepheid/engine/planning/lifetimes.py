@@ -21,7 +21,7 @@ from cepheid.engine.encoding.derived import Derived, carried
 from cepheid.engine.encoding.pieces import Pieces, merged
 from cepheid.engine.encoding.times import ticks_of
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.arc_forms import literals_of, plain_numbers, with_values
+from cepheid.pattern.arc_forms import is_plain, literals_of, plain_numbers, with_values
 from cepheid.pattern.bound_automata import BoundArc, BoundAutomaton
 from cepheid.pattern.registers import EVENT
 from cepheid.pattern.schema import Schema
@@ -32,7 +32,7 @@ from cepheid.values.bindings import Bindings
 from cepheid.values.value import Value
 
 _BLANK = object()
-_NUMBERS = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.uint8}
+_NUMBERS = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.bool_}
 """What kernels read by the time, and how they have it."""
 _MOVABLE = (Kind.INT, Kind.FLOAT, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION)
 
@@ -166,13 +166,35 @@ def settle_lifetimes(automaton: BoundAutomaton, schema: Schema, *, lasts: bool =
         columns |= _columns_of(track, own, schema, {})
         tracks.append(track)
         arcs.append(arc)
-    settled = BoundAutomaton(automaton.start, automaton.finals, automaton.slots, tuple(arcs))
+    settled = BoundAutomaton(automaton.start, automaton.finals, automaton.slots, tuple(_joined(arcs)))
     return Settled(settled, members, shapes, tuple(tracks), columns)
 
 
 def member_of(arc: BoundArc, shape: int) -> Member:
     """An arc of a shape."""
     return Member(arc, shape, _values(arc), arc.name, arc.since, arc.until)
+
+
+def _joined(arcs: Sequence[BoundArc]) -> list[BoundArc]:
+    """Arcs that do the same are one, where that asks for nothing else than what each of them does."""
+    found: list[BoundArc] = []
+    for arc in arcs:
+        place = next((k for k, other in enumerate(found) if _does_the_same(arc, other)), None)
+        if place is None:
+            found.append(arc)
+            continue
+        other = found[place].condition
+        assert arc.condition is not None
+        assert other is not None
+        ways = other.operands if isinstance(other, ex.Or) else (other,)
+        found[place] = replace(found[place], condition=ex.Or((*ways, arc.condition)))
+    return found
+
+
+def _does_the_same(arc: BoundArc, other: BoundArc) -> bool:
+    if (arc.source, arc.target, arc.fires, arc.types) != (other.source, other.target, other.fires, other.types):
+        return False
+    return arc.assigns == other.assigns and is_plain(arc.condition) and is_plain(other.condition)
 
 
 def _in_tracks(members: Sequence[Member]) -> list[list[Member]]:
@@ -324,7 +346,7 @@ class Timeline(Derived):
             at = value // tick if fine else value
             return values[int(np.searchsorted(times, at, side="right"))]
 
-        numbers = np.array(values, _NUMBERS[type_.kind]) if type_.kind in _NUMBERS else None
+        numbers: Any = np.array(values, _NUMBERS[type_.kind]) if type_.kind in _NUMBERS else None
         return cls(type_, (time,), evaluate, (), times, _held(type_, values), numbers)
 
     def column(self, columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:

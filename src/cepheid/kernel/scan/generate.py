@@ -118,7 +118,7 @@ class _Generator:
         self.window = self.constants.named("window", window) if window is not None else None
         self.period = self.constants.named("period", period) if setting.lasting else None
         self.before = before
-        self.events = EventReader(program.types, nullable, self.constants, setting.timed)
+        self.events = EventReader(program.types, nullable, self.constants, setting.timed, setting.bits)
         self.values = LaneValues(self.code, lanes=setting.lanes)
         if setting.counted:
             self.values.declare("seen", INT64)
@@ -203,7 +203,7 @@ class _Generator:
             code.set(lists.room, CELLS[lists.pool.cells.room])
         if not self.setting.lanes:
             code.set(LANE, 0)
-        if self.setting.timed:
+        if self.setting.timed or self.setting.bits:
             code.set(PIECE, 0)
         self.values.load()
         if self.lists:
@@ -266,9 +266,11 @@ class _Generator:
             self.check_room()
         if self.setting.windowed or self.setting.lasting or self.before:
             self.tell_time()
-        if self.setting.timed:
+        if self.setting.timed or self.setting.bits:
             with code.loop(self.events.fact(EventFact.PIECES)[PIECE] <= self.events.fact(EventFact.TIME)[I]):
                 code.step(PIECE)
+            for word, array in self.events.piece_words():
+                code.set(word, array[PIECE])
         if self.program.types:
             code.set(KIND, self.events.kind())
         counts = self.setting.counted and bool(self.program.holds)

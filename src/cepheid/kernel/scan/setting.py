@@ -13,7 +13,8 @@ class Setting:
 
     lasting: what must be absent after a match is absent for a while that counts from its last event.
     tracked: it is written down after which events no run of the lane is under way, and some events may be skipped then.
-    timed: columns that are a function of the time: they are read by the piece of time that an event is in.
+    timed: columns that are a function of the time: they are read by the piece of time that an event is in; bits: those
+    of them that are true or false.
     """
 
     lanes: bool
@@ -23,6 +24,7 @@ class Setting:
     lasting: bool = False
     tracked: bool = False
     timed: frozenset[str] = frozenset()
+    bits: tuple[str, ...] = ()
 
 
 def stretched_configs(automaton: Automaton, setting: Setting) -> frozenset[int]:
