@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cepheid.api import Query, Session
 from cepheid.api.control import ControlRow, Decision, decide
-from cepheid.api.history import EVER, AnyChange
+from cepheid.api.history import AnyChange
 from cepheid.api.query_changes import AddQuery, ReplaceQuery
 from cepheid.api.written_changes import read_changes, write_changes
 from cepheid.engine.encoding.times import from_ticks
