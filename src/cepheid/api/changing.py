@@ -319,8 +319,13 @@ def _in_ticks(change: Any, schema: Schema, present: int | None) -> AnyChange:
     check_is_change(change)
     if change.at is None and present is None:
         raise UsageError("CEP603", "a change needs a time here", "say from when on it holds: at=…")
-    times = {"at": present if change.at is None else _ticks(schema, "at", change.at)}
-    if isinstance(change, AddArc | AddQuery) and change.until is not None:
+    at = present if change.at is None else _ticks(schema, "at", change.at)
+    if isinstance(change, RemoveArc):  # of these and those that add arcs, there may be many
+        return RemoveArc(change.name, at)
+    if isinstance(change, AddArc):
+        return AddArc(change.arc, at, None if change.until is None else _ticks(schema, "until", change.until))
+    times = {"at": at}
+    if isinstance(change, AddQuery) and change.until is not None:
         times["until"] = _ticks(schema, "until", change.until)
     found: AnyChange = replace(change, **times)
     return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,15 +71,15 @@ class Life:
             raise _refused(f"the query '{name}' begins at {begins}, and would end before", "remove it at a later time")
         return replace(self, until=at)
 
-    def changed(self, change: AddArc | RemoveArc | ReplaceQuery, name: str) -> Life:
-        """The same after one more change."""
-        at = ticks_in(change.at)
-        if self.until is not None and self.until <= at:
+    def changed(self, changes: Iterable[AddArc | RemoveArc | ReplaceQuery], name: str) -> Life:
+        """The same after some more changes."""
+        more = tuple(changes)
+        if self.until is not None and any(self.until <= ticks_in(change.at) for change in more):
             raise _refused(
                 f"the query '{name}' is over at that time",
                 "change it at an earlier time, or add it anew under another name",
             )
-        return replace(self, changes=(*self.changes, change))
+        return replace(self, changes=self.changes + more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +92,18 @@ class History:
     def after(self, changes: Sequence[AnyChange], schema: Schema) -> History:
         """What there is after some changes, with times in ticks and queries; one that can't be is an error."""
         found = self
-        for change in changes:
-            found = found._after(change, schema)
+        for _, some in groupby(changes, _is_of_arcs):  # of which there may be thousands
+            group = list(some)
+            arcs = [change for change in group if isinstance(change, AddArc | RemoveArc)]
+            if arcs:
+                found = replace(found, own=found.own.changed(arcs, found._own_names[-1]))
+            for change in group:
+                if not isinstance(change, AddArc | RemoveArc):
+                    found = found._after(change, schema)
         return found
 
-    def _after(self, change: AnyChange, schema: Schema) -> History:
+    def _after(self, change: Whole, schema: Schema) -> History:
         match change:
-            case AddArc() | RemoveArc():
-                return replace(self, own=self.own.changed(change, self._own_names[-1]))
             case AddQuery(name=name):
                 return replace(self, added={**self.added, name: self._begun(change)})
             case RemoveQuery(name=name, at=at):
@@ -108,7 +113,7 @@ class History:
                     raise _refused(message, "begin with the queries that stay, and add the others")
                 return self._with(name, life)
             case ReplaceQuery(name=name):
-                return self._with(name, self._life(name).changed(change, name))
+                return self._with(name, self._life(name).changed([change], name))
 
     @property
     def _own_names(self) -> tuple[str, ...]:
@@ -154,6 +159,10 @@ class History:
 def _made(query: Query) -> set[str]:
     """The streams that the queries of a program write."""
     return {one.into for one in query.parsed.queries if one.into is not None}
+
+
+def _is_of_arcs(change: AnyChange) -> bool:
+    return isinstance(change, AddArc | RemoveArc)
 
 
 def ticks_in(time: object) -> int:

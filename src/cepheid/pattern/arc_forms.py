@@ -37,10 +37,10 @@ _PARTS: dict[type[Any], tuple[str, ...]] = {}
 
 
 def _is_number(node: ex.Literal) -> bool:
-    value = node.value
-    if node.type is INT:
-        return type(value) is int and -(2**63) <= value < 2**63
-    return node.type is FLOAT and type(value) is float and isfinite(value)
+    value, type_ = node.value, node.type
+    if type(value) is int:
+        return (type_ is INT or type_ == INT) and -(2**63) <= value < 2**63
+    return type(value) is float and (type_ is FLOAT or type_ == FLOAT) and isfinite(value)
 
 
 def _key(node: Any, numbers: list[int | float], *, plain: bool) -> Hashable:
@@ -48,7 +48,7 @@ def _key(node: Any, numbers: list[int | float], *, plain: bool) -> Hashable:
     kind = type(node)
     if kind is ex.Literal and plain and _is_number(node):
         numbers.append(node.value)
-        return node.type is INT
+        return type(node.value) is int
     plain = plain and kind in _AROUND
     key: list[Any] = [kind]
     if kind not in _PARTS:

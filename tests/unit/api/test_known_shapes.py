@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import cepheid as cep
+from cepheid.engine.stream import speculation
 from cepheid.testing.outcomes import to_json
 
 TEXT = """
@@ -123,3 +124,20 @@ def test_more_arcs_come_and_go_than_a_word_has_bits() -> None:
     found = rows(session.push(events[:15]))
     session.change(*log)
     assert found + rows(session.push(events[15:])) + rows(session.close()) == wanted
+
+
+@pytest.mark.parametrize("options", [{}, {"speculate": "all"}])
+def test_a_session_does_not_grow_with_its_changes(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of arcs that are over, one of each shape is kept."""
+    monkeypatch.setattr(speculation, "FEW_EVENTS", 16)
+    monkeypatch.setattr(speculation, "BYTES_PER_EVENT", 2**20)
+    query = cep.Query("AUTOMATON a -> c ARC a -> b WHEN e.x = 1 ARC done: b -> c WHEN e.x = 3", type=None)
+    session: Any = query.session(lateness=2, **options)
+    for t in range(0, 600, 3):
+        session.push([{"ts": t + k, "x": k + 1} for k in range(3)])
+        session.change(cep.remove_arc("done"), cep.add_arc("b", "c", f"e.x = {3 + t % 2}", name="done"))
+    assert len(session.changes) == 400
+    pipeline = session._pipeline
+    arcs = pipeline.cache.query(0, pipeline.schema).query.automaton.arcs
+    assert len(arcs) < 40
+    assert [arc.until for arc in arcs if arc.name == "done"][-1] is None
