@@ -15,6 +15,7 @@ from cepheid import Matches, Query
 from cepheid.api.events import to_table
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.machines.automaton_machine import AutomatonMachine
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.policy import Policy, When
 from cepheid.engine.machines.scan_machine import ScanMachine
@@ -85,6 +86,15 @@ class Ours:
         found: Any = self._found()
         return found if isinstance(found, JoinMatches) else found.enumerated()
 
+    def registers(self) -> MatchTable:
+        """The same of an automaton of one's own: the first and the last event of each match, and its register."""
+        machine = self.scan()
+        assert isinstance(machine, AutomatonMachine)
+        machine.state.expire(None)
+        machine.flush()
+        machine.hand_back()
+        return machine.given[0]
+
     def in_order(self) -> MatchTable:
         """The same, as positions and variables in the order of S9."""
         found: MatchTable = self._found().all()
@@ -116,7 +126,8 @@ class Ours:
         choice = read_plan(self.plan)
         if choice.joins:
             return StackMachine(self.compiled, codes, COMPILED, choice, self.table.num_rows)
-        return ScanMachine(self.compiled, codes, COMPILED, self.table.num_rows)
+        kind = ScanMachine if self.compiled.query.automaton is None else AutomatonMachine
+        return kind(self.compiled, codes, COMPILED, self.table.num_rows)
 
 
 @dataclass

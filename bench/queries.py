@@ -6,6 +6,8 @@ the minimum of the events selected before, which is `min(a[..i-1].price)`.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 STRATEGIES = {"s2": "partition_contiguity", "s3": "skip_till_next_match"}
 PREDICATES = {"p1": "", "p2": "AND a[i].price > a[i-1].price", "p3": "AND a[i].price > min(a[..i-1].price)"}
 
@@ -115,6 +117,19 @@ W5_PRICES_AUTOMATON = """
     ARC d -> e WHEN e.price < r.price
     WITHIN 2000 events
 """
+
+
+def q1(k: int, drop: float, window: str, *, ignores: bool) -> str:
+    """Q1 of AFA with k Vs as an automaton. ignores: ticks without a change are skipped, as by its ignorable arcs."""
+    legs = ["start", "drop", *(f"{leg}{n}" for n in range(1, k + 1) for leg in ("fall", "rise"))]
+    arcs = [f"ARC start -> drop WHEN e.change < -{drop}"]
+    for number, (before, leg) in enumerate(pairwise(legs[1:])):
+        asks, step = ("e.change < 0", "+ 1") if number % 2 == 0 else ("e.change > 0", "- 1")
+        arcs += [f"ARC {state} -> {leg} WHEN {asks} SET balance = r.balance {step}" for state in (before, leg)]
+    skips = [f"IGNORE {leg} WHEN e.change = 0" for leg in legs[1:]] if ignores else []
+    last = "WHEN e.change > 0 AND r.balance = 1 SET balance = 0"  # no EPSILON, which would follow what is skipped too
+    lines = "\n".join([*arcs, *(f"ARC {leg} -> found {last}" for leg in legs[-2:]), *skips])
+    return f"AUTOMATON start -> found\nREGISTER balance INT = 0\n{lines}\nWITHIN {window}"
 
 
 def q3(arcs: int) -> str:

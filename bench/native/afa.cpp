@@ -29,7 +29,7 @@ struct Change {
     int32_t count, sign;
 };
 
-const double DROP = 0.25;
+double DROP = 0.25;  // which a caller may set: see afa_drop
 
 // Q1: a drop, then K Vs with as many rises as falls in all. Figure 3: q1 falls, q2 rises; falls - rises, and Vs, in the register.
 template <int K>
@@ -458,6 +458,7 @@ EXPORT Operator* afa_new(int64_t tuned, int64_t query, int64_t window) {
     return made<Printed, BalancedPrinted<1>, BalancedPrinted<2>, ReachedPrinted>(query, window);
 }
 EXPORT void afa_free(Operator* o) { delete o; }
+EXPORT void afa_drop(double least) { DROP = least; }
 EXPORT int64_t afa_changes(const Operator* o) { return o->changes.size; }
 EXPORT int64_t afa_held(const Operator* o) { return o->most; }
 

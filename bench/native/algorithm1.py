@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import c_int64, c_void_p
+from ctypes import c_double, c_int64, c_void_p
 from dataclasses import dataclass
 from functools import cached_property
 from weakref import finalize
@@ -33,9 +33,11 @@ class Algorithm1:
     lateness: int
     way: str = "tuned"
     batch: int = 1000
+    drop: float = 0.25  # how much the first event falls
 
     def __call__(self) -> int:
         """Go through the stream from its beginning; gives how many changes there are."""
+        library("afa").afa_drop(c_double(self.drop))
         columns = (c_void_p(column.ctypes.data) for column in self._columns)
         library("afa").afa_run(
             self._state, c_int64(self.table.num_rows), c_int64(self.batch), c_int64(self.lateness), *columns

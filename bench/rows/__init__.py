@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from bench.harness import Figure, Options
+from bench.rows.afa import afa
 from bench.rows.arrow import arrow
 from bench.rows.automata import automata
 from bench.rows.changing import changing
@@ -38,6 +39,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "vshapes": vshapes,
     "automata": automata,
     "changing": changing,
+    "afa": afa,
     "switching": switching,
     "equivalence": equivalence,
     "choice": choice,

@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from cepheid.api.changing import Turn
 from cepheid.api.events import to_table
-from cepheid.api.history import History, Life, ticks_in
+from cepheid.api.history import AnyChange, History, Life, ticks_in
 from cepheid.api.options import read_delay
+from cepheid.api.query_changes import sequenced_queries
 from cepheid.api.readable import check_text
 from cepheid.api.recomputed import Recomputed
 from cepheid.api.session import Session, Stats
@@ -28,9 +29,11 @@ from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.stream.ahead import Ahead, Replaying
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog, Net
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.operations import split_operations
 from cepheid.engine.stream.parts import FlatSink, Prefixed, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.promises import Promise
 from cepheid.engine.stream.retyped import retype
 from cepheid.engine.stream.rows import RowsInMemory, arrival_of
 from cepheid.engine.stream.snapshot import read_state, telling_damage
@@ -204,6 +207,8 @@ class ChangeSession(Session):
         """The rows that are not late, and those that are."""
         given, times = events
         late = times < watermark if watermark is not None else np.zeros(len(times), bool)
+        broken = self._broken(given, times) if not (self._late.policy == "error" and late.any()) else None
+        late = late if broken is None else late | broken
         if not late.any():
             return events, signs, self._with_op(empty_table(self._columns), None)
         table = as_table(given)
@@ -212,9 +217,28 @@ class ChangeSession(Session):
         aside = self._with_op(table.filter(from_numpy(late)), None if signs is None else signs[late])
         return kept, None if signs is None else signs[~late], aside
 
+    def _needed(self, events: Timed, signs: Any) -> tuple[Timed, Any]:
+        """The rows that are to be gone over: those that no arc can take do nothing where promises are ahead of them."""
+        idle = self._idle(*events)
+        if idle is None:
+            return events, signs
+        kept = as_table(events[0]).filter(from_numpy(~idle)), events[1][~idle]
+        return kept, None if signs is None else signs[~idle]
+
+    @property
+    def _trusts(self) -> bool:
+        """What is retracted may be anything: then nothing follows from promises, but which rows are late."""
+        return super()._trusts and self._op is None and not self._retracted
+
+    def _keep_promise(self, promise: Promise | None) -> Any:
+        ahead = None if promise is None or not self._trusts else self._trusted.lane_times(self._watermark, promise)
+        nothing, now = self._no_events(), self._watermark
+        return self._told(self._follow(nothing, None, now, self._weigh(nothing, None, now), ahead=ahead))
+
     def _weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
         """What events and a watermark do to the log; retractions whose event can't come any more are late."""
-        net = (self._speculating if self._record is None else self._record).weigh(events, signs, watermark)
+        weighing = self._speculating if self._record is None else self._record
+        net = weighing.weigh(*self._needed(events, signs), watermark)
         if net.overdue:
             owed = net.owed
             if self._late.policy == "error":
@@ -230,13 +254,21 @@ class ChangeSession(Session):
         return table.append_column(self._op, pa.array(words, pa.string()))
 
     def _follow(
-        self, events: Timed, signs: Any, watermark: int | None, weighed: Net, *, closes: bool = False
+        self,
+        events: Timed,
+        signs: Any,
+        watermark: int | None,
+        weighed: Net,
+        *,
+        closes: bool = False,
+        ahead: LaneTimes | None = None,
     ) -> dict[str, Sequence[Difference]]:
         """Insert and retract events, and move the watermark; what that changes of the queries, by name."""
         if self._record is not None:
             self._record.apply(weighed)
             self._record.forget(watermark)
-        found = {"": self._apply(self._own_net(events, signs, watermark, weighed), watermark, closes=closes)}
+        own = self._own_net(events, signs, watermark, weighed)
+        found = {"": self._apply(own, watermark, closes=closes, ahead=ahead)}
         for name, other in self._others.items():
             net = other._own_net(events, signs, watermark, None)
             found[name] = other._apply(net, watermark, closes=closes)
@@ -246,6 +278,7 @@ class ChangeSession(Session):
         """What events do to the log of the query: it sees those that come while it lives."""
         if weighed is not None and self._record is None:
             return weighed
+        events, signs = self._needed(events, signs)
         given, times = events
         life = self._history.own
         seen = life.sees(times)
@@ -254,9 +287,15 @@ class ChangeSession(Session):
             signs = None if signs is None else signs[seen]
         return self._speculating.weigh(events, signs, watermark)
 
-    def _apply(self, net: Net, watermark: int | None, *, closes: bool = False) -> Sequence[Difference]:
+    def _apply(
+        self, net: Net, watermark: int | None, *, closes: bool = False, ahead: LaneTimes | None = None
+    ) -> Sequence[Difference]:
         self._failed = True  # until it has succeeded
+        reached = self._reached(watermark)
+        self._speculating.certain = None if reached == watermark else reached
         found = self._speculating.change(net, watermark, closes=closes)
+        if ahead is not None:
+            self._speculating.forget_lanes(ahead)
         self._failed = False
         self._pipeline = self._speculating.head
         self._watermark = watermark
@@ -321,6 +360,9 @@ class ChangeSession(Session):
     def _corrects(self) -> bool:
         return self._ahead != 0
 
+    def _judged(self, changes: Sequence[AnyChange]) -> Sequence[AnyChange]:
+        return sequenced_queries(changes, self._sequence)
+
     def _companion(self, life: Life) -> ChangeSession:
         factory = replace(self._factory, choice=AUTO)
         found = ChangeSession(
@@ -355,12 +397,14 @@ class ChangeSession(Session):
             why = why_not_by_lanes(query.cache.query(0, self._opened.schema))
             if why:
                 message = f"'{query.compiled.names[0]}' can't change to this query while it runs: {why}"
-                raise PatternError("CEP229", message, "open the session with engine='interpreted', or add it anew")
+                raise PatternError(
+                    "CEP229", message, "open the session with engine='interpreted', or add it under another name"
+                )
 
     def _take_turns(self, own: Turn | None, turns: dict[str, Turn], begun: dict[str, Any]) -> Any:
-        recorded = self._recorded
         if own is not None and own.life.until is not None and self._record is None:
             self._record = self._new_record()
+        recorded = self._recorded  # which has all events, also those that the session's own query is about to lose
         found = {"": self._take_turn(own) if own is not None else self._unchanged()}
         for name, other in self._others.items():
             found[name] = other._take_turn(turns[name]) if name in turns else other._unchanged()
@@ -515,13 +559,12 @@ class ChangeSession(Session):
         self._speculate, self._ahead, self._op = facts["speculate"], facts["ahead"], facts["op"]
         self._retracted, self._final = facts["retracted"], facts["final"]
         _, schema, _, _ = read_state(header, source, self._program.fingerprint)
+        self._certain = facts.get("certain")
         if schema is not None:
             self._load_history(schema)
             self._take_up(schema, header, source)
-            if "record" in header:
-                self._record = EventLog(self._opened.schema)
-                self._record.load(header["record"], source)
             self._load_others(header, source)
+            self._read_promises(facts)
 
     def _take_up(self, columns: pa.Schema, header: dict[str, Any], source: Source) -> None:
         self._by_lanes = "replay" in header["speculation"]
@@ -533,6 +576,9 @@ class ChangeSession(Session):
         with telling_damage():
             self._speculating.load(header, header["speculation"], source)
         self._pipeline = self._speculating.head
+        if "record" in header:
+            self._record = EventLog(self._opened.schema)
+            self._record.load(header["record"], source)
 
     def _retype(self, columns: pa.Schema) -> None:
         flat = FlatSink()
@@ -543,12 +589,19 @@ class ChangeSession(Session):
     def _begun(self) -> bool:
         return self._events + self._retracted > 0
 
+    def _begin(self, columns: pa.Schema) -> None:
+        super()._begin(columns)
+        self._speculating.until = self._history.own.until
+        if self._record is not None:
+            self._record = EventLog(self._opened.schema)
+
     def _new_pipeline(self, schema: Schema) -> Pipeline:
         def make() -> Pipeline:
             return Pipeline(self._cache, self._factory, schema, once=False)
 
         ahead = None if self._ahead is None else -(-self._ahead // schema.tick)
         self._speculation = self._new_speculation(make, schema, ahead)
+        self._speculation.certain = self._certain
         return self._speculation.head
 
     def _new_speculation(self, make: Callable[[], Pipeline], schema: Schema, ahead: int | None) -> Ahead:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cepheid.api.history import ticks_in
+from cepheid.api.history import EVER, ticks_in
 from cepheid.api.query_changes import ReplaceQuery
 from cepheid.errors import PatternError
 from cepheid.language import print_arc
@@ -33,6 +33,9 @@ def changed_program(query: Query, changes: Changes, schema: Schema, settled: int
         if isinstance(change, ReplaceQuery):
             _check_alike(query, change)
     if any(isinstance(q.pattern, Automaton) for q in query.parsed.queries):
+        if len(query.parsed.queries) > 1 and any(isinstance(change, ReplaceQuery) for change in changes):
+            message = "the queries of a program with an automaton can't be replaced one by one"
+            raise PatternError("CEP229", message, "add the new program under a name of its own")
         return without_past(_with_arcs(query, changes), settled)
     arcs = [change for change in changes if not isinstance(change, ReplaceQuery)]
     if arcs:
@@ -71,9 +74,9 @@ def _with_versions(query: Query, changes: Sequence[ReplaceQuery], schema: Schema
         if last is not None and at < last:
             message = f"the conditions of '{change.name}' change at a later time already"
             raise PatternError("CEP229", message, "replace it at that time, or later")
-        if last == at:
+        if last == at or at == EVER:  # then no event was before it
             own.pop()
-        own.append(Version(new, at))
+        own.append(Version(new, None if at == EVER else at))
     constant = _constant(schema)
     queries = []
     for raw, own in zip(query.parsed.queries, versions, strict=True):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cepheid.api.history import AnyChange, History, Life, check_is_change, ticks_in
-from cepheid.api.query_changes import AddQuery, add_query, remove_query, replace_query, with_queries
+from cepheid.api.history import EVER, AnyChange, History, Life, check_is_change, ticks_in
+from cepheid.api.query_changes import AddQuery, ReplaceQuery, add_query, remove_query, replace_query, with_queries
 from cepheid.builder.changes import add_arc, remove_arc
 from cepheid.builder.columns import Column
 from cepheid.engine.encoding.times import time_value, to_ticks
@@ -17,14 +17,15 @@ from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.conversion import check_again, fitting
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.schema import Schema, make_schema
 from cepheid.pattern.timeline import AddArc, RemoveArc
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
+    from cepheid.engine.planning.compiled_query import CompiledQuery
 
-EVER = -(2**62)
-"""A time before all events."""
+MOST_SHAPES = 8
+"""How many queries of a session are remembered for their code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,11 @@ class Changing(ABC):
 
     _pipeline: Pipeline | None
     _watermark: int | None
+    _certain: int | None  # how far the session is by promises, where that is ahead of the watermark
+    _promised: int | None  # until when promises hold that the session goes by
     _latest: int | None  # the greatest time of an event that was accepted
     _history: History
+    _shapes: list[CompiledQuery]  # queries that ran, whose code may be of use again
     _log: list[AnyChange]  # how the queries have changed, with times in ticks
 
     @abstractmethod
@@ -107,18 +111,25 @@ class Changing(ABC):
         fresh = in_ticks(changes, schema, EVER if present is None else present)
         for one in fresh:
             self._check_change(ticks_in(one.at), schema)
+            if isinstance(one, ReplaceQuery) and self._promised is not None:
+                message = "a query can't be replaced before the watermark has passed promises, of which one is until "
+                remedy = "let the watermark move first, or add another query"
+                raise UsageError("CEP608", f"{message}{time_value(schema, self._promised)}", remedy)
         return self.make(fresh)
 
     def make(self, changes: Sequence[AnyChange]) -> Any:
         """Like `change`, for whoever keeps many sessions: times are in ticks, and it was checked that they can be."""
         assert self._pipeline is not None
-        schema, fresh = self._pipeline.schema, with_queries(changes, self._history.own.query)
-        history = self._history.after(fresh, schema)
+        schema = self._pipeline.schema
+        added = {name: life.query for name, life in self._history.added.items()}
+        fresh = with_queries(changes, self._history.own.query, added)
+        history = self._history.after(self._judged(fresh), schema)
         own = self._turn(self._history.own, history.own)
         turns: dict[str, Turn] = {}
         begun: dict[str, Any] = {}
         for name, life in history.added.items():
             if name not in self._history.added:
+                self._learn(life.query)
                 begun[name] = self._companion(life)
             elif name in self._companions:
                 turn = self._companions[name]._turn(self._history.added[name], life)
@@ -148,15 +159,33 @@ class Changing(ABC):
         if after.until == before.until and (cache := self._retimed(fresh, after)) is not None:
             return Turn(after, cache=cache, settled=settled, first=first)
         query = after.now(schema, settled)
+        self._learn(query)
         fits = self._fitting(query)
         if not all(fits):
             # Events before are gone over again: by the conditions that held for them.
             window = self._pipeline.window
             settled = None if settled is None or window is None else settled - window
             query = after.now(schema, settled)
+            self._learn(query)
             fits = self._fitting(query)
         self._check_turn(query, fits)
         return Turn(after, query, None, settled, fits, first)
+
+    def _learn(self, query: Query) -> None:
+        """Another constant makes no other code: take that of a query which this session runs or has run."""
+        assert self._pipeline is not None
+        schema = self._pipeline.schema
+        if len(query.compiled.queries) != 1:
+            return
+        if len(self._pipeline.program.queries) == 1:
+            self._note_shape(self._pipeline.cache.query(0, schema))
+        own = make_schema(schema.arrow, query.compiled.roles)  # one that is added may have another type=
+        query.cache.learn(own, reversed(self._shapes))
+        self._note_shape(query.cache.query(0, own))
+
+    def _note_shape(self, compiled: CompiledQuery) -> None:
+        if compiled not in self._shapes:
+            self._shapes = [*self._shapes[1 - MOST_SHAPES :], compiled]
 
     def _retimed(self, fresh: Sequence[AnyChange], after: Life) -> QueryCache | None:
         """What runs the query where changes are data that its code reads; None where they are not, or are refused."""
@@ -173,7 +202,7 @@ class Changing(ABC):
     def _fitting(self, query: Query) -> Sequence[bool]:
         """Of which queries the state is one of another query too."""
         assert self._pipeline is not None
-        return fitting(self._pipeline.program, query.compiled)
+        return fitting(self._pipeline, query.cache)
 
     def _check_turn(self, query: Query, fits: Sequence[bool]) -> None:
         """Refuse a query that can't go on from the state of the one that runs."""
@@ -215,7 +244,8 @@ class Changing(ABC):
     def replace(self, name: str, query: Any, /, at: object = None) -> Any:
         """Give a query other conditions in WHERE, or an automaton other arcs; what it has begun goes on.
 
-        The name is that of INTO, "query 1" for a query without one, or that of `add`.
+        The name is that of INTO, "query 1" for a query without one, or that of `add`. Text gets the parameters,
+        functions and roles of columns of the query that it replaces.
         """
         return self.change(replace_query(name, query, at=at))
 
@@ -254,24 +284,29 @@ class Changing(ABC):
 
     @property
     def _present(self) -> int | None:
-        """The greatest time that was accepted, or the watermark if that is later."""
-        return max((time for time in (self._latest, self._watermark) if time is not None), default=None)
+        """The greatest time that was accepted, or the watermark or what is promised if that is later."""
+        times = self._latest, self._watermark, self._promised
+        return max((time for time in times if time is not None), default=None)
 
     @property
     def _settled(self) -> int | None:
         """A time before which no event is gone over any more."""
-        return self._watermark
+        return self._watermark if self._certain is None else self._certain
 
     @property
     def _corrects(self) -> bool:
         """Whether what was given can be taken back."""
         return False
 
+    def _judged(self, changes: Sequence[AnyChange]) -> Sequence[AnyChange]:
+        """Changes with the queries as this session runs them."""
+        return changes
+
     def _check_change(self, at: int, schema: Schema) -> None:
-        if self._watermark is not None and at < self._watermark:
-            told, reached = time_value(schema, at), time_value(schema, self._watermark)
-            message = f"the change at {told} is before the watermark {reached}"
-            raise UsageError("CEP608", message, "let it hold from a later time on: at=…, or leave out at=")
+        for reached, what in ((self._watermark, "the watermark"), (self._promised, "the time of a promise,")):
+            if reached is not None and at < reached:
+                message = f"the change at {time_value(schema, at)} is before {what} {time_value(schema, reached)}"
+                raise UsageError("CEP608", message, "let it hold from a later time on: at=…, or leave out at=")
         if self._latest is not None and at < self._latest and not self._corrects:
             message = f"the change at {time_value(schema, at)} is before events that have come"
             remedy = "let it hold from a later time on, or open the session with speculate=, which takes matches back"
@@ -280,6 +315,8 @@ class Changing(ABC):
 
 def in_ticks(changes: Sequence[object], schema: Schema, present: int | None) -> list[AnyChange]:
     """Changes with their times in ticks. present: when they hold from that do not say it; None: they must."""
+    if not isinstance(changes, Iterable):
+        raise UsageError("CEP603", f"{changes!r} is no list of changes", "pass a list: changes=[…]")
     return [_in_ticks(change, schema, present) for change in changes]
 
 
@@ -298,7 +335,7 @@ def _ticks(schema: Schema, name: str, value: object) -> int:
     if value == EVER:
         return EVER
     try:
-        return to_ticks(schema, value)
+        return to_ticks(schema, value, down=True)
     except UsageError as error:
         raise UsageError("CEP603", f"{name} can't be {value!r}", error.remedy) from None
 

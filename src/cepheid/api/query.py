@@ -22,7 +22,7 @@ from cepheid.api.history import AnyChange, History, Life
 from cepheid.api.meter import read_progress
 from cepheid.api.observed import observe
 from cepheid.api.options import read_column, read_functions, read_params, read_roles, stable
-from cepheid.api.query_changes import ReplaceQuery, with_queries
+from cepheid.api.query_changes import ReplaceQuery, sequenced_queries, with_queries
 from cepheid.api.readable import readable_schema, telling_of_text
 from cepheid.api.session import Session
 from cepheid.api.spark_bridge import Frame, is_spark, spark_options, spark_room
@@ -39,7 +39,7 @@ from cepheid.engine.stream.operations import split_operations
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import from_bytes
-from cepheid.errors import CepheidError, CepheidWarning, UsageError, did_you_mean, nearest
+from cepheid.errors import CepheidError, CepheidWarning, PatternError, UsageError, did_you_mean, nearest
 from cepheid.language import parse, print_program
 from cepheid.pattern.aggregates import with_aggregates
 from cepheid.pattern.analysis import analyse, columns_read
@@ -158,7 +158,10 @@ class Query:
         functions = dict(self._compiled.functions)
         for change in changes:
             if isinstance(change, ReplaceQuery):
-                functions |= change.query.compiled.functions
+                for name, function in change.query.compiled.functions.items():
+                    if functions.setdefault(name, function) != function:
+                        message = f"the function '{name}' is another one in the query in place of '{change.name}'"
+                        raise PatternError("CEP229", message, "give it another name: both are needed, by turns")
         with warnings.catch_warnings():  # what there is to tell was told of the queries as they were written
             warnings.simplefilter("ignore", CepheidWarning)
             return Query(program, **{**self._options, "functions": functions})  # type: ignore[arg-type]
@@ -320,7 +323,8 @@ class Query:
             base = self._net(base, str(op))
         schema = make_schema(base.schema, self._compiled.roles)
         history = History(Life(self.sequenced(sequence)))
-        history = history.after(with_queries(in_ticks(changes, schema, None), self), schema)
+        changes = sequenced_queries(with_queries(in_ticks(changes, schema, None), self), sequence)
+        history = history.after(changes, schema)
         with telling_of_text(base):
             times = ticks(schema, base)
             last = None if open or not len(times) else int(times.max())
@@ -484,15 +488,21 @@ class Query:
         )
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:
-        """A session that continues from a snapshot."""
+        """A session that continues from a snapshot.
+
+        If queries were added that call functions of their own, this query must have these too.
+        """
         header, source = from_bytes(blob)
         facts = header["session"]
         told: dict[str, Any] = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
+        own, known = self.sequenced(told["sequence"]), facts.get("functions", [])
+        if facts["fingerprint"] == own._fingerprint(own._compiled.roles, known):  # others are for added queries
+            facts["fingerprint"] = own._compiled.fingerprint
         session: Session = self.session(engine=engine, plan=plan, **told)
         session.load(header, source)
         return session
 
-    def _fingerprint(self, roles: Roles, functions: Mapping[str, Callable[..., object]]) -> str:
+    def _fingerprint(self, roles: Roles, functions: Iterable[str]) -> str:
         """Identifies the query: a snapshot can only be restored by the same query."""
         params = sorted((name, repr(stable(value))) for name, value in self._params.items())
         facts: list[object] = [self.text, params, sorted(functions), repr(roles)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -79,9 +79,25 @@ def check_query_name(name: object) -> str:
 Whole = AddQuery | RemoveQuery | ReplaceQuery
 
 
-def with_queries(changes: Sequence[Any], like: Query) -> list[Any]:
-    """Changes with queries: text gets the parameters, functions and roles of columns of another one."""
+def with_queries(changes: Sequence[Any], own: Query, added: Mapping[str, Query] | None = None) -> list[Any]:
+    """Changes with queries: text gets the parameters, functions and roles of columns of the query that it replaces.
+
+    That of a query which is added gets those of the session's own.
+    """
+    known, found = dict(added or {}), list[Any]()
+    for change in changes:
+        if isinstance(change, AddQuery):
+            known[change.name] = query = own.alike(change.query)
+            change = replace(change, query=query)
+        elif isinstance(change, ReplaceQuery):
+            change = replace(change, query=known.get(change.name, own).alike(change.query))
+        found.append(change)
+    return found
+
+
+def sequenced_queries(changes: Sequence[Any], column: str | None) -> list[Any]:
+    """Changes with queries that go over no gap in the numbers of a column."""
     return [
-        replace(change, query=like.alike(change.query)) if isinstance(change, AddQuery | ReplaceQuery) else change
+        replace(change, query=change.query.sequenced(column)) if isinstance(change, AddQuery | ReplaceQuery) else change
         for change in changes
     ]

@@ -16,8 +16,10 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.changes import Difference
 from cepheid.engine.matches.difference import Given, Selection
 from cepheid.engine.matches.matches import Matches
+from cepheid.engine.stream.ahead import further
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import Debt, Net
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import arrival_of
@@ -66,6 +68,7 @@ class Recomputed:
         self.owed: Sequence[_Row] = ()
         self.given = [Given(query.nothing(), 0) for query in self.head.queries]
         self.watermark: int | None = None
+        self.certain: int | None = None
         self.steps = self.nbytes = 0
 
     def weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
@@ -107,9 +110,9 @@ class Recomputed:
         """All that a session which waits has given after the events before F and `advance(F)`."""
         if self.ahead is None or closes:
             return self.match(self._table(self.rows), self.schema, self.until)
-        if watermark is None:
+        reached = further(None if watermark is None else watermark + self.ahead, self.certain)
+        if reached is None:
             return [query.nothing() for query in self.head.queries]
-        reached = watermark + self.ahead
         waiting = self.make()
         waiting.push(arrival_of(self.schema, self._table([row for row in self.rows if row.time < reached])))
         if self.until is not None and reached > self.until:
@@ -129,6 +132,9 @@ class Recomputed:
     def final(self, watermark: int | None) -> int | None:
         """It is not known: the definition does not say when something can't change any more."""
         return None
+
+    def forget_lanes(self, ahead: LaneTimes) -> None:
+        """Nothing is forgotten."""
 
     @property
     def debts(self) -> int:

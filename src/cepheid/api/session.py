@@ -14,6 +14,8 @@ from cepheid.api.events import to_table
 from cepheid.api.fits import check_fits
 from cepheid.api.history import History, Life
 from cepheid.api.options import read_delay
+from cepheid.api.punctuating import Punctuating
+from cepheid.api.query_changes import ReplaceQuery
 from cepheid.api.readable import check_text, is_checked
 from cepheid.api.row_reader import RowReader
 from cepheid.api.watch import Watch
@@ -24,9 +26,11 @@ from cepheid.engine.encoding.times import from_ticks, to_ticks
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.conversion import convert
 from cepheid.engine.stream.in_memory import MemorySink, written
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.late import LateFilter
 from cepheid.engine.stream.parts import FlatSink, Prefixed, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.promises import EVER, Promise
 from cepheid.engine.stream.retyped import as_types, retype, typed_like
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import read_state, to_bytes, write_pipeline, write_state
@@ -64,7 +68,7 @@ class Stats:
     debts: int = 0  # retractions that wait for their event
 
 
-class Session(Changing):
+class Session(Changing, Punctuating):
     """A query on a stream of batches. The matches do not depend on how the stream is split into batches.
 
     push: adds events, with any number of keys and in any order, as long as none is before the watermark.
@@ -114,7 +118,7 @@ class Session(Changing):
         self._events = 0
         self._matches = 0
         self._latest = None
-        self._log = []
+        self._log, self._shapes = [], []
         self._others: dict[str, Session] = {}  # of queries that were added, while they live
         self._over = False  # the query was removed, and has given all that it gives
         self._right_from: int | None = None  # the time from which on the query that runs is right (S17)
@@ -239,10 +243,10 @@ class Session(Changing):
         self._cache, self._pipeline, self._nothing = turn.query.cache, pipeline, None
         self._right_from = turn.settled
 
-    def _feed(self, arrival: Arrival) -> None:
-        """Events that are not late, for all queries."""
+    def _feed(self, arrival: Arrival, needed: Arrival | None = None) -> None:
+        """Events that are not late, for all queries. needed: those that the session's own is to go over."""
         if not self._over:
-            self._opened.push(self._seen(arrival))
+            self._opened.push(self._seen(arrival if needed is None else needed))
         for other in self._others.values():
             other._feed(arrival)
 
@@ -294,6 +298,7 @@ class Session(Changing):
         self._check_open()
         facts = {
             "fingerprint": self._program.fingerprint,
+            "functions": sorted(self._program.functions),
             "watermark": self._watermark,
             "delay": self._lateness,
             "policy": self._late.policy,
@@ -304,6 +309,7 @@ class Session(Changing):
             "changes": write_changes(self._log, self._history.own.query),
             "over": self._over,
             "right_from": self._right_from,
+            **self._written_promises(),
         }
         header = write_state(facts, pipeline, self.late_events if self._late.set_aside else None, sink)
         others = {name: other.save(Prefixed(sink, f"{name}/")) for name, other in self._others.items()}
@@ -318,6 +324,7 @@ class Session(Changing):
             self._pipeline = self._open(schema)
             load(self._pipeline)
             self._load_others(header, source)
+            self._read_promises(header["session"])
 
     def _load_others(self, header: dict[str, Any], source: Source) -> None:
         """Take up the queries that were added."""
@@ -346,7 +353,7 @@ class Session(Changing):
     def _load_history(self, columns: pa.Schema) -> None:
         """What the log of changes has made of the queries."""
         schema = make_schema(columns, self._roles)
-        self._history = self._history.after(self._log, schema)
+        self._history = self._history.after(self._judged(self._log), schema)
         self._use(self._history.own.now(schema, self._right_from))
 
     def _use(self, query: Query) -> None:
@@ -441,6 +448,12 @@ class Session(Changing):
         self._nothing = None
         return pipeline
 
+    def _begin(self, columns: pa.Schema) -> None:
+        """Begin with events of some columns, with what the queries are after changes that came before the events."""
+        if self._history.own.changes:
+            self._use(self._history.own.now(make_schema(columns, self._roles), self._right_from))
+        self._pipeline = self._open(columns)
+
     def _new_pipeline(self, schema: Schema) -> Pipeline:
         return Pipeline(self._cache, self._factory, schema, once=False)
 
@@ -460,9 +473,9 @@ class Session(Changing):
         if not table.num_columns:
             table = self._no_table() if self._pipeline is None else empty_table(self._pipeline.schema.arrow)
         if self._pipeline is None or not self._begun:  # before the first event, the columns may still change
-            self._pipeline = self._open(table.schema)
-            for other in self._others.values():
-                other._pipeline = other._open(table.schema)
+            for one in self._every:
+                one._begin(table.schema)
+            assert self._pipeline is not None
             self._surprises.warn(self._surprises.of_schema(self._pipeline.schema))
             return table
         wanted = self._columns
@@ -520,7 +533,8 @@ class Session(Changing):
     def _take(self, arrival: Arrival) -> Arrival:
         """Let the events that are not late wait for the watermark, and return them."""
         on_time = self._late.on_time(arrival, self._opened.streams[EVENTS].arrivals, self._watermark)
-        self._feed(on_time)
+        on_time, needed = self._kept(on_time)
+        self._feed(on_time, needed)
         self._events += on_time.count
         if on_time.count:
             self._latest = on_time.high if self._latest is None else max(self._latest, on_time.high)
@@ -528,21 +542,44 @@ class Session(Changing):
 
     def _move(self, watermark: int) -> Matches:
         self._watermark = watermark
-        own = self._given(self._run(watermark))
+        own = self._given(self._run(self._reached(watermark)))
         if not self._others:
             return own
         found = {name: other._move(watermark) for name, other in self._others.items()}
         self._others = {name: other for name, other in self._others.items() if not other._over}
         return self._with_others(own, found)
 
-    def _run(self, now: int | None, horizon: int | None = None) -> list[Matches]:
+    def _keep_promise(self, promise: Promise | None) -> Any:
+        now = self._reached(self._watermark)
+        ahead = None if promise is None else self._trusted.lane_times(now, promise)
+        if ahead is not None and not self._opened.may_go_ahead(EVER if now is None else now):
+            ahead = None
+        if promise is not None:
+            self._end_runs(now)
+        if now is None and ahead is None:
+            return self._give_nothing()
+        own = self._given(self._run(EVER if now is None else now, ahead=ahead))
+        return self._with_others(own, {name: other._give_nothing() for name, other in self._others.items()})
+
+    @property
+    def _trusts(self) -> bool:
+        return not self._over and not any(isinstance(change, ReplaceQuery) for change in self._log)
+
+    def _end_runs(self, now: int | None) -> None:
+        """Give up runs that nothing to come can complete."""
+        for query in self._opened.readers(EVENTS):
+            before = self._trusted.ends_from(query.query, now, self._opened.streams[EVENTS].arrivals)
+            if before is not None:
+                query.machine.end_runs(before)
+
+    def _run(self, now: int | None, horizon: int | None = None, ahead: LaneTimes | None = None) -> list[Matches]:
         until = self._history.own.until
         if until is not None and (now is None or now > until):
             if self._over:
                 return [query.nothing() for query in self._opened.queries]
             now, horizon, self._over = None, self._history.own.known(horizon), True
         self._failed = True  # until it has succeeded
-        given = self._opened.advance(now, horizon)
+        given = self._opened.advance(now, horizon, ahead)
         self._failed = False
         if self._over:
             self._pipeline = self._new_pipeline(self._opened.schema)  # which holds nothing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -75,6 +75,18 @@ class QueryCache:
         found._made[0, schema.arrow.serialize().to_pybytes()] = query
         found._others = others
         return found
+
+    def learn(self, schema: Schema, known: Iterable[CompiledQuery]) -> None:
+        """Take the kernels of a query of the same shape, if there is one, for the only query of the program."""
+        from cepheid.engine.planning.compiled_query import CompiledQuery
+        from cepheid.engine.planning.renewed import renewed
+
+        key = 0, schema.arrow.serialize().to_pybytes()
+        if len(self.program.queries) != 1 or key in self._made or self._others is not None:
+            return
+        bound = bind(self.program.queries[0], schema, self.program.functions)
+        found = next((one for one in (renewed(other, bound) for other in known) if one is not None), None)
+        self._made[key] = CompiledQuery(bound) if found is None else found
 
     def query(self, number: int, schema: Schema) -> CompiledQuery:
         """A query that is compiled for events of a schema."""

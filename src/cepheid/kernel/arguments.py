@@ -29,6 +29,7 @@ class EventFact(Enum):
         "type_numbers"  # of each code: the number of the type in the query, from 1; 0 for those that it does not name
     )
     QUIET = "quiet"  # written by the scan: whether no run of the event's lane is under way after it
+    PIECES = "pieces"  # the times at which what is a function of the time changes; the last one never comes
     SKIP = "skip"  # where the scan goes on after such an event; 0: at the next one
 
 
@@ -47,6 +48,13 @@ class ColumnNulls:
 
 
 @dataclass(frozen=True, slots=True)
+class PieceValues:
+    """What a column has that is a function of the time, from each of the times on at which one of them changes."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
 class Mask:
     """A condition on one event that is computed for a whole batch beforehand: 1 where it holds, 2 where it failed."""
 
@@ -59,7 +67,12 @@ class EventArray:
     """A parameter that is an array of the events of a batch."""
 
     array: n.Array
-    holds: EventFact | ColumnValues | ColumnNulls | Mask
+    holds: EventFact | ColumnValues | ColumnNulls | PieceValues | Mask
+
+    @property
+    def of_each(self) -> bool:
+        """Whether it has an element for each event."""
+        return self.holds not in (EventFact.TYPES, EventFact.PIECES) and not isinstance(self.holds, PieceValues)
 
 
 FACTS = {
@@ -68,6 +81,7 @@ FACTS = {
     EventFact.TYPE: n.Array("type_codes", INT32),
     EventFact.TYPES: n.Array("type_numbers", UINT16),
     EventFact.QUIET: n.Array("quiet", UINT8),
+    EventFact.PIECES: n.Array("pieces", INT64),
     EventFact.SKIP: n.Array("skip", INT64),
 }
 MASK = UINT8

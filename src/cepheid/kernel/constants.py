@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.types import FLOAT64, INT64
@@ -16,6 +16,15 @@ class Constant:
 
     parameter: n.Variable
     value: int | float | str
+    literal: ex.Literal | None = field(default=None, compare=False, repr=False)  # whose value it is, if it has no name
+
+    def of(self, literal: ex.Literal) -> Constant:
+        """The same parameter for another literal of its type."""
+        value = literal.value
+        assert isinstance(value, int | float | str)
+        if isinstance(self.value, str) or isinstance(value, str):
+            return Constant(self.parameter, str(value), literal)
+        return Constant(self.parameter, float(value) if isinstance(self.value, float) else int(value), literal)
 
     def argument(self, code: Callable[[str], int]) -> int | float:
         """The number that the kernel is called with; strings have codes in a stream."""
@@ -39,7 +48,7 @@ class Constants:
         if id(node) not in self._found:
             name = f"{self.prefix}_{len(self._found) + 1}"
             parameter = n.Variable(name, FLOAT64 if isinstance(value, float) else INT64)
-            self._found[id(node)] = node, Constant(parameter, value)
+            self._found[id(node)] = node, Constant(parameter, value, node)
         return self._found[id(node)][1].parameter
 
     def named(self, name: str, value: int) -> n.Variable:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cepheid.automaton.model import NotNative, Now, Test
-from cepheid.kernel.arguments import CELLS, FACTS, MASK, ColumnNulls, ColumnValues, EventArray, EventFact, Mask
+from cepheid.kernel.arguments import (
+    CELLS,
+    FACTS,
+    MASK,
+    ColumnNulls,
+    ColumnValues,
+    EventArray,
+    EventFact,
+    Mask,
+    PieceValues,
+)
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.fold import all_of, any_of
 from cepheid.kernel.code.types import BOOL, INT64, UINT8
@@ -18,12 +28,22 @@ I = n.Variable("i", INT64)  # noqa: E741  the event at hand
 KIND = n.Variable("kind", INT64)  # the number of its type in the query
 
 
-class EventReader:
-    """The arrays of events that a kernel turns out to need."""
+PIECE = n.Variable("piece", INT64)  # which of the pieces of time it is in
 
-    def __init__(self, types: tuple[str, ...], nullable: frozenset[str], constants: Constants) -> None:
+
+class EventReader:
+    """The arrays of events that a kernel turns out to need. timed: columns that are a function of the time."""
+
+    def __init__(
+        self,
+        types: tuple[str, ...],
+        nullable: frozenset[str],
+        constants: Constants,
+        timed: frozenset[str] = frozenset(),
+    ) -> None:
         self.types = types
         self.nullable = nullable
+        self.timed = timed
         self.arrays: dict[EventArray, None] = {}
         self.names: dict[str, str] = {}
         self.masks: list[Mask] = []
@@ -41,6 +61,10 @@ class EventReader:
     def column(self, column: str, sort: Sort) -> Value:
         """A column's value, and whether it is NULL."""
         name = self._name(column)
+        if column in self.timed:
+            array = n.Array(f"piece_{name}", sort.scalar)
+            self.arrays[EventArray(array, PieceValues(column))] = None
+            return Value(array[PIECE], sort)
         array = n.Array(f"event_{name}", sort.scalar)
         self.arrays[EventArray(array, ColumnValues(column))] = None
         return Value(array[I], sort, self.null(column))

@@ -11,7 +11,7 @@ from cepheid.pattern import expressions as ex
 from cepheid.pattern.bound_automata import BoundArc
 from cepheid.pattern.tree import Arc
 from cepheid.pattern.types import FLOAT, INT
-from cepheid.pattern.walk import parts_of, rewrite, substitute, walk
+from cepheid.pattern.walk import children, parts_of, rewrite, substitute, walk
 
 _AROUND = (ex.Compare, ex.And, ex.Or, ex.Not, ex.Arithmetic, ex.Minus)
 """Of these nodes, what is checked does not depend on a number in them."""
@@ -115,6 +115,19 @@ def literals_of(arc: BoundArc, movable: Callable[[ex.Literal], bool]) -> list[ex
     assigned = [value for _, value in sorted(arc.assigns.items())]
     expressions = [*([] if arc.condition is None else [arc.condition]), *assigned]
     return [node for e in expressions for node in walk(e) if isinstance(node, ex.Literal) and movable(node)]
+
+
+def plain_numbers(arc: BoundArc) -> list[ex.Literal]:
+    """The numbers of an arc that are compared or computed with, as they would be read of a column."""
+    todo = [*([] if arc.condition is None else [arc.condition]), *arc.assigns.values()]
+    found: list[ex.Literal] = []
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ex.Literal) and _is_number(node):
+            found.append(node)
+        elif isinstance(node, _AROUND) and not (isinstance(node, ex.Arithmetic) and node.operator in "/%"):
+            todo += children(node)
+    return found
 
 
 def with_values(arc: BoundArc, literals: Sequence[ex.Literal], values: Sequence[Any]) -> BoundArc:

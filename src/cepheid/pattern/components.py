@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from cepheid.errors import PatternError, Span
 from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq
@@ -20,7 +20,7 @@ class Component:
     array: bool = False  # it may be bound many times: `A+ a[]`, or inside a repeated group
     indexed: bool = False  # it is repeated itself, so that `a.x` needs an index
     can_be_empty: bool = False  # an array that a match may leave without events although it was reached
-    span: Span | None = None
+    span: Span | None = field(default=None, compare=False)
 
 
 def name_events(pattern: Pattern) -> Pattern:

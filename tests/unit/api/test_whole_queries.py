@@ -1,5 +1,7 @@
 """Whole queries that come, go and change while a session runs (S17): the corners, one by one."""
 
+import random
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import pytest
 
 import cepheid as cep
+from cepheid.testing.outcomes import to_json
 
 PAIRS = "PATTERN SEQ(A a, B b) WHERE a.x > {0} AND b.x > {0} WITHIN 10 milliseconds"
 ALONE = "PATTERN SEQ(A a, !(B b)) WITHIN 10 milliseconds"
@@ -116,7 +119,6 @@ def test_that_a_refused_change_alters_nothing() -> None:
             lambda s: s.replace("query 1", "PATTERN A a RETURN a.x AS x INTO y; FROM y PATTERN y y"),
             lambda s: s.add("x", cep.Query(ALONE, unit="s")),
             lambda s: s.add("x", ALONE, at=9, until=9),
-            lambda s: s.remove("more", at=5),
         ],
         "CEP608": [lambda s: s.add("x", ALONE, at=4), lambda s: s.remove("more", at=1)],
         "CEP301": [
@@ -138,6 +140,27 @@ def test_that_a_refused_change_alters_nothing() -> None:
             assert [list(x) for x in s.close().outputs.values()] == [list(x) for x in same.close().outputs.values()]
 
 
+@pytest.mark.parametrize("speculate", [None, 0, "all"])
+@pytest.mark.parametrize("output", ["OUTPUT NON_OVERLAP", "OUTPUT LONGEST"])
+def test_constants_change_where_matches_are_chosen(output: str, speculate: Any) -> None:
+    text = f"PATTERN SEQ(A a, B+ b[]) WHERE b[].x > {{}} WITHIN 10 milliseconds {output}"
+    s: Any = cep.Query(text.format(0)).session(lateness=0, speculate=speculate)
+    s.push([event(1, "A"), event(2, "B", 3)])
+    s.replace("query 1", text.format(4))
+    s.push([event(3, "B", 3), event(4, "B", 5), event(5, "A"), event(6, "B", 4), event(7, "B", 9)])
+    s.push([event(90, "C")])
+    s.close()
+    expected = cep.Query(text.format(0)).match(
+        [event(1, "A"), event(2, "B", 3), event(4, "B", 5), event(5, "A"), event(7, "B", 9)]
+    )
+    log = s.changes
+    events = [event(t, k, x) for t, k, x in [(1, "A", 5), (2, "B", 3), (3, "B", 3), (4, "B", 5), (5, "A", 5)]]
+    events += [event(6, "B", 4), event(7, "B", 9), event(90, "C")]
+    found = cep.Query(text.format(0)).match(events, changes=log, engine="reference")
+    assert list(found) == list(expected)
+    assert s.stats.matches == len(expected)
+
+
 def test_that_conditions_of_another_form_may_be_refused() -> None:
     for text, why in (
         ("PATTERN SEQ(A a, B b) WHERE a.x > {} WITHIN 10 milliseconds OUTPUT NON_OVERLAP", "OUTPUT NON_OVERLAP"),
@@ -146,7 +169,7 @@ def test_that_conditions_of_another_form_may_be_refused() -> None:
         s = cep.Query(text.format(1)).session(lateness=0)
         s.push([event(1, "A")])
         with pytest.raises(cep.CepheidError, match=why):
-            s.replace("query 1", text.format("a.ts"))
+            s.replace("query 1", text.format("0 AND b.x > a.x"))
         s.push([event(2, "B")])
         assert ends(s.close(), "query 1") == [(1, 2)]
 
@@ -204,3 +227,63 @@ def test_times_of_changes_are_those_of_the_column(zone: Any) -> None:
     s.push(rows[2:])
     assert ends(s.close(), "query 1") == [(at(0), at(10)), (at(5), at(10))]
     assert s.changes[0].at == at(10)
+
+
+@pytest.mark.parametrize("plan", ["automaton", "stacks", "tree", "lazy(c, b, a)"])
+@pytest.mark.parametrize("engine", ["plain", "compiled"])
+def test_that_other_constants_are_arguments(plan: str, engine: str) -> None:
+    """Kernels are taken over from queries of the same shape, with constants of their own."""
+    text = (
+        "PATTERN SEQ(A a, B b, C c) WHERE [k] AND a.x > {0} AND b.x > a.x + {1} AND c.s != '{2}' "
+        "AND c.x < 4 + {0} / {3} WITHIN 60 milliseconds"
+    )
+    chance = random.Random(7)
+
+    def constants() -> tuple[Any, ...]:
+        return chance.randint(-1, 4), chance.randint(0, 2), chance.choice("pq"), chance.choice([1, 2, -1])
+
+    def events(first: int) -> list[dict[str, Any]]:
+        return [
+            {
+                "ts": t, "type": chance.choice("ABC"), "k": chance.randint(0, 1), "s": chance.choice("pqr"),
+                "x": chance.choice([None, 0, 1, 2, 3, 4, 5]) if first > 100 else chance.randint(0, 5),
+            }
+            for t in range(first, first + 20)
+        ]  # fmt: skip
+
+    query = cep.Query(text.format(*constants()))
+    s: Any = query.session(lateness=0, plan=plan, engine=engine)
+    pushed, given = [], Counter[str]()
+    for k in range(20):
+        pushed += events(20 * k)
+        found = s.push(pushed[-20:])
+        for name, matches in found.outputs.items():
+            given.update(f"{name} {to_json(m)}" for m in matches)
+        if k % 3 == 0:
+            s.replace("query 1", text.format(*constants()))
+        if k % 4 == 0:
+            s.add(f"more {k}", text.format(*constants()))
+    for name, matches in s.close().outputs.items():
+        given.update(f"{name} {to_json(m)}" for m in matches)
+    expected = query.match(pushed, changes=s.changes, engine="interpreted")
+    assert given == Counter(f"{name} {to_json(m)}" for name, found in expected.outputs.items() for m in found)
+    assert len(given) > 50
+
+
+def test_a_query_that_is_removed_at_once_gives_nothing() -> None:
+    s = cep.Query(PAIRS.format(0)).session(lateness=0)
+    s.push([event(1, "A")])
+    s.add("more", PAIRS.format(0))
+    s.remove("more")
+    found = s.push([event(2, "A"), event(3, "B"), event(4, "C")])
+    assert ends(found, "more") == []
+    assert ends(found, "query 1") == [(1, 3), (2, 3)]
+    assert "more" not in s.close().outputs
+    assert ends(cep.Query(PAIRS.format(0)).match([event(2, "A"), event(3, "B")], changes=s.changes), "more") == []
+
+
+def test_that_a_query_that_is_added_reads_the_events() -> None:
+    s = cep.Query("PATTERN SEQ(A a, B b) WITHIN 5 ms RETURN a.x AS x INTO Up").session(lateness=0)
+    s.push([event(1, "A")])
+    with pytest.raises(cep.PatternError, match="which the session's own query writes"):
+        s.add("more", "FROM Up PATTERN Up u")

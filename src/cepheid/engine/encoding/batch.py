@@ -23,6 +23,7 @@ from cepheid.engine.encoding.columns import (
 from cepheid.engine.encoding.derived import Derived
 from cepheid.engine.encoding.few_events import FEW, Events, FewEvents, as_table
 from cepheid.engine.encoding.lanes import LaneNumbers
+from cepheid.engine.encoding.pieces import NO_PIECES, Pieces
 from cepheid.engine.encoding.reordered import Reordered
 from cepheid.engine.encoding.strings import Strings
 from cepheid.engine.progress import Report
@@ -43,11 +44,14 @@ class StreamCodes:
         self.strings = Strings()
         self.keys: dict[Lanes, LaneNumbers] = {}
         self.derived: dict[str, Derived] = {}  # columns that queries compute, by what they compute
+        self.pieces = NO_PIECES
         self._kinds = {name: type_.kind for name, type_ in schema.columns.items()}
 
-    def derive(self, columns: Mapping[str, Derived]) -> None:
-        """A query reads columns that are not in the events."""
+    def derive(self, columns: Mapping[str, Derived], pieces: Pieces | None = None) -> None:
+        """A query reads columns that are not in the events; and some that are a function of the time."""
         self.derived |= columns
+        if pieces is not None:
+            self.pieces = pieces
         self._kinds |= {name: column.type.kind for name, column in columns.items()}
 
     def kind(self, column: str) -> Kind:
@@ -74,6 +78,7 @@ class Batch:
         self.times = times
         self.first = first
         self.report: Report | None = None
+        self.floor: int | None = None  # where the events are of lanes that are ahead: how far the others are
         self.few = len(times) < FEW
         self._cells: dict[str, list[Value] | None] = {}
         self._made: dict[Hashable, Any] = {}

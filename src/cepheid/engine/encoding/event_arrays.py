@@ -9,7 +9,7 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.encoding.masks import evaluate_mask
 from cepheid.errors import CepheidError
-from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray, EventFact, Mask
+from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray, EventFact, Mask, PieceValues
 from cepheid.pattern.bind import Bound
 
 Errors = dict[int, CepheidError]
@@ -29,6 +29,10 @@ def reader(wanted: EventArray, query: Bound, lanes: LaneNumbers, types: Sequence
             return lambda batch, errors: batch.type_codes[0]
         case EventFact.TYPES:
             return lambda batch, errors: batch.type_numbers(types)
+        case EventFact.PIECES:
+            return lambda batch, errors: batch.codes.pieces.starts
+        case PieceValues(column=column):
+            return lambda batch, errors: batch.codes.pieces.values[column]
         case ColumnValues(column=column):
             return lambda batch, errors: batch.values(column)
         case ColumnNulls(column=column):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -151,6 +151,17 @@ class LaneNumbers:
         if most - least >= max(4 * len(numbers), 65_536):
             return None
         return numbers - least if least else numbers, least, most
+
+    def find(self, keys: Iterable[Key]) -> dict[Key, int]:
+        """The lanes of those of some keys that have one."""
+        if not len(self.table):
+            return {key: self.numbers[key] for key in keys if key in self.numbers}
+        at = {key: lane for lane, key in enumerate(self.table.keys.tolist())}
+        return {key: at[key[0]] for key in keys if key[0] in at}
+
+    def known(self) -> list[Key]:
+        """All keys that have a lane."""
+        return [(key,) for key in self.table.keys.tolist()] if len(self.table) else list(self.numbers)
 
     def keep(self, alive: Any) -> None:
         """Give up lanes; the others are numbered anew, in order."""

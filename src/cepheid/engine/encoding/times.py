@@ -55,8 +55,12 @@ def _numbers(chunk: pa.Array) -> Any:
         raise InputError("CEP405", str(error), "cast the time column to int64") from None
 
 
-def to_ticks(schema: Schema, value: object) -> int:
-    """A watermark as the user writes it: a number, a datetime, or the text of one, as the time column has it."""
+def to_ticks(schema: Schema, value: object, *, down: bool = False) -> int:
+    """A time as the user writes it: a number, a datetime, or the text of one, as the time column has it.
+
+    Between two ticks it is the later one, as all events before it are those before the watermark; down: the earlier
+    one, as all events after it are those of a lifetime.
+    """
     column = schema.columns[schema.roles.time]
     arrow = plain(column)
     try:
@@ -76,11 +80,12 @@ def to_ticks(schema: Schema, value: object) -> int:
             zone = "UTC" if arrow.tz else None
             fine = int(pa.scalar(given, pa.timestamp("us", tz=zone)).cast(pa.int64()).as_py())
             nanoseconds = fine * 1000 + getattr(given, "nanosecond", 0)  # which pandas has
-            return -(-nanoseconds // ARROW_UNITS[arrow.unit])  # up: all before it are in
+            unit = ARROW_UNITS[arrow.unit]
+            return nanoseconds // unit if down else -(-nanoseconds // unit)
         raise TypeError(f"a {type(value).__name__}")
     except (TypeError, ValueError, pa.ArrowInvalid) as error:
         remedy = f"give a time as the column '{schema.roles.time}' has it ({column})"
-        raise UsageError("CEP606", f"{value!r} can't be a watermark: {error}", remedy) from None
+        raise UsageError("CEP606", f"{value!r} can't be a time of this stream: {error}", remedy) from None
 
 
 def time_value(schema: Schema, time: int) -> Any:

@@ -25,6 +25,7 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import Decision, decide
 from cepheid.engine.planning.remembered import Remembered
 from cepheid.engine.planning.sample import ENOUGH, take_sample, type_shares
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.tree import Output
 from cepheid.plan.spec import AUTO, AUTOMATON, TREE, PlanSpec, Way
@@ -162,6 +163,8 @@ class AdaptiveMachine:
 
     def reconsider(self, now: int, rows: KeptRows) -> None:
         """Change the plan if the stream is no longer like the one that it was chosen for."""
+        if rows.is_mixed:
+            return  # stacks are in the order of the whole stream
         planned = self.decision.statistics is not None
         if self.events - self.looked < (EVERY if planned else ENOUGH) or self.rows < ENOUGH or self.rests():
             return
@@ -214,6 +217,28 @@ class AdaptiveMachine:
     def batch_of(self, table: pa.Table, first: int) -> Batch:
         """Return events of the stream as a batch, to sample or process them again."""
         return Batch(self.codes, table, ticks(self.codes.schema, table), first)
+
+    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
+        """Whether lanes may be ahead of others: then it runs as an automaton, and stays one."""
+        if isinstance(self.inner, StackMachine):
+            if not self.can_switch() or self.forced != AUTO:
+                return False
+            self.switch(AUTOMATON, now, rows)
+        elif self.inner is None and self.forced != AUTO:
+            return False
+        elif self.inner is None:
+            self.inner = self.make(AUTOMATON)
+        self.considers = False
+        return self.machine.run_by_lanes(now, rows)
+
+    def reach_lanes(self, ahead: LaneTimes | None) -> None:
+        """Some lanes are ahead."""
+        self.machine.reach_lanes(ahead)
+
+    def end_runs(self, before: int) -> None:
+        """No match to come ends before a time."""
+        if self.inner is not None:
+            self.inner.end_runs(before)
 
     def can_switch(self) -> bool:
         """Whether the kept rows are enough to switch: they lack what was absent before, and where matches ended."""

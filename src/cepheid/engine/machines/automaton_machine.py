@@ -43,7 +43,7 @@ class AutomatonMachine(ScanMachine):
     def retime(self, compiled: CompiledQuery) -> None:
         """Go on with the same code of a query whose arcs come and go at other times, or have other constants."""
         self.compiled = compiled if self.codes.once else compiled.lasting
-        self.codes.derive(self.compiled.derived)
+        self.codes.derive(self.compiled.derived, self.compiled.pieces)
 
     @property
     def matches(self) -> RegisterMatches:
@@ -59,6 +59,8 @@ class AutomatonMachine(ScanMachine):
     def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable:
         """The matches that became certain."""
         self.state.expire(horizon if now is None else now)
+        if self.state.ahead is not None:
+            self.state.end_old_runs(self.clock)
         self.flush()
         found = concatenate(self.given) if self.given else NONE
         self.given = []

@@ -15,6 +15,7 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.machines.chosen_runs import ChosenRuns
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.match_table import MatchTable, from_matches
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.layout import Move
@@ -116,6 +117,7 @@ class Interpreted:
         self.chosen = ChosenRuns(query)
         self.merged = 0
         self.created = 0
+        self.ahead: LaneTimes | None = None
         # Of each absence at the start: for how long, where the query says it.
         self.leading = {query.periods[n] for n in query.leading}
         constants = self.runner.tests.constants_hold()
@@ -216,21 +218,38 @@ class Interpreted:
 
     def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable:
         """The matches that are certain when all events before a time (None: all) are in."""
-        now = None if now is None else now * self.tick
-        known = now if horizon is None else horizon * self.tick
-        for lane in self.lanes.values():
+        now, ticks = None if now is None else now * self.tick, now
+        for key, lane in self.lanes.items():
+            reached = now if ticks is None or self.ahead is None else self.ahead.at(ticks, key) * self.tick
+            known = reached if horizon is None else horizon * self.tick
             if lane.pending:
                 self.runner.stream = lane.memory
                 decided = [run for run in lane.pending if self.absence.is_known(run, known)]
                 rest = [run for run in lane.pending if not any(run is other for other in decided)]
                 lane.pending = [] if now is None else rest
                 self.complete += [run for run in decided if self.absence.holds(run)]
-            self.prune(lane, now)
+            self.prune(lane, reached)
         self.lanes = {k: v for k, v in self.lanes.items() if v.waiting or v.pending or v.memory.events}
         growing = list(self.growing()) if now is not None and self.query.output is Output.LONGEST else []
         given = self.chosen.settle(self.complete, list(self.pending()), growing, now)
         self.complete = []
         return from_matches(self.query, results(self.query, given), rows.base)
+
+    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
+        """A run sees the events of its lane alone."""
+        return True
+
+    def reach_lanes(self, ahead: LaneTimes | None) -> None:
+        """Some lanes are ahead."""
+        self.ahead = ahead
+
+    def end_runs(self, before: int) -> None:
+        """Give up runs whose window is over at a time."""
+        within = self.query.within
+        if within is not None and within.nanoseconds is not None:
+            latest = before * self.tick - within.nanoseconds
+            for lane in self.lanes.values():
+                lane.waiting = [waiting for waiting in lane.waiting if waiting.run.selected[0].time > latest]
 
     def growing(self) -> Iterator[Run]:
         """Runs that an event to come can extend."""

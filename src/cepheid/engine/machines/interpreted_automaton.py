@@ -11,6 +11,7 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.machines.interpreted import Interpreted
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.match_table import MatchTable, from_matches
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.subsets import too_many_runs
@@ -41,6 +42,7 @@ class InterpretedAutomaton:
         self.tick = query.schema.tick
         self.lanes: dict[Key, Lane] = {}
         self.found: list[Accepted] = []
+        self.ahead: LaneTimes | None = None
         self.waits = {arc.source for arc in query.automaton.arcs if arc.fires is Fires.END}
 
     @property
@@ -74,14 +76,26 @@ class InterpretedAutomaton:
 
     def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable:
         """The matches that are certain when all events before a time (None: all) are in."""
-        limit = horizon if now is None else now
-        for lane in self.lanes.values():
+        for key, lane in self.lanes.items():
+            reached = now if now is None or self.ahead is None else self.ahead.at(now, key)
+            limit = horizon if reached is None else reached
             self.found += lane.end(None if limit is None else limit * self.tick)
-            if now is not None:
-                self._prune(lane, now * self.tick)
+            if reached is not None:
+                self._prune(lane, reached * self.tick)
         self.lanes = {key: lane for key, lane in self.lanes.items() if lane.runs}
         found, self.found = self.found, []
         return from_matches(self.query, given(self.query, found), rows.base)
+
+    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
+        """A run sees the events of its lane alone."""
+        return True
+
+    def reach_lanes(self, ahead: LaneTimes | None) -> None:
+        """Some lanes are ahead."""
+        self.ahead = ahead
+
+    def end_runs(self, before: int) -> None:
+        """Matches may end with any event."""
 
     def _prune(self, lane: Lane, now: int) -> None:
         """Drop runs whose window no event to come is in."""

@@ -15,7 +15,7 @@ from cepheid.engine.matches.choice import Choice, Events, Open
 from cepheid.engine.matches.having import keep_having
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.kernel.arguments import EventArray, EventFact
+from cepheid.kernel.arguments import EventArray
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constant
 from cepheid.kernel.join.state import StackState
@@ -46,7 +46,7 @@ class KernelMachine(ABC):
         self.compiled = compiled
         self.query = compiled.query
         self.codes = codes
-        codes.derive(compiled.derived)
+        codes.derive(compiled.derived, compiled.pieces)
         self.lanes = lanes
         self.lane_numbers = codes.lanes(lanes)
         self.policy = policy
@@ -179,16 +179,16 @@ class KernelMachine(ABC):
         arrays = [read(batch, errors) for read in self._readers]
         for one, array in zip(wanted, arrays, strict=True):
             # Machine code goes over all of them by the number of events.
-            if len(array) != len(batch) and one.holds is not EventFact.TYPES:
+            if len(array) != len(batch) and one.of_each:
                 raise IndexError(f"{one.array.name} has {len(array)} values for {len(batch)} events")
         return arrays
 
     def as_lists(
         self, wanted: Sequence[EventArray], arrays: Sequence[Any], begin: int, end: int
     ) -> Iterator[list[Any]]:
-        """The arrays of some events for plain Python; what is known of types is of all of them."""
+        """The arrays of some events for plain Python; what is known of types or times is of all of them."""
         for one, array in zip(wanted, arrays, strict=True):
-            yield (array if one.holds is EventFact.TYPES else array[begin:end]).tolist()
+            yield (array[begin:end] if one.of_each else array).tolist()
 
     def constant_arguments(self, constants: Sequence[Constant]) -> list[int | float]:
         """The constants of the query."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.pattern.lanes import Lanes
 
 
@@ -22,6 +23,10 @@ class KeptRows(Protocol):
     @property
     def base(self) -> int:
         """The id of the first."""
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether they are not all in the order of S1, since lanes were ahead of others."""
 
 
 class Machine(Protocol):
@@ -69,6 +74,15 @@ class Machine(Protocol):
 
     def unsettled(self) -> int | None:
         """The first event at which a match ends that is not certain yet."""
+
+    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
+        """Whether events of some lanes may come before earlier ones of others, from now on."""
+
+    def reach_lanes(self, ahead: LaneTimes | None) -> None:
+        """All events before other times are in of some lanes; None: of none, beyond what settled them."""
+
+    def end_runs(self, before: int) -> None:
+        """No match to come ends before a time: give up runs whose window is over by then."""
 
     def compact(self, now: int) -> int | None:
         """Let go of what no match to come can need; the first event that one can have among those so far."""

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.event_arrays import Errors
@@ -20,6 +22,7 @@ from cepheid.engine.matches.graph_walk import Walk
 from cepheid.engine.matches.having import Having
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged, concatenate
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.kernel.arguments import EventFact
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.runtime import NEVER
@@ -62,7 +65,7 @@ class ScanMachine(KernelMachine):
     def begin(self, compiled: CompiledQuery, events: int, *, native: bool = False) -> None:
         """Before the first event, or all over again."""
         self.compiled = compiled
-        self.codes.derive(compiled.derived)
+        self.codes.derive(compiled.derived, compiled.pieces)
         self.given: list[MatchTable] = []  # matches that were enumerated to make room
         self.tests_having = compiled.tests_having
         self.nullable = frozenset()
@@ -157,7 +160,9 @@ class ScanMachine(KernelMachine):
     def run(self, batch: Batch, begin: int, end: int, errors: Errors) -> None:
         """Go over some events."""
         arrays = self.event_arguments(self.kernel.events, self.kernel.types, batch, errors)
-        self.go_over(arrays, batch.first, batch.times, begin, end, errors)
+        # No run may end because of the time in another lane.
+        times = batch.times if batch.floor is None else np.full(len(batch), batch.floor)
+        self.go_over(arrays, batch.first, times, begin, end, errors)
 
     def go_over(self, arrays: list[Any], first: int, times: Any, begin: int, end: int, errors: Errors) -> None:
         """Go over some events; where the kernel stops for want of room, it goes on after that is made."""
@@ -235,6 +240,8 @@ class ScanMachine(KernelMachine):
     def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches:
         """The matches that became certain."""
         self.state.expire(horizon if now is None else now)
+        if self.state.ahead is not None:
+            self.state.end_old_runs(self.clock)
         if self.chooses_in_store:
             return self.choose(now, rows)
         if not self.finishes and not self.given:
@@ -271,6 +278,24 @@ class ScanMachine(KernelMachine):
         given = made.longest(None if now is None else self.opened(now, events)) if choice.longest else made.apart(limit)
         state.keep_matches(made.kept)
         return given
+
+    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
+        """A run sees the events of its lane alone."""
+        return True
+
+    def reach_lanes(self, ahead: LaneTimes | None) -> None:
+        """The times that lanes have reached, by number."""
+        self.state.fit(self.lane_count)
+        found: Any = None
+        if ahead is not None:
+            found = np.full(self.lane_count, NEVER)
+            for lane, time in ahead.numbered(self.lane_numbers):
+                found[lane] = time
+        self.state.ahead = found
+
+    def end_runs(self, before: int) -> None:
+        """Give up runs whose window is over at a time."""
+        self.state.end_old_runs(max(before, self.clock))
 
     def first_waiting(self) -> int | None:
         """The first event at which a match ends that waits in the store."""

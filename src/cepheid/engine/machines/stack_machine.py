@@ -15,6 +15,7 @@ from cepheid.engine.matches.choice import Events, Open
 from cepheid.engine.matches.join_matches import JoinMatches
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.join.kernel import JoinKernel
 from cepheid.kernel.join.output import Output
@@ -167,6 +168,16 @@ class StackMachine(KernelMachine):
         if self.finishes:
             return self.finish(arranged(found.all()), rows, now)
         return found
+
+    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
+        """Stacks are in the order of the whole stream."""
+        return False
+
+    def reach_lanes(self, ahead: LaneTimes | None) -> None:
+        """No lane is ahead of others."""
+
+    def end_runs(self, before: int) -> None:
+        """There are no runs, and what is stored is cleared by the times of events."""
 
     def settle_waiting(self, now: int | None) -> None:
         """Matches after which something must be absent are made when their windows are over, first event by first."""

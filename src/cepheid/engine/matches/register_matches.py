@@ -50,16 +50,20 @@ class RegisterMatches:
     def once(self, found: MatchTable) -> MatchTable:
         """Each match once, in the order of S9; then by the register."""
         assert found.values is not None
-        later, same = np.diff(found.last), np.diff(found.first)
-        if ((later > 0) | ((later == 0) & (same > 0))).all():
+        ends = _ends(found.rows)
+        if (ends[1:] > ends[:-1]).all():
             return found
+        order = np.argsort(ends, kind="stable")  # which is fast where they are nearly in order, as kernels give them
+        sorted_ = ends[order]
+        if (sorted_[1:] > sorted_[:-1]).all():
+            return _taken(found, order)
         registers = [_ranks(column) for column in found.values[: len(self.slots)]]
-        order = np.lexsort((*reversed(registers), found.first, found.last))
-        known = [found.last[order], found.first[order], *(ranks[order] for ranks in registers)]
+        order = np.lexsort((*reversed(registers), ends))
+        known = [ends[order], *(ranks[order] for ranks in registers)]
         new = np.ones(len(order), bool)
         if len(order) > 1:
             new[1:] = np.any([one[1:] != one[:-1] for one in known], axis=0)
-        return found.take(order[new])
+        return _taken(found, order[new])
 
     def keys(self, found: MatchTable) -> list[tuple[Any, ...]]:
         """What identifies each match among those of its stream; NaN equals NaN."""
@@ -120,6 +124,18 @@ class RegisterMatches:
             every = {name: (event,) for name, event in ends.items()}
             made.append(Bindings(every, ends, dict(zip(names, register, strict=True))))
         return made
+
+
+def _ends(rows: Ints) -> Ints:
+    """Numbers that are ordered as matches are by their last rows, then by the first ones."""
+    low = int(rows.min())
+    return (rows[1::2] - low) * (int(rows.max()) - low + 1) + rows[::2]
+
+
+def _taken(found: MatchTable, order: Ints) -> MatchTable:
+    """Some of the matches."""
+    assert found.values is not None
+    return pairs(found.rows.reshape(-1, 2)[order].ravel(), tuple(v.take(from_numpy(order)) for v in found.values))
 
 
 def _as_result(column: pa.Array, result: Result) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 from cepheid.automaton.build import build
 from cepheid.automaton.model import Automaton, NotNative
 from cepheid.engine.encoding.derived import Derived
+from cepheid.engine.encoding.pieces import Pieces
 from cepheid.engine.planning.flatten import Flattened
 from cepheid.engine.planning.lifetimes import Settled, TimedAutomaton
 from cepheid.kernel.join.generate import generate_join
@@ -50,6 +51,7 @@ class CompiledQuery:
         self.spare_stacks: list[StackState] = []  # likewise, of a join
         self.spare_parts: list[Any] = []  # and those that its matches were in
         self.decisions: dict[PlanSpec, Any] = {}  # what was decided for an earlier run, by the plan that was asked for
+        self._borrowed = False  # whether the automaton is that of a query with other constants
         self._scans: dict[frozenset[str], ScanKernel] = {}
         self._tracked: dict[frozenset[str], ScanKernel] = {}
         self._joins: dict[Any, JoinKernel] = {}
@@ -58,7 +60,7 @@ class CompiledQuery:
 
     @cached_property
     def _flattened(self) -> Flattened:
-        return Flattened(self.query, having=self._folds_having)
+        return Flattened(self.query, having=self._folds_having, lasts=self.lasts)
 
     @cached_property
     def _folds_having(self) -> bool:
@@ -96,10 +98,56 @@ class CompiledQuery:
             known["lasting"] = self.lasting.retimed(settled)
         return found
 
+    def with_constants(self, query: Bound) -> CompiledQuery:
+        """What runs a query that differs in constants only; it has no kernels yet.
+
+        The automaton stays, for what it says of runs. Before code is made of it, it is built anew.
+        """
+        found = CompiledQuery(query, merge=self.merge)
+        vars(found)["_built"] = self._built
+        found._borrowed = True
+        return found
+
+    def _generates(self) -> None:
+        """Before code is generated from the automaton."""
+        if self._borrowed:
+            for name in ("_built", "program"):
+                vars(self).pop(name, None)
+            self._borrowed = False
+
+    @property
+    def scans(self) -> Mapping[frozenset[str], ScanKernel]:
+        """The scans that were generated."""
+        return self._scans
+
+    @property
+    def tracked(self) -> Mapping[frozenset[str], ScanKernel]:
+        """Likewise, those that go over parts of lanes again."""
+        return self._tracked
+
+    @property
+    def joins(self) -> Mapping[Any, JoinKernel]:
+        """The joins that were generated."""
+        return self._joins
+
+    def use_kernels(
+        self,
+        scans: dict[frozenset[str], ScanKernel],
+        tracked: dict[frozenset[str], ScanKernel],
+        joins: dict[Any, JoinKernel],
+    ) -> None:
+        """Take kernels that were generated for a query of the same shape."""
+        self._scans, self._tracked, self._joins = scans, tracked, joins
+
     @property
     def settled(self) -> Settled | None:
         """How arcs come and go, if they do."""
         return self._flattened.settled
+
+    @property
+    def pieces(self) -> Pieces | None:
+        """The same as a kernel reads it."""
+        return None if self.settled is None else self.settled.pieces
 
     @property
     def flat(self) -> Bound:
@@ -166,6 +214,7 @@ class CompiledQuery:
     def scan(self, nullable: frozenset[str]) -> ScanKernel:
         """Return the scan for events where some columns have NULLs."""
         if nullable not in self._scans:
+            self._generates()
             query, lanes = self.query, self.query.lanes
             setting = Setting(
                 lanes=bool(lanes.all),
@@ -173,6 +222,7 @@ class CompiledQuery:
                 windowed=query.within is not None,
                 counted=query.counted,
                 lasting=bool(query.ahead),
+                timed=frozenset(() if self.pieces is None else self.pieces.values),
             )
             before = {w.negation: query.ticks(query.periods[w.negation]) for w in self.automaton.witnesses if w.lasting}
             self._scans[nullable] = generate_scan(self.program, setting, nullable, query.window, query.ahead, before)
@@ -181,6 +231,7 @@ class CompiledQuery:
     def tracked_scan(self, nullable: frozenset[str]) -> ScanKernel:
         """Return the scan that goes over parts of lanes again: it says after which events a lane has no runs."""
         if nullable not in self._tracked:
+            self._generates()
             query = self.query
             setting = Setting(
                 lanes=True, nowhere=False, windowed=query.within is not None, counted=query.counted, tracked=True

@@ -38,8 +38,9 @@ _ALONE = frozenset({ex.Index.ONE, ex.Index.FIRST, ex.Index.CURRENT, ex.Index.EAC
 class Flattened:
     """A query whose conditions read columns that are derived from those of its events."""
 
-    def __init__(self, original: Bound, *, having: bool = False) -> None:
+    def __init__(self, original: Bound, *, having: bool = False, lasts: bool = False) -> None:
         self.original = original
+        self.lasts = lasts  # its arcs may change while it runs
         self.derived: dict[str, Derived] = {}
         self.settled: Settled | None = None  # arcs that come and go
         for name, part in original.schema.parts.items():
@@ -94,7 +95,7 @@ class Flattened:
 
     def _changed_automaton(self, automaton: BoundAutomaton) -> BoundAutomaton:
         """Arcs that come and go, and what they ask and assign, in terms of columns."""
-        self.settled = settle_lifetimes(automaton, self.original.schema)
+        self.settled = settle_lifetimes(automaton, self.original.schema, lasts=self.lasts)
         if self.settled is not None:
             self.derived |= self.settled.columns
         settled = (automaton if self.settled is None else self.settled.automaton).rewritten(self._path)

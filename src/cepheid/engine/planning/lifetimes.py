@@ -18,9 +18,10 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy, to_numpy
 from cepheid.engine.encoding.derived import EVENT as ROW
 from cepheid.engine.encoding.derived import Derived, carried
+from cepheid.engine.encoding.pieces import Pieces, merged
 from cepheid.engine.encoding.times import ticks_of
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.arc_forms import literals_of, with_values
+from cepheid.pattern.arc_forms import literals_of, plain_numbers, with_values
 from cepheid.pattern.bound_automata import BoundArc, BoundAutomaton
 from cepheid.pattern.registers import EVENT
 from cepheid.pattern.schema import Schema
@@ -31,6 +32,8 @@ from cepheid.values.bindings import Bindings
 from cepheid.values.value import Value
 
 _BLANK = object()
+_NUMBERS = {Kind.INT: np.int64, Kind.FLOAT: np.float64, Kind.BOOL: np.uint8}
+"""What kernels read by the time, and how they have it."""
 _MOVABLE = (Kind.INT, Kind.FLOAT, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION)
 
 
@@ -83,7 +86,7 @@ class TimedAutomaton(BoundAutomaton):
         """All of them."""
         return tuple(member.arc for member in self.members)
 
-    @property
+    @cached_property
     def waits(self) -> bool:
         """Whether matches may come when a window is over."""
         return any(member.fires is Fires.END for member in self.members)
@@ -114,6 +117,12 @@ class Settled:
     tracks: tuple[Track, ...]
     columns: Mapping[str, Derived]
 
+    @cached_property
+    def pieces(self) -> Pieces:
+        """What kernels read by the time: numbers, and whether an arc is there."""
+        timelines = [(name, column) for name, column in self.columns.items() if isinstance(column, Timeline)]
+        return merged({name: (own.starts, own.numbers) for name, own in timelines if own.numbers is not None})
+
     def member(self, arc: BoundArc) -> Member | None:
         """An arc as a member of its track; None if it has a shape of its own."""
         shape = self.shapes.get(shape_of(arc))
@@ -138,11 +147,14 @@ class Settled:
         return replace(self, members=tuple(members), tracks=tuple(tracks), columns=columns)
 
 
-def settle_lifetimes(automaton: BoundAutomaton, schema: Schema) -> Settled | None:
-    """The automaton with one arc for each track; None if all arcs are always there."""
+def settle_lifetimes(automaton: BoundAutomaton, schema: Schema, *, lasts: bool = False) -> Settled | None:
+    """The automaton with one arc for each track; None if all arcs are always there.
+
+    lasts: it is for a stream, in which arcs that have a name may be removed, or replaced by others with other numbers.
+    """
     if isinstance(automaton, TimedAutomaton):
         members, shapes = automaton.members, automaton.shapes
-    elif any(arc.changes for arc in automaton.arcs):
+    elif any(arc.changes or (lasts and _may_change(arc)) for arc in automaton.arcs):
         shapes = dict[Hashable, int]()
         members = tuple(member_of(arc, shapes.setdefault(shape_of(arc), len(shapes))) for arc in automaton.arcs)
     else:
@@ -150,7 +162,7 @@ def settle_lifetimes(automaton: BoundAutomaton, schema: Schema) -> Settled | Non
     columns: dict[str, Derived] = {}
     arcs, tracks = [], []
     for number, own in enumerate(_in_tracks(members)):
-        track, arc = _track(number, own)
+        track, arc = _track(number, own, lasts=lasts)
         columns |= _columns_of(track, own, schema, {})
         tracks.append(track)
         arcs.append(arc)
@@ -212,15 +224,26 @@ def shape_of(arc: BoundArc) -> Hashable:
     return arc.source, arc.target, arc.fires, arc.types, condition, assigns
 
 
-def _track(number: int, members: Sequence[Member]) -> tuple[Track, BoundArc]:
+def _may_change(arc: BoundArc) -> bool:
+    """Whether an arc is ready to change from the beginning, since that costs next to nothing."""
+    return arc.name is not None and arc.fires is Fires.EVENT
+
+
+def _track(number: int, members: Sequence[Member], *, lasts: bool) -> tuple[Track, BoundArc]:
     """What is asked of columns, and the arc that asks it."""
     arc, shape, first = members[0].arc, members[0].shape, members[0].values
-    if len(members) == 1 and not arc.changes:
+    ready = lasts and any(_may_change(member.like) for member in members)
+    if len(members) == 1 and not arc.changes and not ready:
         return Track(shape, first, tuple(members), None, {}), arc
-    there = f"arc {number} is there" if None in _pieces(members)[1] else None
-    varied = [k for k, value in enumerate(first) if any(member.values[k] != value for member in members)]
-    moved = {k: f"constant {k} of arc {number}" for k in varied}
+    there = f"arc {number} is there" if ready or None in _pieces(members)[1] else None
     literals = literals_in(arc)
+    own = {id(literal) for literal in plain_numbers(arc)} if ready else set()
+    varied = [
+        k
+        for k, value in enumerate(first)
+        if id(literals[k]) in own or any(member.values[k] != value for member in members)
+    ]
+    moved = {k: f"constant {k} of arc {number}" for k in varied}
     values = {id(literals[k]): ex.Attribute(EVENT, ex.Index.ONE, name) for k, name in moved.items()}
 
     def read(node: ex.Expression) -> ex.Expression | None:
@@ -287,6 +310,7 @@ class Timeline(Derived):
 
     starts: Any = None  # the times, in ticks, from which on there is another value
     pieces: pa.Array = None  # one more than these
+    numbers: Any = None  # the same as a kernel has them, if it reads them by the time
 
     @classmethod
     def of(cls, schema: Schema, type_: Type, starts: Sequence[int], values: Sequence[Value]) -> Timeline:
@@ -300,7 +324,8 @@ class Timeline(Derived):
             at = value // tick if fine else value
             return values[int(np.searchsorted(times, at, side="right"))]
 
-        return cls(type_, (time,), evaluate, (), times, _held(type_, values))
+        numbers = np.array(values, _NUMBERS[type_.kind]) if type_.kind in _NUMBERS else None
+        return cls(type_, (time,), evaluate, (), times, _held(type_, values), numbers)
 
     def column(self, columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
         """The values of a batch."""

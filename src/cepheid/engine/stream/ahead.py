@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from cepheid.engine.matches.changes import Difference
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog, Net
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 
@@ -16,6 +17,7 @@ class Ahead(Protocol):
     """Gives matches before they are certain, and takes them back. Times are ticks."""
 
     head: Pipeline  # which knows the columns and the queries
+    certain: int | None  # the time before which promises let nothing come that matters, where it is after the watermark
     until: int | None  # when its query is removed (S17): it gets no event after that
     steps: int  # how many events it went over, again and again if others came late
 
@@ -35,6 +37,9 @@ class Ahead(Protocol):
 
     def final(self, watermark: int | None) -> int | None:
         """A time before which no change to come has its end."""
+
+    def forget_lanes(self, ahead: LaneTimes) -> None:
+        """Let go of what lanes do not need of which all events before other times are in."""
 
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
         """The state: of the pipeline, and what there is besides."""
@@ -59,3 +64,8 @@ class Replaying(Ahead, Protocol):
 
     def deadlines(self) -> Iterator[int]:
         """The times at which there is something to do when it gets there, even if no event arrives."""
+
+
+def further(time: int | None, certain: int | None) -> int | None:
+    """The later of two times that may not be there."""
+    return max((one for one in (time, certain) if one is not None), default=None)

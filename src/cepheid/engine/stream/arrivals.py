@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
@@ -90,7 +90,32 @@ class Arrivals:
                 ready.append(now)
                 heappush(self._heap, (rest.low, number, rest))
         events, times = self._concatenated(ready)
-        if (whole and _follow([arrival for _, _, arrival in found])) or is_ascending(times):
+        if whole and _follow([arrival for _, _, arrival in found]):
+            return events, times
+        return self._in_order(events, times)
+
+    def take_out(self, wanted: Callable[[Events, Any], Any]) -> Timed | None:
+        """Release some events before their turn: those of which others tell that they are wanted, in order."""
+        ready: list[Timed] = []
+        left: list[Arrival] = []
+        for arrival in self.waiting:
+            events, times = self.read(arrival)
+            flags = wanted(events, times)
+            if not flags.any():
+                left.append(arrival)
+                continue
+            table = as_table(events)
+            ready.append((table.filter(from_numpy(flags)), times[flags]))
+            if not flags.all():
+                left.append(arrival_of(self.schema, table.filter(from_numpy(~flags)), times[~flags]))
+        if not ready:
+            return None
+        self._fill(left)
+        return self._in_order(*self._concatenated(ready))
+
+    def _in_order(self, events: Events, times: Any) -> Timed:
+        """Events in the order of S1."""
+        if is_ascending(times):
             return events, times
         if isinstance(events, FewEvents) and len(times) < FEW:
             return _arranged_few(self.schema, events, times)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.times import ticks
-from cepheid.engine.program import CompiledProgram
+from cepheid.engine.machines.protocol import Machine
+from cepheid.engine.program import QueryCache
 from cepheid.engine.state_shape import clauses
 from cepheid.engine.stream.in_memory import MemorySource
 from cepheid.engine.stream.pipeline import Pipeline
@@ -17,18 +19,71 @@ from cepheid.errors import PatternError
 from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Automaton, Fires, Output
+from cepheid.plan.join import Join
+
+if TYPE_CHECKING:
+    from cepheid.engine.planning.compiled_query import CompiledQuery
 
 
-def fitting(old: CompiledProgram, new: CompiledProgram) -> list[bool]:
-    """Of each query whether its state is one of the other query too."""
-    return [_fits(*pair) for pair in zip(old.queries, new.queries, strict=True)]
+def fitting(pipeline: Pipeline, new: QueryCache) -> list[bool]:
+    """Of each query of a pipeline whether its state is one of the other query too."""
+    found = []
+    for number, (query, *pair) in enumerate(
+        zip(pipeline.queries, pipeline.program.queries, new.program.queries, strict=True)
+    ):
+        schema = pipeline.streams[pipeline.program.sources[number]].schema
+        found.append(
+            _fits(*pair) or _alike(query.machine, pipeline.cache.query(number, schema), new.query(number, schema))
+        )
+    return found
 
 
 def _fits(old: Analysed, new: Analysed) -> bool:
+    """Whether two queries differ in what no state knows of: constants, or arcs that come and go."""
     if isinstance(old.query.pattern, Automaton) and isinstance(new.query.pattern, Automaton):
-        # Arcs may come and go, but runs know when they began only where AT END asks for it.
+        # Runs know when they began only where AT END asks for it.
         return _has_end(old.query.pattern) == _has_end(new.query.pattern)
     return repr(clauses(old.query)) == repr(clauses(new.query))
+
+
+def _alike(machine: Machine, old: CompiledQuery, new: CompiledQuery) -> bool:
+    """Whether conditions differ, but not what is kept of events for them."""
+    from cepheid.engine.machines.adaptive import AdaptiveMachine  # kernels are not needed before
+    from cepheid.engine.machines.stack_machine import StackMachine
+
+    inner = machine.inner if isinstance(machine, AdaptiveMachine) else machine
+    if old.query.automaton is not None or old.why_interpreted or new.why_interpreted or old.derived or new.derived:
+        return False
+    if isinstance(inner, StackMachine):
+        return not new.why_not_joined and _kept(old.join_of(inner.choice)) == _kept(new.join_of(inner.choice))
+    return inner is None or (inner.kind == "scan" and _remembered(old) == _remembered(new))
+
+
+def _kept(join: Join) -> object:
+    """What a join keeps of events."""
+    stacks = [(one.variable, one.types, one.columns, one.group, one.negated) for one in join.stacks]
+    return stacks, join.lanes
+
+
+def _remembered(compiled: CompiledQuery) -> object:
+    """What runs remember: the automaton without its conditions, and where its runs are."""
+    automaton = compiled.automaton
+    rooms = [(room.name, room.keeping, room.registers) for room in compiled.program.rooms]
+    exits = tuple(
+        replace(one, fence=(), absent=tuple(replace(absent, fence=()) for absent in one.absent))
+        for one in automaton.exits
+    )
+    return (
+        rooms,
+        compiled.tests_having,
+        replace(
+            automaton,
+            arcs=tuple(replace(arc, fence=()) for arc in automaton.arcs),
+            kills=tuple(replace(kill, fence=()) for kill in automaton.kills),
+            witnesses=tuple(replace(witness, fence=()) for witness in automaton.witnesses),
+            exits=exits,
+        ),
+    )
 
 
 def _has_end(automaton: Automaton) -> bool:
@@ -45,10 +100,8 @@ def check_again(query: Bound, name: str) -> None:
     elif query.looks_back:
         why = "which events were absent before"
     if why:
-        message = (
-            f"'{name}' can't have conditions of another form while it runs: the events that are kept don't tell {why}"
-        )
-        remedy = "change constants only, or remove the query and add the new one under a name of its own"
+        message = f"'{name}' can't have other conditions while it runs: the events that are kept don't tell {why}"
+        remedy = "remove the query and add the new one under a name of its own"
         raise PatternError("CEP229", message, remedy)
 
 
@@ -65,5 +118,7 @@ def _go_over(query: QueryStream, now: int | None) -> None:
     stream = query.stream
     if not stream.rows or now is None:
         return
-    query.feed(Batch(stream.codes, stream.kept, ticks(stream.schema, stream.kept), stream.base))
+    batch = Batch(stream.codes, stream.kept, ticks(stream.schema, stream.kept), stream.base)
+    batch.floor = now if stream.is_mixed else None
+    query.feed(batch)
     query.settle(now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,14 +12,19 @@ from cepheid.pattern.types import Kind
 
 if TYPE_CHECKING:
     from cepheid.engine.stream.lane_replay import LaneReplay
+    from cepheid.engine.stream.lane_times import LaneTimes
 
 
-def forget(replay: LaneReplay, watermark: int, few: int) -> None:
-    """Forget what a watermark has made certain. few: how many events are not worth that runs are asked for them."""
+def forget(replay: LaneReplay, watermark: int, few: int, ahead: LaneTimes | None = None) -> None:
+    """Forget what a watermark has made certain. few: how many events are not worth that runs are asked for them.
+
+    ahead: lanes that are further than the watermark.
+    """
     known = replay.events
     standing = replay.standing
-    standing.keep(known.time.all[standing.all.last] >= watermark)
-    keep = replay.past.needed(watermark, standing.all.rows, replay.errors, few)
+    limits = _limits(replay, watermark, ahead)
+    standing.keep(known.time.all[standing.all.last] >= limits[standing.all.last])
+    keep = replay.past.needed(watermark, limits, standing.all.rows, replay.errors, few)
     replay.steps += replay.past.steps
     number = (np.cumsum(keep) - 1).astype(np.int32)  # as matches have them
     standing.renumber(number)
@@ -32,6 +37,18 @@ def forget(replay: LaneReplay, watermark: int, few: int) -> None:
     replay.machine.forget(watermark)
     replay.machine.shorten(number)
     _forget_strings(replay)
+
+
+def _limits(replay: LaneReplay, watermark: int, ahead: LaneTimes | None) -> Any:
+    """Of each event the time that its lane has reached."""
+    lanes = replay.events.lane.all
+    if ahead is None:
+        return np.full(len(lanes), watermark)
+    reached = np.full(replay.events.lane_count + 1, watermark)
+    for lane, time in ahead.numbered(replay.machine.lane_numbers):
+        if lane < len(reached) - 1:
+            reached[lane] = max(watermark, min(time, ahead.latest))
+    return reached[np.where(lanes == NOWHERE, len(reached) - 1, lanes)]
 
 
 def _forget_lanes(replay: LaneReplay) -> None:

@@ -29,7 +29,8 @@ class InputStream:
         self.base = 0  # the id of the first row that is kept
         self._log = RowLog(schema.arrow)
         self.events = 0  # that were released, which is the id of the next one
-        self.last: int | None = None  # the time of the last one
+        self.last: int | None = None  # the greatest time of them
+        self.mixed = 0  # events before this id and after it are not in the order of S1: lanes were ahead of others
         self._enough_rows, self._enough_lanes, self._enough_strings = FEW_ROWS, FEW_LANES, FEW_STRINGS
 
     def release(self, now: int | None) -> Batch | None:
@@ -40,10 +41,17 @@ class InputStream:
     def append(self, events: Events, times: Any) -> Batch:
         """The next events, which are in order."""
         batch = Batch(self.codes, events, times, self.events)
+        if self.last is not None and int(times[0]) <= self.last:
+            self.mixed = self.events
         self.events += len(batch)
-        self.last = int(times[-1])
+        self.last = int(times[-1]) if self.last is None else max(self.last, int(times[-1]))
         self._log.add(events)
         return batch
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the rows that are kept are not all in the order of S1."""
+        return self.base < self.mixed
 
     @property
     def kept(self) -> pa.Table:

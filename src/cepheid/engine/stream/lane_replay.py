@@ -30,11 +30,13 @@ from cepheid.engine.matches.match_table import NONE, MatchTable, in_order
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.matches.standing import Standing
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.engine.stream.ahead import further
 from cepheid.engine.stream.arrivals import Timed, arrange
 from cepheid.engine.stream.event_arrays import NOWHERE, EventArrays
 from cepheid.engine.stream.event_log import EventLog, Net, rows_by_number
 from cepheid.engine.stream.forgetting import forget
 from cepheid.engine.stream.lane_order import LaneOrder, Parts
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.past import Past
 from cepheid.engine.stream.pipeline import Pipeline
@@ -45,6 +47,7 @@ from cepheid.kernel.stretches import APPENDED, CUT
 from cepheid.pattern.tree import Output, Ties
 
 NO_EVENTS: Any = np.zeros(0, np.int64)
+EVER = -(2**62)
 FEW = 4096
 """Events that are kept at least before it is asked which can go."""
 
@@ -64,6 +67,7 @@ class LaneReplay:
         self.log = EventLog(self.head.schema)
         self.until: int | None = None
         self.steps = 0
+        self.certain: int | None = None  # see `Ahead`
         self.window = self.query.window
         # After how many ticks, or events of a lane, an event does not matter any more; None: a quiet lane tells.
         self.reach = None if is_contiguous(compiled) else (self.window or 0) + self.query.behind
@@ -97,9 +101,11 @@ class LaneReplay:
         self.log.apply(net)
         self.waiting = np.concatenate([self.waiting, fresh])
         self.events.there.all[gone] = False  # also those that wait
-        reached = None if self.ahead is None or closes else NEVER if watermark is None else watermark + self.ahead
+        reached: int | None = None
+        if self.ahead is not None and not closes:
+            reached = further(NEVER if watermark is None else watermark + self.ahead, self.certain)
         found = self._update(self._due(reached), gone)
-        self._forget(watermark)
+        self._forget(further(watermark, self.certain))
         return [found]
 
     def rebuild(self, make: Callable[[], Pipeline], compiled: CompiledQuery, first: int, net: Net) -> list[Difference]:
@@ -262,7 +268,15 @@ class LaneReplay:
 
     def final(self, watermark: int | None) -> int | None:
         """A time before which no change to come has its end."""
-        return watermark
+        return further(watermark, self.certain)
+
+    def forget_lanes(self, ahead: LaneTimes) -> None:
+        """Let go of what lanes do not need of which all events before other times are in."""
+        watermark = EVER if self.watermark is None else self.watermark
+        # Events that wait are gone over when their time comes, and may need those before them.
+        waits = self.events.time.all[self.waiting]
+        latest = ahead.latest if not len(waits) else min(ahead.latest, int(waits.min()))
+        forget(self, watermark, 4 * FEW, replace(ahead, latest=latest))
 
     def _forget(self, watermark: int | None, *, eager: bool = False) -> None:
         """Let go of what no change to come can need, where that may be much. eager: even if it is little."""

@@ -45,18 +45,19 @@ class Past:
         self.steps = 0  # events that were gone over to find out what is needed, the last time
         self._enough = 0  # events before the watermark that are not looked at
 
-    def needed(self, watermark: int, standing: Any, errors: Errors, few: int) -> Any:
+    def needed(self, watermark: int, limits: Any, standing: Any, errors: Errors, few: int) -> Any:
         """Flags for the events that are needed: those since the watermark, and some before it.
 
+        limits: of each event, how far its lane is: the watermark, or later.
         standing: the events of matches that may change. errors: what could not be computed of an event.
         few: how many events are not worth a look.
         """
         known = self.events
         self.steps = 0
         time, somewhere = known.time.all, known.lane.all != NOWHERE
-        keep = known.there.all & (time >= watermark)
-        past = np.flatnonzero(known.there.all & known.seen.all & somewhere & (time < watermark))
-        past = self._in_reach(past, watermark)
+        keep = known.there.all & (time >= limits)
+        past = np.flatnonzero(known.there.all & known.seen.all & somewhere & (time < limits))
+        past = self._in_reach(past, limits)
         if self.by_runs and len(past) >= max(self._enough, few, int(keep.sum()) // MUCH):
             left = self._under_way(past, watermark, standing, errors)
             # Where that was little, it is not asked for soon again.
@@ -65,8 +66,8 @@ class Past:
         keep[past] = True
         return keep
 
-    def _in_reach(self, past: Any, watermark: int) -> Any:
-        """Those that are not too long before the watermark."""
+    def _in_reach(self, past: Any, limits: Any) -> Any:
+        """Those that are not too long before the time that their lane has reached."""
         known = self.events
         time, lane = known.time.all, known.lane.all
         if self.reach is None:
@@ -75,7 +76,7 @@ class Past:
             np.maximum.at(rest, lane[calm], time[calm])
             return past[time[past] >= rest[lane[past]]]
         if self.timed:
-            return past[time[past] > watermark - self.reach]
+            return past[time[past] > limits[past] - self.reach]
         past = self._in_order(past)
         after = np.searchsorted(lane[past], lane[past], side="right") - np.arange(len(past))
         return past[after <= self.reach]

@@ -17,6 +17,7 @@ from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.composite_types import fitted, known_columns
 from cepheid.engine.stream.input_stream import InputStream
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.view import View
@@ -24,6 +25,7 @@ from cepheid.pattern.bind import Bound
 from cepheid.pattern.flow import EVENTS, Source
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.scope import Scope
+from cepheid.pattern.tree import Output
 from cepheid.pattern.types import Kind
 
 if TYPE_CHECKING:
@@ -87,10 +89,11 @@ class Pipeline:
         """Events for the queries that read the stream itself."""
         self.streams[EVENTS].arrivals.add(arrival)
 
-    def advance(self, now: int | None, horizon: int | None = None) -> list[Matches]:
+    def advance(self, now: int | None, horizon: int | None = None, ahead: LaneTimes | None = None) -> list[Matches]:
         """What each query gives when all events before a time (None: all) are in.
 
         horizon: where all are in, until when absences are known; None: the end of the input ends them.
+        ahead: lanes of which all events before other times are in, where `may_go_ahead`.
         """
         given: list[Matches] = []
         until: dict[Source, int | None] = {EVENTS: now}
@@ -111,6 +114,8 @@ class Pipeline:
             if batch is not None:
                 batch.report = self.report if source == EVENTS else None
                 query.feed(batch)
+            if ahead is not None:
+                self._go_ahead(query, ahead, now)
             matches = query.settle(until[source], horizon)
             given.append(matches)
             if query.query.into is not None:
@@ -122,8 +127,29 @@ class Pipeline:
         for source, stream in self.every_stream():
             limit = until[source]
             if limit is not None:
-                stream.compact(limit, self.machines_of(stream))
+                stream.compact(limit, self.machines_of(stream), eager=ahead is not None)
+        if ahead is not None:
+            self.queries[0].machine.reach_lanes(None)
         return given
+
+    def may_go_ahead(self, now: int) -> bool:
+        """Whether lanes can be ahead of others: matches of each are found, and certain, without the others."""
+        if len(self.queries) != 1 or self.queries[0].query.output is not Output.ALL:
+            return False
+        query = self.queries[0]
+        return query.machine.run_by_lanes(now, query.stream)
+
+    def _go_ahead(self, query: QueryStream, ahead: LaneTimes, now: int | None) -> None:
+        """Hand on the events of lanes that are ahead."""
+        stream = self.streams[EVENTS]
+        found = stream.arrivals.take_out(ahead.before)
+        batch = None if found is None else stream.append(*found)
+        if batch is not None and query.stream is not stream:
+            batch = self.views_of(EVENTS)[0].see(batch)
+        if batch is not None:
+            batch.floor = now
+            query.feed(batch)
+        query.machine.reach_lanes(ahead)
 
     def release(self, source: Source, until: int | None) -> dict[InputStream, Batch]:
         """The events of a stream before a time, in order, and those of its views.

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cepheid.engine.encoding.arrow import empty_table
+import numpy as np
+
+from cepheid.engine.encoding.arrow import empty_table, from_numpy
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.protocol import Machine
-from cepheid.engine.matches.match_table import NONE
+from cepheid.engine.matches.match_table import NONE, MatchTable, in_order
 from cepheid.engine.matches.matches import Matches
+from cepheid.engine.stream.arrivals import arrange
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.errors import InputError
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.tree import Ties
 
 
 class QueryStream:
@@ -45,7 +49,23 @@ class QueryStream:
         """
         self.base = self.stream.base
         found = self.machine.settle(now, self.stream, horizon)
-        return self.nothing() if found is NONE else Matches(self.query, self.stream.kept_events, found)
+        if found is NONE:
+            return self.nothing()
+        if self.stream.is_mixed and isinstance(found, MatchTable):
+            found = self._sorted(found)
+        return Matches(self.query, self.stream.kept_events, found)
+
+    def _sorted(self, found: MatchTable) -> MatchTable:
+        """Matches in the order of S9 where their events did not come in the order of S1."""
+        used, place = np.unique(found.rows, return_inverse=True)
+        table = self.stream.kept.take(from_numpy(used))
+        times = ticks(self.stream.schema, table)
+        places = np.arange(len(used))
+        order = arrange(self.stream.schema, table, times)
+        if order is not None:
+            places[order] = np.arange(len(used))
+        simultaneous = times[place] if self.query.ties is not Ties.ORDERED else None
+        return found.take(in_order(found, places[place], simultaneous))
 
     def certain(self, now: int) -> int:
         """The time before which no further match can end, when all events before `now` are in."""

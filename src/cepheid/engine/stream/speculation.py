@@ -24,10 +24,12 @@ from cepheid.engine.matches.difference import (
 )
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import QueryCache
+from cepheid.engine.stream.ahead import further
 from cepheid.engine.stream.arrivals import Arrivals, Timed
 from cepheid.engine.stream.conversion import convert
 from cepheid.engine.stream.event_log import EventLog, Net
 from cepheid.engine.stream.in_memory import MemorySink, MemorySource, size_of, written
+from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import arrival_of
@@ -79,6 +81,7 @@ class Speculation:
         self.since_kept = 0  # events since the last state that is kept
         self.steps = 0  # events that it went over, replays included
         self.watermark: int | None = None
+        self.certain: int | None = None  # see `Ahead`
         self.trail: int | None = None  # how far the watermark was behind the last event when it moved last
         self.prompt = all(map(_is_prompt, self.head.queries))
 
@@ -145,11 +148,11 @@ class Speculation:
 
     def _target(self, watermark: int | None) -> int | None:
         if self.ahead is not None:
-            found = None if watermark is None else watermark + self.ahead
+            found = further(None if watermark is None else watermark + self.ahead, self.certain)
         else:
             latest = self.log.latest
-            ends = [end for end in (None if latest is None else latest + 1, watermark) if end is not None]
-            found = max(ends, default=None)
+            times = None if latest is None else latest + 1, watermark, self.certain
+            found = max((time for time in times if time is not None), default=None)
         if found is None or self.until is None:
             return found
         return min(found, self.until + self.prompt)  # what is absent after that is never decided
@@ -268,13 +271,14 @@ class Speculation:
 
     def _forget(self, watermark: int | None) -> None:
         """Let go of what no change to come can need."""
+        known, watermark = watermark, further(watermark, self.certain)
         if watermark is None:
             return
         while len(self.kept) > 1 and self.kept[1].place is not None and self.kept[1].place <= watermark:
             del self.kept[0]
         first = self.kept[0]
         gone = first.given - self.forgotten
-        final = self.final(watermark)
+        final = self.final(known)
         if not self.prompt and final is not None:
             for found in self.given[:gone]:
                 self.older = [old.since(final, one) for old, one in zip(self.older, found, strict=True)]
@@ -285,6 +289,7 @@ class Speculation:
 
     def final(self, watermark: int | None) -> int | None:
         """A time before which no change to come has its end."""
+        watermark = further(watermark, self.certain)
         if watermark is None or self.prompt:
             return watermark
         found = [] if self.kept[0].certain is None else [min(self.kept[0].certain, watermark)]
@@ -292,6 +297,9 @@ class Speculation:
         if None not in reaches:  # an event changes no match that ends so long before it
             found.append(watermark - sum(reach for reach in reaches if reach is not None))
         return max(found, default=None)
+
+    def forget_lanes(self, ahead: LaneTimes) -> None:
+        """States are of all lanes together."""
 
     # Differences.
 

@@ -18,7 +18,7 @@ from cepheid.kernel.code.types import INT64
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constants
 from cepheid.kernel.expressions import Sort, Value
-from cepheid.kernel.reads import KIND, EventReader, I
+from cepheid.kernel.reads import KIND, PIECE, EventReader, I
 from cepheid.kernel.runtime import NEVER, NIL, TESTS
 from cepheid.kernel.scan import program as p
 from cepheid.kernel.scan.arcs import ArcCode
@@ -118,7 +118,7 @@ class _Generator:
         self.window = self.constants.named("window", window) if window is not None else None
         self.period = self.constants.named("period", period) if setting.lasting else None
         self.before = before
-        self.events = EventReader(program.types, nullable, self.constants)
+        self.events = EventReader(program.types, nullable, self.constants, setting.timed)
         self.values = LaneValues(self.code, lanes=setting.lanes)
         if setting.counted:
             self.values.declare("seen", INT64)
@@ -203,6 +203,8 @@ class _Generator:
             code.set(lists.room, CELLS[lists.pool.cells.room])
         if not self.setting.lanes:
             code.set(LANE, 0)
+        if self.setting.timed:
+            code.set(PIECE, 0)
         self.values.load()
         if self.lists:
             self.loop(END)
@@ -264,6 +266,9 @@ class _Generator:
             self.check_room()
         if self.setting.windowed or self.setting.lasting or self.before:
             self.tell_time()
+        if self.setting.timed:
+            with code.loop(self.events.fact(EventFact.PIECES)[PIECE] <= self.events.fact(EventFact.TIME)[I]):
+                code.step(PIECE)
         if self.program.types:
             code.set(KIND, self.events.kind())
         counts = self.setting.counted and bool(self.program.holds)

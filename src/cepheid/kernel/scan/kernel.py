@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cepheid.automaton.model import Register
-from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray, Mask, StateArray
+from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray, Mask, PieceValues, StateArray
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constant
@@ -99,5 +99,5 @@ def parameters(
 
 def event_arrays(found: dict[EventArray, None]) -> tuple[EventArray, ...]:
     """Facts first, then columns with their flags, then masks: whatever asked for them first."""
-    order = {ColumnValues: 1, ColumnNulls: 1, Mask: 2}
+    order = {ColumnValues: 1, ColumnNulls: 1, PieceValues: 1, Mask: 2}
     return tuple(sorted(found, key=lambda e: (order.get(type(e.holds), 0), e.array.name)))

@@ -13,6 +13,7 @@ class Setting:
 
     lasting: what must be absent after a match is absent for a while that counts from its last event.
     tracked: it is written down after which events no run of the lane is under way, and some events may be skipped then.
+    timed: columns that are a function of the time: they are read by the piece of time that an event is in.
     """
 
     lanes: bool
@@ -21,6 +22,7 @@ class Setting:
     counted: bool  # the window is of events
     lasting: bool = False
     tracked: bool = False
+    timed: frozenset[str] = frozenset()
 
 
 def stretched_configs(automaton: Automaton, setting: Setting) -> frozenset[int]:

@@ -24,6 +24,8 @@ MOST_NODES = 8_000_000
 """How large a match store may become while nobody has asked for its matches."""
 
 
+FAR = 2**62
+"""No time that lanes are compared with is further than this."""
 MOST_EXPECTED = 65_536
 """Nodes and matches for which room is made before there are so many."""
 
@@ -42,6 +44,7 @@ class ScanState:
         self.period = period
         self.native = native
         self.lanes = 0
+        self.ahead: Any = None  # of each lane: up to which time its events are known, where that is further than all
         least = 16_384 if native else 256
         many = max(least, min(2 * events, MOST_NODES // 2))
         self.room = {Extent.NODES: many, Extent.MATCHES: many}
@@ -229,12 +232,13 @@ class ScanState:
             nodes = np.asarray(self.arrays[pool.array("node")])
             alive = np.flatnonzero(nodes != NIL)
             if now is not None and pool.lasting:
-                alive = alive[np.asarray(self.arrays[pool.array(ENDED)])[alive] + self.period <= now]
+                lanes = np.asarray(self.arrays[pool.array("lane")])[alive]
+                alive = alive[np.asarray(self.arrays[pool.array(ENDED)])[alive] + self.period <= self._at(now, lanes)]
             elif now is not None:
                 starts = np.asarray(self.arrays["node_start"])[nodes[alive]]
                 lanes = np.asarray(self.arrays[pool.array("lane")])[alive]
                 # Of a window of events the last one is in; of a window of time the watermark has passed the last tick.
-                alive = alive[starts <= self._oldest(now - 1, lanes)]
+                alive = alive[starts <= self._oldest(self._at(now, lanes) - 1, lanes)]
             if len(alive):
                 self._give(pool, alive)
 
@@ -312,13 +316,19 @@ class ScanState:
         """The nodes that lead to matches which were not taken."""
         return np.asarray(self.arrays["match_root"][: self.matches], np.uint32)
 
-    def _oldest(self, clock: int, lanes: Any) -> Any:
-        """The oldest start that is still in the window, for some lanes."""
+    def _at(self, time: int, lanes: Any) -> Any:
+        """A time, or those that some lanes have reached where these are later."""
+        return time if self.ahead is None else np.maximum(min(max(time, -FAR), FAR), self.ahead[lanes])
+
+    def _oldest(self, clock: Any, lanes: Any) -> Any:
+        """The oldest start that is still in the window, for some lanes. clock: one time, or one for each lane."""
         if self.window is None:
             return np.zeros(len(lanes), np.int64)
         if "seen" in self.arrays:
             return np.asarray(self.arrays["seen"])[lanes] - self.window + 1
         oldest = clock - self.window + 1
+        if self.ahead is not None:
+            return np.broadcast_to(oldest, len(lanes))
         return np.full(len(lanes), min(max(oldest, -(2**63)), 2**63 - 1), np.int64)  # a watermark may be beyond 64 bits
 
     def collect(self, clock: int) -> None:
@@ -332,7 +342,8 @@ class ScanState:
             if pool is not None and pool.lasting:
                 np.minimum.at(limits, entries[used], self._lows(pool, used))
             elif len(used):
-                oldest = self._oldest(clock, self._lanes(pool, used))
+                lanes = self._lanes(pool, used)
+                oldest = self._oldest(self._at(clock, lanes), lanes)
                 np.minimum.at(limits, entries[used], np.minimum(oldest, starts[entries[used]]))
         ends = self._match_roots()
         if len(ends):
@@ -373,16 +384,17 @@ class ScanState:
         """Give up runs whose window is over."""
         if self.window is None or "seen" in self.arrays:
             return
-        starts, oldest = np.asarray(self.arrays["node_start"]), clock - self.window + 1
+        starts, window = np.asarray(self.arrays["node_start"]), self.window
         for name in self.kernel.slots:
             nodes = np.array(self.arrays[name][: self.lanes], np.uint32)
             used = np.flatnonzero(nodes != NIL)
-            for lane in used[starts[nodes[used]] < oldest].tolist():
+            for lane in used[starts[nodes[used]] < self._at(clock, used) - window + 1].tolist():
                 self.arrays[name][lane] = NIL
         for pool in self.kernel.pools:
             if not pool.waits:
                 nodes = np.asarray(self.arrays[pool.array("node")])
                 used = np.flatnonzero(nodes != NIL)
+                oldest = self._at(clock, self._lanes(pool, used)) - window + 1
                 self._free(pool, set(used[starts[nodes[used]] < oldest].tolist()))
 
     def held_lanes(self, clock: int) -> Any:
@@ -393,11 +405,13 @@ class ScanState:
         for pool in self.kernel.pools:
             used = np.asarray(self.arrays[pool.array("node")]) != NIL
             alive[np.asarray(self.arrays[pool.array("lane")])[used]] = True
-        oldest = self._oldest(clock, np.arange(self.lanes))
+        every = np.arange(self.lanes)
+        reached = self._at(clock, every)
+        oldest = self._oldest(reached, every)
         for name in self.kernel.witnesses:
             alive |= np.asarray(self.arrays[name][: self.lanes], np.int64) >= oldest
         for name, period in self.kernel.lasting.items():
-            alive |= np.asarray(self.arrays[name][: self.lanes], np.int64) > clock - period
+            alive |= np.asarray(self.arrays[name][: self.lanes], np.int64) > reached - period
         return alive
 
     def keep_lanes(self, alive: Any) -> None:
@@ -414,6 +428,8 @@ class ScanState:
         for pool in self.kernel.pools:
             owners = number[np.minimum(np.asarray(self.arrays[pool.array("lane")]), lanes - 1)]
             self.arrays[pool.array("lane")] = as_kind(owners, "uint32", native=self.native)
+        if self.ahead is not None:
+            self.ahead = self.ahead[kept]
         self._fitted = ()
         self.fit(len(kept))
 

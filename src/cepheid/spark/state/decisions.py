@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from cepheid.api import Query, Session
 from cepheid.api.control import ControlRow, Decision, decide
 from cepheid.api.history import AnyChange
-from cepheid.api.query_changes import AddQuery
+from cepheid.api.query_changes import AddQuery, ReplaceQuery
 from cepheid.api.written_changes import read_changes, write_changes
 from cepheid.engine.encoding.times import from_ticks
 from cepheid.spark.state.fingerprint import StreamFingerprint
-from cepheid.spark.state.whole_queries import check_kept, check_whole
+from cepheid.spark.state.whole_queries import check_kept, check_replaced, check_whole
 from cepheid.spark.worker import WorkerQuery, cached_query
 
 Opened = Callable[[Sequence[AnyChange]], Session]
@@ -60,6 +60,8 @@ class Control:
             for change in changes:
                 if isinstance(change, AddQuery):
                     check_whole(worker_query, change.query)
+                if isinstance(change, ReplaceQuery):
+                    check_replaced(worker_query, change)
             check_kept(trial.history, changes, schema)
             trial.make(changes)
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 from cepheid.api import Query
 from cepheid.api.history import AnyChange, History
 from cepheid.api.query_changes import ReplaceQuery
+from cepheid.engine.stream.conversion import check_again
 from cepheid.errors import PatternError
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.timeline import AddArc
@@ -64,6 +65,16 @@ def check_kept(history: History, changes: Sequence[AnyChange], schema: Schema) -
 def _arcs(query: Query) -> tuple[Arc, ...]:
     patterns = (one.pattern for one in query.parsed.queries)
     return tuple(arc for pattern in patterns if isinstance(pattern, Automaton) for arc in pattern.arcs)
+
+
+def check_replaced(worker_query: WorkerQuery, change: ReplaceQuery) -> None:
+    """Refuse other conditions where a bucket may not be able to go over its events again.
+
+    Whether it has to depends on its events, and all buckets must decide alike.
+    """
+    for bound in change.query.compiled.bind(worker_query.schema):
+        if bound.automaton is None:
+            check_again(bound, change.name)
 
 
 def _types(columns: pa.Schema) -> dict[str, pa.DataType]:

@@ -1,0 +1,138 @@
+"""A query that differs from another one in constants only: its kernels are those of the other, with other arguments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.kernel.arguments import EventArray, Mask
+from cepheid.kernel.constants import Constant
+from cepheid.kernel.join.kernel import JoinFunction, JoinKernel
+from cepheid.kernel.scan.kernel import ScanKernel
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.placement import Placement
+
+Renewed = dict[int, tuple[ex.Literal, ex.Literal]]
+"""Literals by their identity, each with the one in its place."""
+
+K = TypeVar("K", ScanKernel, JoinFunction)
+
+_NUMBERED = (ex.And, ex.Or, ex.Not, ex.Compare, ex.Between, ex.Minus, ex.Arithmetic)
+"""Below these, constants are arguments of a kernel. Elsewhere they may shape it."""
+
+
+def renewed(known: CompiledQuery, query: Bound) -> CompiledQuery | None:
+    """What runs a query, made of what runs one of its shape; None if that is of another shape."""
+    literals = _literals(known.query, query)
+    if literals is None or known.derived or known.why_interpreted or known.tries or known.lasts:
+        return None
+    found = known.with_constants(query)
+    found.use_kernels(
+        scans=_each(known.scans, literals, _scan),
+        tracked=_each(known.tracked, literals, _scan),
+        joins=_each(known.joins, literals, _join),
+    )
+    return found
+
+
+def _each(kernels: Mapping[Any, Any], literals: Renewed, renew: Any) -> dict[Any, Any]:
+    """Those that can have other constants; the others are generated when they are asked for."""
+    found = {key: renew(kernel, literals) for key, kernel in kernels.items()}
+    return {key: kernel for key, kernel in found.items() if kernel is not None}
+
+
+def _scan(kernel: ScanKernel, literals: Renewed) -> ScanKernel | None:
+    constants = _constants(kernel.constants, kernel.events, literals)
+    return None if constants is None else replace(kernel, constants=constants)
+
+
+def _join(kernel: JoinKernel, literals: Renewed) -> JoinKernel | None:
+    select, construct = (_function(one, literals) for one in (kernel.select, kernel.construct))
+    group = None if kernel.group is None else _function(kernel.group, literals)
+    if select is None or construct is None or (group is None) != (kernel.group is None):
+        return None
+    return replace(kernel, select=select, group=group, construct=construct)
+
+
+def _function(function: JoinFunction, literals: Renewed) -> JoinFunction | None:
+    constants = _constants(function.constants, function.events, literals)
+    return None if constants is None else replace(function, constants=constants)
+
+
+def _constants(
+    constants: Sequence[Constant], events: Sequence[EventArray], literals: Renewed
+) -> tuple[Constant, ...] | None:
+    """Other arguments; None where a condition is computed beforehand, or a literal is not one of the conditions."""
+    if any(isinstance(event.holds, Mask) for event in events):
+        return None
+    found = []
+    for constant in constants:
+        if constant.literal is not None:
+            pair = literals.get(id(constant.literal))
+            if pair is None:
+                return None
+            constant = constant.of(pair[1])
+        found.append(constant)
+    return tuple(found)
+
+
+# What differs.
+
+_SAME = tuple(field.name for field in fields(Bound) if field.name not in ("placement", "typer"))
+
+
+def _literals(old: Bound, new: Bound) -> Renewed | None:
+    """The literals of conditions and those in their place; None if queries differ in more than that."""
+    if old.automaton is not None or any(getattr(old, name) != getattr(new, name) for name in _SAME):
+        return None
+    found: Renewed = {}
+    before, after = list(_conditions(old.placement)), list(_conditions(new.placement))
+    if [place for place, _ in before] != [place for place, _ in after]:
+        return None
+    pairs = zip(before, after, strict=True)
+    return found if all(_match(one, other, found, free=True) for (_, one), (_, other) in pairs) else None
+
+
+def _conditions(placement: Placement) -> Iterator[tuple[object, ex.Expression]]:
+    """Each condition, with where it is tested."""
+    for number, tests in placement.at_place.items():
+        yield from (((number, when), condition) for when, condition in tests)
+    for kind, placed in (("exit", placement.at_exit), ("witness", placement.of_witness)):
+        for number, conditions in placed.items():
+            yield from (((kind, number), condition) for condition in conditions)
+    yield from (("constant", condition) for condition in placement.constant)
+
+
+def _match(one: Any, other: Any, found: Renewed, *, free: bool) -> bool:
+    """Whether two expressions differ only in constants that are arguments; notes all constants."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, ex.Literal):
+        known = found.setdefault(id(one), (one, other))[1]
+        return known == other and (_alike(one, other) if free else one == other)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(_match(a, b, found, free=free) for a, b in zip(one, other, strict=True))
+    if not isinstance(one, ex.Expression):
+        return bool(one == other)
+    below = free and isinstance(one, _NUMBERED)
+    return all(
+        _match(getattr(one, field.name), getattr(other, field.name), found, free=below)
+        for field in fields(one)
+        if field.compare
+    )
+
+
+def _alike(one: ex.Literal, other: ex.Literal) -> bool:
+    """Whether code that has the one as an argument is right for the other: NULL, booleans, zero and NaN shape it."""
+    a, b = one.value, other.value
+    if one.type != other.type or type(a) is not type(b):
+        return False
+    if a is None or isinstance(a, bool):
+        return a == b
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return (a == 0) == (b == 0) and math.isnan(a) == math.isnan(b)
+    return isinstance(a, str)

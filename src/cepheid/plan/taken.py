@@ -1,0 +1,132 @@
+"""Which events a query can take: what each of its arcs asks of the event alone (AFA, appendix F)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.placement import When
+from cepheid.pattern.scope import EVENT
+from cepheid.pattern.tree import Strategy
+from cepheid.pattern.uses import uses
+from cepheid.pattern.walk import conjuncts, rewrite, walk
+
+E = "e"
+"""The variable of the event at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Events that an arc may take: of some types (None: of all), for which conditions on `e` are TRUE.
+
+    An arc may ask for more: others of the events that match this are not taken.
+    """
+
+    types: frozenset[str] | None
+    conditions: tuple[ex.Expression, ...]
+
+
+def events_taken(query: Bound) -> tuple[Taken, ...]:
+    """What the arcs of a query can take. An event that is none of these changes nothing, wherever it comes."""
+    seen = _seen(query)
+    contiguous = {Strategy.STRICT, Strategy.PARTITION}.intersection(query.strategies.values())
+    if query.automaton is not None or contiguous or query.counted:
+        return (seen,)  # every event ends runs, or is counted
+    shared = tuple(_same_values(query))
+    return tuple(
+        dict.fromkeys(
+            Taken(_both(types, seen.types), (*seen.conditions, *shared, *alone(conditions, query)))
+            for types, conditions in _arcs(query)
+        )
+    )
+
+
+def last_taken(query: Bound) -> tuple[Taken, ...]:
+    """What the arcs can take that end a match, of a query that is no automaton of the user's own."""
+    ends = {number for number, moves in enumerate(query.layout.moves) if any(move.target is None for move in moves)}
+    arcs = (
+        Taken(_both(types, _seen(query).types), tuple(alone(conditions, query)))
+        for number, types, conditions in _places(query)
+        if number in ends
+    )
+    return () if query.automaton is not None else tuple(dict.fromkeys(arcs))
+
+
+def _seen(query: Bound) -> Taken:
+    """The events that FROM lets through."""
+    scope = query.scope
+    if scope is None:
+        return Taken(None, ())
+    condition = () if scope.condition is None else conjuncts(scope.condition)
+    return Taken(frozenset(scope.types) or None, tuple(alone(condition, query, EVENT)))
+
+
+def _arcs(query: Bound) -> Iterator[tuple[frozenset[str] | None, Sequence[ex.Expression]]]:
+    """The types and the conditions of each place of an event, and of each event that must be absent."""
+    for _, types, conditions in _places(query):
+        yield types, conditions
+    for number, absent in enumerate(query.layout.negations):
+        yield _types(query, absent.event.types), query.placement.of_witness.get(number, ())
+
+
+def _places(query: Bound) -> Iterator[tuple[int, frozenset[str] | None, Sequence[ex.Expression]]]:
+    """The number of each place of an event, its types and its conditions."""
+    placement, layout = query.placement, query.layout
+    for number, place in enumerate(layout.places):
+        tests = placement.at_place.get(number, ())
+        # An event of an array is the first or a later one, and these have conditions of their own.
+        array = query.components[place.variable].array
+        for wanted in (When.FIRST, When.LATER) if array else (When.ALWAYS,):
+            yield number, _types(query, place.event.types), [c for when, c in tests if when in (When.ALWAYS, wanted)]
+
+
+def _types(query: Bound, types: Iterable[str]) -> frozenset[str] | None:
+    return None if query.schema.roles.type is None else frozenset(types) or None
+
+
+def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
+    return one if other is None else other if one is None else one & other
+
+
+def _same_values(query: Bound) -> Iterator[ex.Expression]:
+    """`[attr = 'v']`: every event that is taken has the value. Declared types may lack the attribute."""
+    if query.schema.roles.types is not None:
+        return
+    for test in query.same:
+        if test.attribute not in query.schema.columns:
+            continue
+        attribute = ex.Attribute(E, ex.Index.ONE, test.attribute)
+        if test.value is not None:
+            yield query.typer.condition(ex.Compare("=", attribute, test.value))
+        else:
+            yield ex.IsNull(attribute, negated=True)
+
+
+def alone(conditions: Iterable[ex.Expression], query: Bound, variable: str | None = None) -> Iterator[ex.Expression]:
+    """Those of some conditions that read one event and nothing else, written with `e`.
+
+    Where types are declared none is used: what an event lacks makes a condition TRUE (S3). Nor is one with a function
+    of the user, which may give another value each time.
+    """
+    if query.schema.roles.types is not None:
+        return
+    for condition in conditions:
+        reads = uses(condition)
+        if any(isinstance(node, ex.Call) and node.function in query.functions for node in walk(condition)):
+            continue
+        if len({(use.variable, use.index) for use in reads}) != 1 or any(use.whole or use.counts for use in reads):
+            continue
+        index = reads[0].index
+        if index not in (ex.Index.ONE, ex.Index.FIRST, ex.Index.CURRENT, ex.Index.EACH):
+            continue
+        if variable is None or reads[0].variable == variable:
+            yield from map(_of_event, conjuncts(condition))
+
+
+def _of_event(condition: ex.Expression) -> ex.Expression:
+    def change(node: ex.Expression) -> ex.Expression:
+        return ex.Attribute(E, ex.Index.ONE, node.name) if isinstance(node, ex.Attribute) else node
+
+    return rewrite(condition, change)
