@@ -32,6 +32,7 @@ TEXT = """
     ARC up:   m -> f WHEN e.x > 6 SET n = r.n + e.x
     IGNORE    m WHEN e.x < 5
     ARC late: m -> f AT END WHEN r.n > 8 SET n = 0 - r.n
+    IGNORE    f WHEN FALSE
     PARTITION BY k
     WITHIN    20 seconds
 """

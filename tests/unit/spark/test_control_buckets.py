@@ -37,6 +37,7 @@ AUTOMATON = """
     ARC up:   m -> f WHEN e.x > {} SET n = r.n + e.x
     IGNORE low: m WHEN e.x < {}
     ARC late: m -> f AT END WHEN r.n > 8 SET n = 0 - r.n
+    IGNORE    f WHEN FALSE
     PARTITION BY k WITHIN 20 seconds
 """
 ARCS = (
@@ -235,3 +236,13 @@ def check(kind: str, speculate: str | None, seed: int) -> int:
         assert +stands == named(query.match(taken, changes=buckets.log))
         assert len(buckets.log) + len(buckets.refused) == sent
     return len(buckets.log)
+
+
+def test_that_no_arc_leads_on_from_where_nothing_is_kept() -> None:
+    query = cep.Query("AUTOMATON s -> f ARC s -> f WHEN e.x > 5 PARTITION BY k WITHIN 1 hour", type=None)
+    buckets = Buckets(query, None)
+    row = ControlRow("on", "add_arc", "ARC f -> f WHEN e.x = 1", None)
+    assert buckets.run(SCHEMA.empty_table(), [row], 10**12) == []
+    (refused,) = buckets.refused
+    assert refused.reason.startswith("CEP228: no arc has led on from 'f', so that nothing is kept there; ")
+    assert buckets.log == []
