@@ -273,6 +273,11 @@ class Changing(ABC):
         return shown(self._log, self._pipeline.schema) if self._pipeline is not None else []
 
     @property
+    def history(self) -> History:
+        """What runs at which time."""
+        return self._history
+
+    @property
     def log(self) -> list[AnyChange]:
         """The same with times in ticks."""
         return list(self._log)

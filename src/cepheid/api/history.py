@@ -66,7 +66,7 @@ class Life:
         """The same up to a time."""
         if self.until is not None and self.until <= at:
             raise _refused(f"the query '{name}' is over at that time", "remove it at an earlier time, or not at all")
-        if self.since is not None and at <= self.since:
+        if self.since is not None and at < self.since:
             begins = time_value(schema, self.since)
             raise _refused(f"the query '{name}' begins at {begins}, and would end before", "remove it at a later time")
         return replace(self, until=at)
@@ -133,6 +133,13 @@ class History:
             return replace(self, own=life)
         return replace(self, added={**self.added, name: life})
 
+    def _check_streams(self, change: AddQuery) -> None:
+        """A query that is added reads the events, and no composite events of others."""
+        read = {stream.name for one in change.query.parsed.queries for stream in one.streams} - _made(change.query)
+        for name in sorted(read & _made(self.own.query)):
+            message = f"the query '{change.name}' reads '{name}', which the session's own query writes"
+            raise _refused(message, f"add a program that makes '{name}' itself: queries that are added read the events")
+
     def _begun(self, change: AddQuery) -> Life:
         name, at = change.name, ticks_in(change.at)
         if name in self._own_names or name in self.added:
@@ -141,11 +148,17 @@ class History:
         until = None if change.until is None else ticks_in(change.until)
         if until is not None and until <= at:
             raise _refused("the query would end before it begins", "pass an until= that is after at=")
+        self._check_streams(change)
         own, other = self.own.query.compiled.roles, change.query.compiled.roles
         if (own.time, own.unit) != (other.time, other.unit):
             message = f"the query '{name}' has time='{other.time}', unit='{other.unit}', and the session has others"
             raise _refused(message, f"pass time='{own.time}', unit='{own.unit}' to the Query")
         return Life(change.query, at, until)
+
+
+def _made(query: Query) -> set[str]:
+    """The streams that the queries of a program write."""
+    return {one.into for one in query.parsed.queries if one.into is not None}
 
 
 def _is_of_arcs(change: AnyChange) -> bool:

@@ -30,8 +30,16 @@ CONTROL: list[list[dict[str, Any]]] = [
         {"id": "most", "action": "add_arc", "text": "ARC m -> m ON B WHEN e.x >= 20 SET n = r.n + 100"},
         {"id": "wrong", "action": "add_arc", "text": "ARC m -> m ON B WHEN e.y > 3"},
     ],
-    [{"id": "quick", "action": "remove_arc", "at": at(34)}],
-    [{"id": "done", "action": "remove_arc"}, {"id": "done", "action": "add_arc", "text": "ARC m -> f ON D"}],
+    [
+        {"id": "quick", "action": "remove_arc", "at": at(34)},
+        {"id": "twin", "action": "add", "text": RULES.replace("e.x >= 10", "e.x >= 15")},
+    ],
+    [
+        {"id": "done", "action": "remove_arc"},
+        {"id": "done", "action": "add_arc", "text": "ARC m -> f ON D"},
+        {"id": "twin", "action": "replace", "text": RULES.replace("slow(e.x) >= 0", "e.x > 3"), "at": at(33)},
+        {"id": "twin", "action": "remove", "at": at(38)},
+    ],
 ]
 
 
@@ -59,10 +67,12 @@ def test_that_rules_change_once(mode: str, seed: int, spark: Any, tmp_path: Path
     query, checkpoint = make_query(tmp_path, pause=0, text=RULES), str(tmp_path / "checkpoint")
     changes = cep.spark.changes(spark, query, checkpoint)
     assert [getattr(one, "name", None) or one.arc.name for one in changes] == [
-        *("done", "done", "quick", "more", "most", "quick", "done", "done")
+        *("done", "done", "quick", "more", "most", "twin", "quick", "done", "done", "twin", "twin")
     ]
     refused = cep.spark.refusals(spark, checkpoint).collect()
     assert [(row.id, row.reason[:6]) for row in refused] == [("nothing", "CEP228"), ("wrong", "CEP301")]
-    wanted = as_rows(query.match(events, changes=changes).to_pylist())
-    assert wanted not in (as_rows([]), as_rows(query.match(events).to_pylist()))
+    outputs = query.match(events, changes=changes).outputs
+    wanted = as_rows(row for found in outputs.values() for row in found.to_pylist())
+    assert all(len(found) for found in outputs.values())
+    assert as_rows(outputs["query 1"].to_pylist()) != as_rows(query.match(events).to_pylist())
     compare(FOUND[mode](spark, tmp_path), wanted)

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
+from cepheid.engine.stream import speculation
 
 TEXT = """
     AUTOMATON q0 -> q2
@@ -126,3 +127,18 @@ def test_a_misspelt_state_is_told() -> None:
         query().match(at((1, 1)), changes=[cep.add_arc("q1", "other", "e.x = 5", at=0)])
     both = [cep.add_arc("q1", "other", "e.x = 5", at=0), cep.add_arc("other", "q2", at=0)]
     assert len(query().match(at((1, 1), (2, 5), (3, 9)), changes=both)) == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"speculate": "all"}])
+def test_a_session_does_not_grow_with_its_changes(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of arcs that are over, one of each shape is kept."""
+    monkeypatch.setattr(speculation, "FEW_EVENTS", 16)
+    monkeypatch.setattr(speculation, "BYTES_PER_EVENT", 2**20)
+    session: Any = query().session(lateness=2, **options)
+    for t in range(0, 600, 3):
+        session.push(at((t, 1), (t + 1, 2), (t + 2, 3)))
+        session.change(cep.remove_arc("done"), cep.add_arc("q1", "q2", f"e.x = {3 + t % 2}", name="done"))
+    assert len(session.changes) == 400
+    arcs = session._cache.program.queries[0].query.pattern.arcs
+    assert len(arcs) < 40
+    assert [arc.until for arc in arcs if arc.name == "done"][-1] is None

@@ -63,6 +63,28 @@ def test_that_the_matches_of_a_call_are_in_order_though_lanes_were_ahead(engine:
     assert [(row["match_start"], row["tag"]) for row in s.close().to_pylist()] == [(11, 2), (15, 2)]
 
 
+@ENGINES
+def test_that_a_lane_that_is_ahead_ends_no_run_of_another(engine: str) -> None:
+    s = Query(THEFTS.replace("100", "20")).session(engine=engine)
+    s.push(rows((10, "Shelf", 1), (50, "Shelf", 2), (60, "Exit", 2)))
+    s.advance(11)
+    assert tags(s.punctuate(1_000, {"tag": 2})) == [2]
+    s.push(rows((25, "Exit", 1)))
+    assert tags(s.close()) == [1]
+
+
+@ENGINES
+def test_that_absences_are_given_in_order_though_lanes_were_ahead(engine: str) -> None:
+    q = Query("PATTERN SEQ(Shelf a, !(Exit n)) WHERE [tag] WITHIN 20 milliseconds RETURN a.tag AS tag")
+    s = q.session(engine=engine)
+    s.push(rows((4, "Shelf", 1), (5, "Shelf", 2), (5, "Shelf", 0)))
+    assert tags(s.punctuate(6, {"tag": 1})) == []
+    assert tags(s.punctuate(6, {"tag": 2})) == []
+    s.advance(6)
+    s = q.restore(s.snapshot(), engine=engine)
+    assert tags(s.advance(100)) == [1, 0, 2]
+
+
 def test_that_several_columns_make_a_key() -> None:
     q = Query("PATTERN SEQ(Shelf a, Exit b) WHERE [tag] PARTITION BY shop WITHIN 100 milliseconds RETURN a.tag AS tag")
     s = q.session()

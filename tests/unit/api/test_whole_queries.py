@@ -119,7 +119,6 @@ def test_that_a_refused_change_alters_nothing() -> None:
             lambda s: s.replace("query 1", "PATTERN A a RETURN a.x AS x INTO y; FROM y PATTERN y y"),
             lambda s: s.add("x", cep.Query(ALONE, unit="s")),
             lambda s: s.add("x", ALONE, at=9, until=9),
-            lambda s: s.remove("more", at=5),
         ],
         "CEP608": [lambda s: s.add("x", ALONE, at=4), lambda s: s.remove("more", at=1)],
         "CEP301": [
@@ -269,3 +268,22 @@ def test_that_other_constants_are_arguments(plan: str, engine: str) -> None:
     expected = query.match(pushed, changes=s.changes, engine="interpreted")
     assert given == Counter(f"{name} {to_json(m)}" for name, found in expected.outputs.items() for m in found)
     assert len(given) > 50
+
+
+def test_a_query_that_is_removed_at_once_gives_nothing() -> None:
+    s = cep.Query(PAIRS.format(0)).session(lateness=0)
+    s.push([event(1, "A")])
+    s.add("more", PAIRS.format(0))
+    s.remove("more")
+    found = s.push([event(2, "A"), event(3, "B"), event(4, "C")])
+    assert ends(found, "more") == []
+    assert ends(found, "query 1") == [(1, 3), (2, 3)]
+    assert "more" not in s.close().outputs
+    assert ends(cep.Query(PAIRS.format(0)).match([event(2, "A"), event(3, "B")], changes=s.changes), "more") == []
+
+
+def test_that_a_query_that_is_added_reads_the_events() -> None:
+    s = cep.Query("PATTERN SEQ(A a, B b) WITHIN 5 ms RETURN a.x AS x INTO Up").session(lateness=0)
+    s.push([event(1, "A")])
+    with pytest.raises(cep.PatternError, match="which the session's own query writes"):
+        s.add("more", "FROM Up PATTERN Up u")

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.few_events import Events
-from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.stream.arrivals import Arrivals
 from cepheid.engine.stream.row_log import RowLog
@@ -31,7 +30,7 @@ class InputStream:
         self._log = RowLog(schema.arrow)
         self.events = 0  # that were released, which is the id of the next one
         self.last: int | None = None  # the greatest time of them
-        self._mixed = 0  # events before this id and after it are not in the order of S1: lanes were ahead of others
+        self.mixed = 0  # events before this id and after it are not in the order of S1: lanes were ahead of others
         self._enough_rows, self._enough_lanes, self._enough_strings = FEW_ROWS, FEW_LANES, FEW_STRINGS
 
     def release(self, now: int | None) -> Batch | None:
@@ -43,7 +42,7 @@ class InputStream:
         """The next events, which are in order."""
         batch = Batch(self.codes, events, times, self.events)
         if self.last is not None and int(times[0]) <= self.last:
-            self._mixed = self.events
+            self.mixed = self.events
         self.events += len(batch)
         self.last = int(times[-1]) if self.last is None else max(self.last, int(times[-1]))
         self._log.add(events)
@@ -52,7 +51,7 @@ class InputStream:
     @property
     def is_mixed(self) -> bool:
         """Whether the rows that are kept are not all in the order of S1."""
-        return self.base < self._mixed
+        return self.base < self.mixed
 
     @property
     def kept(self) -> pa.Table:
@@ -73,9 +72,6 @@ class InputStream:
         """Go on with rows that were kept."""
         self._log.restore(kept)
         self.base, self.events, self.last = base, events, last
-        times = ticks(self.schema, kept)
-        falls = np.flatnonzero(times[1:] < times[:-1])
-        self._mixed = base + int(falls[-1]) + 1 if len(falls) else 0
 
     def cut(self, first: int) -> None:
         """Let go of the rows before an id."""

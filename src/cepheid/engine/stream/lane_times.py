@@ -46,9 +46,9 @@ class LaneTimes:
         near = np.flatnonzero(times < self.latest)
         if len(near):
             keys = keys_of(as_table(events).take(pa.array(near)), self.lanes.all)
-            limits = {key: self.time_of(key) for key in set(keys)}
+            limits = {key: self.time_of(key) for key in (set(keys) if self.only is None else self.only)}
             for at, key in zip(near.tolist(), keys, strict=True):
-                limit = limits[key]
+                limit = limits.get(key)
                 found[at] = limit is not None and times[at] < limit
         return found
 

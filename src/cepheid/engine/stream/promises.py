@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -72,8 +72,9 @@ class Promises:
             self.arcs.append(Taken(None, ()))
         self.latest = EVER  # no promise is about events at this time or later
         self._first = EVER  # and none is over before this time
-        self._wide: dict[str, tuple[bool, ...]] = {}  # of those that are about all events of some arc
-        self._covered: dict[str, tuple[bool, ...]] = {}  # which arcs a promise is about, whatever the lane
+        self._wide: dict[str, list[bool]] = {}  # by arc: whether a promise is about all of its events
+        self._left: dict[str, list[tuple[ex.Expression, ...] | None]] = {}  # by arc: what a lane must be like besides
+        self._tests: dict[ex.Expression, Callable[[Event], bool]] = {}
         self._of_lane: dict[Key, list[str]] = {}
         self._of_lanes: dict[str, None] = {}  # those that may be about several lanes
         self._of_keys: dict[tuple[str, ...], dict[Key, str]] = {}  # by columns and their values
@@ -100,9 +101,9 @@ class Promises:
         self._first = promise.before if len(self.made) == 1 else min(self._first, promise.before)
         if known is not None:
             return
-        self._covered[text] = tuple(self._covers(promise, arc, None) for arc in self.arcs)
-        if any(self._covered[text]):
-            self._wide[text] = self._covered[text]
+        self._left[text] = [self._residue(promise, arc) for arc in self.arcs]
+        if () in self._left[text]:
+            self._wide[text] = [left == () for left in self._left[text]]
         lane = self.lane_of(promise)
         if lane is None:
             self._of_lanes[text] = None
@@ -120,7 +121,7 @@ class Promises:
         gone = [promise for promise in self.made.values() if promise.before <= watermark]
         for promise in gone:
             text, lane = promise.text, self.lane_of(promise)
-            del self.made[text], self._covered[text]
+            del self.made[text], self._left[text]
             self._of_lanes.pop(text, None)
             self._conditions.pop(text, None)
             self._wide.pop(text, None)
@@ -147,28 +148,35 @@ class Promises:
         )
         return None if found <= EVER else found
 
-    def _covers(self, promise: Promise, arc: Taken, lane: Mapping[str, Value] | None) -> bool:
-        """Whether all events that an arc may take, of a lane if one is given, are such as the promise is about."""
-        kind = self.queries[0].schema.roles.type
-        for atom, columns in zip(promise.atoms, promise.columns, strict=True):
-            if lane is not None and columns and columns <= lane.keys() and self._holds(promise, atom, columns, lane):
-                continue
-            if not implies(arc, atom, kind):
-                return False
-        return True
+    def _residue(self, promise: Promise, arc: Taken) -> tuple[ex.Expression, ...] | None:
+        """What is left to be TRUE for all events that an arc may take to be such as the promise is about.
 
-    def _holds(self, promise: Promise, atom: ex.Expression, columns: Iterable[str], lane: Mapping[str, Value]) -> bool:
-        """Whether a condition is TRUE for the key of a lane."""
+        None if that can't be known from the key of a lane.
+        """
+        kind, lanes, left = self.queries[0].schema.roles.type, self.lanes, []
+        for atom, columns in zip(promise.atoms, promise.columns, strict=True):
+            if not implies(arc, atom, kind):
+                if lanes is None or not columns or not columns <= set(lanes.all):
+                    return None
+                left.append(atom)
+        return tuple(left)
+
+    def _holds(self, promise: Promise, left: Sequence[ex.Expression], lane: Mapping[str, Value]) -> bool:
+        """Whether conditions are TRUE for the key of a lane."""
         if promise.key is not None:
-            return all(promise.key[name] == lane[name] for name in columns)
+            read = (n.name for atom in left for n in walk(atom) if isinstance(n, ex.Attribute))
+            return all(promise.key[name] == lane[name] for name in read)
         if self.queries[0].schema.roles.types is not None:
             return False  # an event of the lane may lack the attribute
-        return self._test(atom)(Event(0, 0, 0, 0, None, lane))
+        event = Event(0, 0, 0, 0, None, lane)
+        return all(self._test(atom)(event) for atom in left)
 
     def _test(self, condition: ex.Expression) -> Callable[[Event], bool]:
         """Whether a condition is TRUE for an event; an attribute that its type lacks is NULL, as in a row."""
-        holds = Compiler(self.queries[0], output=True).condition(condition)
-        return lambda event: holds(Bindings({E: (event,)}, {E: event}))
+        if condition not in self._tests:
+            holds = Compiler(self.queries[0], output=True).condition(condition)
+            self._tests[condition] = lambda event: holds(Bindings({E: (event,)}, {E: event}))
+        return self._tests[condition]
 
     def ends_from(self, query: Bound, watermark: int | None, arrivals: Arrivals) -> int | None:
         """The time before which no match to come of a query ends: a path punctuation (AFA, algorithm 2).
@@ -179,7 +187,7 @@ class Promises:
         last = last_taken(query)
         start = EVER if watermark is None else watermark
         made = [self.made[text] for text in self._of_lanes]
-        times = [max([start, *(one.before for one in made if self._covers(one, arc, None))]) for arc in last]
+        times = [max([start, *(one.before for one in made if self._residue(one, arc) == ())]) for arc in last]
         limit = min(times, default=start)
         if limit <= start or not query.timed:
             return None
@@ -227,12 +235,16 @@ class Promises:
 
     def _lane_time(self, key: Key, columns: Sequence[str], several: Sequence[str], start: int) -> int | None:
         lane = dict(zip(columns, key, strict=True))
-        found = [(self.made[text], self._covered[text]) for text in (*several, *self._of_lane.get(key, ()))]
+        found = [(self.made[text], self._left[text]) for text in (*several, *self._of_lane.get(key, ()))]
         least: int | None = None
-        for number, arc in enumerate(self.arcs):
-            times = [one.before for one, covered in found if covered[number] or self._covers(one, arc, lane)]
-            least = max([start, *times]) if least is None else min(least, max([start, *times]))
-        return None if least is None or least <= start else least
+        for number in range(len(self.arcs)):
+            arcs = ((one, left[number]) for one, left in found)
+            times = [one.before for one, left in arcs if left is not None and self._holds(one, left, lane)]
+            latest = max([start, *times])
+            if latest <= start:
+                return None
+            least = latest if least is None else min(least, latest)
+        return least
 
     # Events.
 

@@ -77,6 +77,7 @@ def _write_stream(place: str, source: StreamSource, stream: InputStream, sink: S
         "base": stream.base,
         "events": stream.events,
         "last": stream.last,
+        **({"mixed": stream.mixed} if stream.is_mixed else {}),
         "strings": list(stream.codes.strings.codes),
         "lanes": lanes,
     }
@@ -155,6 +156,7 @@ def load_pipeline(
 
 def _read_stream(saved: dict[str, Any], stream: InputStream, source: Source) -> None:
     stream.restore(source.rows(saved["kept"], saved["base"]), saved["base"], saved["events"], saved["last"])
+    stream.mixed = saved.get("mixed", 0)
     stream.arrivals.load(saved["waiting"], source)
     stream.codes.strings.codes = {text: code for code, text in enumerate(saved["strings"])}
     for columns, agreed, one_key, keys, array in saved["lanes"]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from cepheid.api import Query, Session
 from cepheid.api.control import ControlRow, Decision, decide
-from cepheid.api.history import EVER, AnyChange
+from cepheid.api.history import AnyChange
 from cepheid.api.query_changes import AddQuery, ReplaceQuery
 from cepheid.api.written_changes import read_changes, write_changes
 from cepheid.engine.encoding.times import from_ticks
 from cepheid.spark.state.fingerprint import StreamFingerprint
-from cepheid.spark.state.whole_queries import check_replaced, check_whole
+from cepheid.spark.state.whole_queries import check_kept, check_replaced, check_whole
 from cepheid.spark.worker import WorkerQuery, cached_query
 
 Opened = Callable[[Sequence[AnyChange]], Session]
@@ -49,7 +49,9 @@ class Control:
         schema = worker_query.schema
         ticks = 1_000_000 // schema.tick
         now = None if watermark is None else watermark * ticks
-        present = EVER if watermark is None else (watermark + self.delay + 1) * ticks  # Spark cuts off microseconds
+        present = (
+            _BEGINNING if watermark is None else watermark + self.delay + 1
+        ) * ticks  # Spark cuts off microseconds
         trial = opened(log)
         if now is not None:
             trial.reach(now)
@@ -60,6 +62,7 @@ class Control:
                     check_whole(worker_query, change.query)
                 if isinstance(change, ReplaceQuery):
                     check_replaced(worker_query, change)
+            check_kept(trial.history, changes, schema)
             trial.make(changes)
 
         made = decide(
@@ -80,6 +83,9 @@ class Control:
 
 
 NOTHING = Control()
+
+_BEGINNING = -61_851_600_000_000
+"""A time before all events that still is a date in every zone: the year 10, in milliseconds."""
 
 _ROOM = 8
 _DECIDED: dict[tuple[StreamFingerprint, Control, int | None, str], Decision] = {}

@@ -42,10 +42,13 @@ def check_control(control: Any) -> None:
         if not isinstance(kind, _TIMES if name == "at" else st.StringType):
             message = f"column '{name}' of the control stream is {kind.simpleString()}, not {wanted}"
             raise UsageError("CEP912", message, f"cast it: withColumn('{name}', col('{name}').cast('{wanted}'))")
-    marked = any(WATERMARK in (field.metadata or {}) for field in control.schema)
-    if marked or any(str(node.nodeName()) == "EventTimeWatermark" for node in plan_nodes(control)):
+    if _watermarks(control) or any(WATERMARK in (field.metadata or {}) for field in control.schema):
         message = "the control stream has a watermark, which would hold back that of the events"
         raise UsageError("CEP912", message, "leave out withWatermark there: its rows need none")
+
+
+def _watermarks(df: DataFrame) -> int:
+    return sum(str(node.nodeName()) == "EventTimeWatermark" for node in plan_nodes(df))
 
 
 def control_rows(job: Job, buckets: int) -> DataFrame:
@@ -53,6 +56,9 @@ def control_rows(job: Job, buckets: int) -> DataFrame:
     control = job.options.control
     assert control is not None
     check_control(control)
+    if (count := _watermarks(job.df)) > 1:
+        message = f"the events have {count} watermarks, so that theirs does not tell how far they have come"
+        raise UsageError("CEP912", message, "union the streams first, and set one watermark on all of them")
     kind = job.df.schema[job.time].dataType
     rows = control.withColumn("at", column_named("at").cast(kind))
     texts = [column_named(name) for name in COLUMNS if name != "at"]
