@@ -102,7 +102,12 @@ def table(spark: Any, folder: Path) -> Counter[tuple[Any, ...]]:
     return as_rows(DeltaTable(folder / "table").to_pyarrow_table().to_pylist())
 
 
-FOUND = {"stream": sink, "batch": sink, "log": log, "table": table, "control": sink, "control_log": log}
+def standing(spark: Any, folder: Path) -> Counter[tuple[Any, ...]]:
+    """What stands in the log of a stream that speculates, whether or not matches were taken back on the way."""
+    return as_rows(cep.spark.current(spark.read.parquet(str(folder / "out"))).toArrow().to_pylist())
+
+
+FOUND = {"stream": sink, "batch": sink, "log": log, "table": table, "control": sink, "control_log": standing}
 """By the mode of an application: what there is in the end."""
 
 
