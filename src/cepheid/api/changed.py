@@ -16,7 +16,7 @@ from cepheid.pattern import tree
 from cepheid.pattern.automata import NAMES
 from cepheid.pattern.parameters import resolve_names
 from cepheid.pattern.schema import Roles, Schema
-from cepheid.pattern.timeline import AddArc, Change, RemoveArc, ReplaceArcs, lasting, with_changes
+from cepheid.pattern.timeline import AddArc, Change, RemoveArc, ReplaceArcs, lasting, with_changes, with_rests
 from cepheid.pattern.tree import Automaton, Program
 from cepheid.pattern.types import INT, Kind
 from cepheid.pattern.versions import Version, check_version, differences, one_query, refuse_differences
@@ -36,7 +36,7 @@ def changed_program(query: Query, changes: Changes, schema: Schema, settled: int
         if len(query.parsed.queries) > 1 and any(isinstance(change, ReplaceQuery) for change in changes):
             message = "the queries of a program with an automaton can't be replaced one by one"
             raise PatternError("CEP229", message, "add the new program under a name of its own")
-        return without_past(_with_arcs(query, changes), settled)
+        return with_rests(without_past(_with_arcs(query, changes), settled))
     arcs = [change for change in changes if not isinstance(change, ReplaceQuery)]
     if arcs:
         return with_changes(query.parsed, arcs)  # which says why not

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -51,7 +52,7 @@ from cepheid.pattern.lost_states import LOST
 from cepheid.pattern.one_arc import bind_arc
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.sequence import sequenced
-from cepheid.pattern.timeline import AddArc, RemoveArc, with_changes
+from cepheid.pattern.timeline import AddArc, RemoveArc, with_changes, with_rests
 from cepheid.pattern.tree import Arc, Automaton, Program
 from cepheid.plan.spec import PlanSpec, read_plan
 
@@ -167,6 +168,7 @@ class Query:
             warnings.simplefilter("ignore", CepheidWarning)
             found = Query(program, **{**self._options, "functions": functions})  # type: ignore[arg-type]
         self._surprises.warn(one for one in found._surprises.of_query() if one.code == LOST)
+        vars(found)["lasting"] = found  # which has its rests
         return found
 
     def bind(self, schema: Schema) -> list[Bound]:
@@ -174,6 +176,15 @@ class Query:
         if len(self._compiled.queries) > 1:
             return self._compiled.bind(schema)
         return [self._cache.query(0, schema).query]
+
+    @cached_property
+    def lasting(self) -> Query:
+        """This query for a session, in which its arcs may change."""
+        if not self.is_automaton:
+            return self
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CepheidWarning)
+            return Query(with_rests(self._program), **self._options)  # type: ignore[arg-type]
 
     @property
     def is_automaton(self) -> bool:
@@ -210,7 +221,8 @@ class Query:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was made for earlier runs: it is made anew where the query arrives."""
-        return {**vars(self), "_cache": QueryCache(self._compiled)}
+        known = {name: value for name, value in vars(self).items() if name != "lasting"}
+        return {**known, "_cache": QueryCache(self._compiled)}
 
     @property
     def parsed(self) -> Program:

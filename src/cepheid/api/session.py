@@ -98,7 +98,7 @@ class Session(Changing, Punctuating):
                 "CEP601", f"unknown policy {late!r} for late events", did_you_mean(str(late), LATE, "policies")
             )
         self._history = History(Life(query))
-        self._cache = query.cache
+        self._cache = query.lasting.cache
         self._program = query.compiled
         self._roles = query.compiled.roles
         self._factory = factory
@@ -358,7 +358,7 @@ class Session(Changing, Punctuating):
 
     def _use(self, query: Query) -> None:
         """Run the query as it is now."""
-        self._cache = query.cache
+        self._cache = query.lasting.cache
 
     # For whoever keeps many sessions, as Spark's state store does.
 

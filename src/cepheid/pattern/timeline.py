@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from cepheid.errors import PatternError
-from cepheid.pattern.automata import check_epsilon
+from cepheid.pattern.automata import check_epsilon, states_of
+from cepheid.pattern.expressions import Literal
 from cepheid.pattern.named_arcs import NamedArcs
 from cepheid.pattern.tree import Arc, Automaton, Fires, Program
+from cepheid.pattern.types import BOOL
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,23 @@ def with_changes(program: Program, changes: Sequence[Change | ReplaceArcs]) -> P
     arcs = _living(arcs, named)
     check_epsilon(arcs)
     return Program((replace(query, pattern=replace(automaton, arcs=tuple(arcs))),))
+
+
+def with_rests(program: Program) -> Program:
+    """The program with an arc out of each state of an automaton that is never taken, where no other takes an event.
+
+    So runs that are in such a state are kept until the next event, which an arc may take that comes by then.
+    """
+    queries = []
+    for query in program.queries:
+        automaton = query.pattern
+        if isinstance(automaton, Automaton):
+            led_on = {arc.source for arc in automaton.arcs if arc.fires in (Fires.EVENT, Fires.INSTANT)}
+            rests = [state for state in states_of(automaton) if state not in led_on]
+            arcs = (Arc(state, state, condition=Literal(False, BOOL), ignores=True) for state in rests)
+            query = replace(query, pattern=replace(automaton, arcs=(*automaton.arcs, *arcs)))
+        queries.append(query)
+    return Program(tuple(queries))
 
 
 def _named(arcs: Sequence[Arc]) -> NamedArcs:

@@ -142,3 +142,20 @@ def test_a_session_does_not_grow_with_its_changes(options: dict[str, Any], monke
     arcs = session._cache.program.queries[0].query.pattern.arcs
     assert len(arcs) < 40
     assert [arc.until for arc in arcs if arc.name == "done"][-1] is None
+
+
+@pytest.mark.parametrize("engine", ["plain", "interpreted"])
+@pytest.mark.parametrize("speculate", [None, 0, "all"])
+def test_runs_are_kept_where_no_arc_leads_on_yet(engine: str, speculate: Any) -> None:
+    text = "AUTOMATON s -> f ARC s -> m WHEN e.x = 1 ARC m -> f WHEN e.x = 2 WITHIN 50"
+    session: Any = cep.Query(text, type=None).session(lateness=0, engine=engine, speculate=speculate)
+    given = []
+    for call in (
+        lambda: session.push(at((1, 1))),
+        lambda: session.push(at((2, 2))),
+        lambda: session.add_arc("f", "f", "e.x > 2", at=2),
+        lambda: session.push(at((4, 7))),
+        session.close,
+    ):
+        given += [(m["match_start"], m["match_end"]) for m in call()]
+    assert given == [(1, 2), (1, 4)]

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pyarrow as pa
 
 from cepheid.api import Query
-from cepheid.api.history import AnyChange, History
 from cepheid.api.query_changes import ReplaceQuery
 from cepheid.engine.stream.conversion import check_again
 from cepheid.errors import PatternError
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.timeline import AddArc
-from cepheid.pattern.tree import Arc, Automaton, Fires
 from cepheid.spark.codes import without_codes
 from cepheid.spark.outputs import match_schema
 from cepheid.spark.partitioning import choose_partitioning
@@ -39,32 +33,6 @@ def check_whole(worker_query: WorkerQuery, query: Query) -> None:
         wanted, told = _told(worker_query.match_schema), _told(columns)
         message = f"the matches of the stream have the columns {wanted}, and those of the query {told}"
         raise PatternError("CEP229", message, "write a RETURN with the same names and types")
-
-
-def check_kept(history: History, changes: Sequence[AnyChange], schema: Schema) -> None:
-    """Refuse arcs that lead on from a state where nothing is kept, since none did before."""
-    for change in changes:
-        if isinstance(change, AddArc):
-            arcs: tuple[Arc, ...] = (change.arc,)
-            life = history.own
-        elif isinstance(change, ReplaceQuery):
-            arcs = _arcs(change.query)
-            life = history.added.get(change.name, history.own)
-        else:
-            continue
-        known = _arcs(life.now(schema))
-        led_on = {arc.source for arc in known if arc.fires is not Fires.NOTHING}
-        kept = {arc.target for arc in known} - led_on
-        lost = next((arc.source for arc in arcs if arc.fires is not Fires.NOTHING and arc.source in kept), None)
-        if lost is not None:
-            message = f"no arc has led on from '{lost}', so that nothing is kept there"
-            remedy = f"give the automaton such an arc from the beginning, if only IGNORE {lost} WHEN FALSE"
-            raise PatternError("CEP228", message, remedy)
-
-
-def _arcs(query: Query) -> tuple[Arc, ...]:
-    patterns = (one.pattern for one in query.parsed.queries)
-    return tuple(arc for pattern in patterns if isinstance(pattern, Automaton) for arc in pattern.arcs)
 
 
 def check_replaced(worker_query: WorkerQuery, change: ReplaceQuery) -> None:
