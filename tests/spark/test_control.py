@@ -178,7 +178,6 @@ class Script:
         else:
             self.ledger.add(rest)
             assert self.ledger.stands == wanted
-            assert self.speculate != "all" or self.ledger.changes > self.ledger.stands.total()
         return wanted
 
 
@@ -231,6 +230,7 @@ def test_what_is_given_after_every_micro_batch(
     ]
     check_refused(stream, REFUSED)
     wanted = script.end()
+    assert speculate != "all" or script.ledger.changes > script.ledger.stands.total()  # some are taken back
     assert wanted != counted(named(QUERY.match(script.taken)))
     assert wanted.total() > 50
 
