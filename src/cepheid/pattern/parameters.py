@@ -233,7 +233,7 @@ def _window(window: Window, params: Params, word: str) -> Window:
     if not isinstance(amount, int | float | Decimal) or isinstance(amount, bool) or not 0 < amount < inf:
         remedy = "write a number greater than zero and a unit: 12 hours, 500 events"
         raise PatternError("CEP216", f"a window can't be {amount!r} long", remedy, window.span)
-    if window.unit == "events" and window.amount.type is not types.INT:
+    if window.unit == "events" and window.amount.type != types.INT:  # one that was pickled is another object
         raise PatternError("CEP216", f"{amount!r} events is not a whole number", "write 500 events", window.span)
     return window
 

@@ -1,5 +1,6 @@
 """Automata that change while a session runs (S17): what is refused, what is kept, what is given."""
 
+import pickle
 from datetime import UTC, datetime
 from typing import Any
 
@@ -159,3 +160,16 @@ def test_runs_are_kept_where_no_arc_leads_on_yet(engine: str, speculate: Any) ->
     ):
         given += [(m["match_start"], m["match_end"]) for m in call()]
     assert given == [(1, 2), (1, 4)]
+
+
+def test_a_query_that_was_pickled_changes_too() -> None:
+    """As on Spark, where types are no longer the same objects."""
+    text = "AUTOMATON a -> b REGISTER n INT = 0 ARC a -> a SET n = r.n + 1 ARC a -> b AT END WITHIN 2 events"
+    query = cep.Query(text, type=None)
+    session = pickle.loads(pickle.dumps(query)).session(lateness=0)
+    session.push(at((1, 1)))
+    session.add_arc("a", "b", "e.x > 5", name="more")
+    given = [*session.push(at((2, 1), (3, 7))), *session.close()]
+    expected = list(query.match(at((1, 1), (2, 1), (3, 7)), changes=session.changes, engine="reference"))
+    assert sorted(map(str, given)) == sorted(map(str, expected))
+    assert len(given) == 5
