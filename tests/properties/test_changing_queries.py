@@ -158,7 +158,7 @@ def run(query: Query, events: pa.Table, chance: Random, draw: Any, engine: str, 
     assert standing(rows(query.match(events.take(came), engine=engine, changes=log))) == standing(rows(expected))
 
 
-@settings(max_examples=EXAMPLES * 2)
+@settings(max_examples=EXAMPLES)
 @given(
     st.sampled_from(PATTERNS),
     st.randoms(use_true_random=False),

@@ -184,7 +184,7 @@ def in_disorder(events: pa.Table, chance: Random) -> list[Row]:
     return sorted(rows, key=lambda row: row[TIME] + chance.randint(0, disorder))
 
 
-@settings(max_examples=EXAMPLES * 3)
+@settings(max_examples=EXAMPLES)
 @given(
     SCENARIOS,
     ENGINES,
@@ -224,7 +224,7 @@ def long_streams() -> Any:
 
 
 @pytest.mark.usefixtures("long_streams")
-@settings(max_examples=EXAMPLES * 2)
+@settings(max_examples=EXAMPLES)
 @given(SCENARIOS, ENGINES, SIGMA, st.sampled_from([None, None, 3]), st.booleans(), CHANCE)
 def test_that_changes_are_those_of_the_reference(
     scenario: Scenario, engine: str, speculate: int | str, lateness: int | None, retracts: bool, chance: Random
