@@ -68,7 +68,7 @@ def _with_versions(query: Query, changes: Sequence[ReplaceQuery], schema: Schema
         changes = changes[passed[-1] :] if passed else changes
     versions = [[Version(analysed)] for analysed in compiled.queries]
     for change in changes:
-        own, at = versions[compiled.names.index(change.name)] if change.name in compiled.names else versions[-1], None
+        own = versions[compiled.names.index(change.name) if change.name in compiled.names else -1]
         new, at = change.query.compiled.queries[0], ticks_in(change.at)
         into = own[0].query.query.into
         if new.query.into is None and into is not None:  # the name of the query says it
