@@ -64,7 +64,7 @@ class Pipeline:
             self.queries.append(self.query(number))
             query = self.queries[-1].query
             if query.into is not None:
-                made[query.into] = query
+                made[query.into] = query.result
         read = [query.query.types_read for query in self.readers(EVENTS)]
         if None not in read:
             self.streams[EVENTS].arrivals.types = frozenset(name for types in read for name in types or ())
@@ -121,9 +121,9 @@ class Pipeline:
             if query.query.into is not None:
                 # No match that ends before this time is still to come, so that the next query may go so far.
                 limit = until[source]
-                self.receive(query.query.into, composite_events(query.query, matches, self.program.roles))
+                self.receive(query.query.into, composite_events(query.query.result, matches, self.program.roles))
                 certain = None if limit is None else query.certain(limit)
-                until[query.query.into,] = self.held_until(query.query, certain)
+                until[query.query.into,] = self.held_until(query.query.result, certain)
         for source, stream in self.every_stream():
             limit = until[source]
             if limit is not None:
@@ -166,7 +166,7 @@ class Pipeline:
                 found[view.stream] = seen
         if source == EVENTS:
             for stream in self.merging(None):
-                stream.arrivals.add(arrival_of(stream.schema, as_merged(batch.table, stream.schema), batch.times))
+                stream.arrivals.add(arrival_of(stream.schema, as_merged(batch.table, stream.schema, None), batch.times))
         return found
 
     def views_of(self, source: Source) -> list[View]:
@@ -244,7 +244,7 @@ class Pipeline:
     def receive(self, name: str, events: pa.Table) -> None:
         """Composite events. What a user-defined function returns has no type before there is a value."""
         for merged in self.merging(name):
-            merged.arrivals.add(arrival_of(merged.schema, as_merged(events, merged.schema)))
+            merged.arrivals.add(arrival_of(merged.schema, as_merged(events, merged.schema, name)))
         stream = self.streams.get((name,))
         if stream is None:  # only others, or none, read it
             return
