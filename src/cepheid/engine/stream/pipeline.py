@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from cepheid.engine.composites import as_merged, composite_events, composite_schema, schema_of
+from cepheid.engine.composites import as_merged, composite_events, schema_of
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.encoding.times import ticks
@@ -23,7 +24,7 @@ from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.view import View
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.flow import EVENTS, Source
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.schema import Schema, make_schema
 from cepheid.pattern.scope import Scope
 from cepheid.pattern.tree import Output
 from cepheid.pattern.types import Kind
@@ -275,8 +276,9 @@ class Pipeline:
 
     def replace_stream(self, source: Source, columns: pa.Schema) -> None:
         """A stream turns out to have other columns before it had an event: its queries begin anew."""
-        order_by = self.program.roles.order_by if None in source else ()
-        stream = InputStream(composite_schema(columns, self.program.roles, order_by), once=self.once)
+        known = self.streams[source].schema
+        schema = replace(make_schema(columns, known.roles, known.start), streams=known.streams)
+        stream = InputStream(schema, once=self.once)
         self.streams[source] = stream
         self.views = {key: view for key, view in self.views.items() if key[0] != source}
         for number, own in enumerate(self.program.sources):

@@ -35,6 +35,7 @@ class Pool:
     waits: bool  # these are matches that wait for an absence
     lists: tuple[str, ...]
     registers: tuple[Register, ...]  # that an entry has room for
+    ending: bool = False  # an entry also has whether its run ends with the instant that is going on
     lasting: bool = False  # an entry also has the time of the last event of its match, which its wait counts from
 
     @property
