@@ -17,9 +17,11 @@ from cepheid.pattern.algebra.tree import (
     Let,
     Named,
     Operator,
+    Prefix,
     Project,
     Rename,
     Select,
+    Source,
     Term,
     Then,
     Union,
@@ -99,6 +101,17 @@ def _wrap(term: Term, least: int) -> str:
 @_print.register
 def _(term: Named) -> tuple[str, int]:
     return quote_stream(term.name), _FACTOR
+
+
+@_print.register
+def _(term: Source) -> tuple[str, int]:
+    return quote_stream(term.name), _FACTOR
+
+
+@_print.register
+def _(term: Prefix) -> tuple[str, int]:
+    # Resolved names have no spelling of their own: for those who read an explanation.
+    return f"({print_term(term.of)} AS {quote_stream(term.name)})", _FACTOR
 
 
 @_print.register

@@ -126,8 +126,12 @@ class _Reader:
         """What LET names: a list, a stream, or a value; a name alone is a stream."""
         here = self.scanner
         start = here.place()
+        limit, value_end = here.limit, slips.end_of_value(here.plain, start, here.limit)
         if ListReader(here).begins():
-            return ListReader(here).entries("")
+            here.limit = value_end
+            entries = ListReader(here).entries("")
+            here.limit = limit
+            return entries
         if here.at(OPERATOR):
             return self.stream()
         refused: ParseError | None = None
@@ -140,7 +144,7 @@ class _Reader:
                 refused = error
                 self.depth = 0
         here.position = start
-        limit, here.limit = here.limit, slips.end_of_value(here.plain, start, here.limit)
+        here.limit = value_end
         try:
             return self.expression(alone=True)
         except ParseError as error:
