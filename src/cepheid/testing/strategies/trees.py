@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from cepheid.language.elements import as_elements, with_elements
+from cepheid.language.printer import quote_name
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import tree, types
 from cepheid.pattern.algebra import tree as algebra
@@ -162,13 +163,19 @@ def _arcs(draw: st.DrawFn, inner: Expressions) -> tree.Arc:
 
 def _values() -> Expressions:
     """Expressions where there are no patterns: `a.LEN` is an attribute, `a[1]` an element of a column."""
-    # What belongs to a pattern is read, and refused later; DISTINCT before a parenthesis is no word of the grammar.
-    plain = any_expressions().filter(lambda e: not any(isinstance(n, ex.Aggregate) and n.distinct for n in walk(e)))
+    plain = any_expressions().filter(lambda expression: not any(map(_has_no_spelling, walk(expression))))
 
     def change(node: ex.Expression) -> ex.Expression:
         return ex.Attribute(node.variable, ex.Index.ONE, "LEN") if isinstance(node, ex.Length) else node
 
     return plain.map(lambda expression: as_elements(rewrite(expression, change)))
+
+
+def _has_no_spelling(node: ex.Expression) -> bool:
+    """What belongs to a pattern is read too, and refused later; but DISTINCT (…) and [θ_3] are not read back."""
+    if isinstance(node, ex.SameValue):
+        return quote_name(node.attribute) != node.attribute
+    return isinstance(node, ex.Aggregate) and node.distinct
 
 
 def _attributes() -> Expressions:
