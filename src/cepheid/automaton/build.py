@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from cepheid.automaton.algebra import build_algebra
 from cepheid.automaton.ambiguity import is_ambiguous
 from cepheid.automaton.liveness import find_live
 from cepheid.automaton.model import (
@@ -58,6 +59,8 @@ def build(query: Bound, *, having: bool = False, results: bool = False, lasting:
     """
     if query.automaton is not None:
         return build_own(query, lasting=lasting)
+    if query.algebra is not None:
+        return build_algebra(query)
     _check(query)
     tests = conjuncts(query.having) if having and query.having is not None else ()
     builder = _Builder(query, tests, query.returns if results else ())
@@ -67,8 +70,6 @@ def build(query: Bound, *, having: bool = False, results: bool = False, lasting:
 
 def _check(query: Bound) -> None:
     strategies = set(query.strategies.values())
-    if query.algebra is not None:
-        raise NotNative("a CESAR expression")
     if query.ties is Ties.SIMULTANEOUS and query.output is not Output.ALL:
         raise NotNative("OUTPUT with TIES SIMULTANEOUS")
     if query.schema.start is not None:
