@@ -61,6 +61,7 @@ _COMPLETE = re.compile(
     rf"|\d(?={_NEXT_LINE}(?:{'|'.join(UNITS)})\b)",
     re.IGNORECASE,
 )
+_NEXT = re.compile(rf"{QUOTED.pattern}|(?<![.\w])(?P<next>let\b|;)", re.IGNORECASE | re.DOTALL)
 _MISSING = "write a stream: the name of a type or of a LET, or an operator on one, as SELECT[price > 10](Stock)"
 _VALUE = re.compile(r"(?:[.=<>!+*/%≤≥≠∧∨&|-]|\\|(?:and|or|is|in|not|between|like|rlike)\b)", re.IGNORECASE)
 _BEFORE = re.compile(r";\s*(\w+)\s*\Z")
@@ -69,7 +70,8 @@ _ONE_LINE = re.compile(r"[ \t]*([\[({])")
 
 def end_of_value(text: str, start: int, limit: int) -> int:
     """Where a value of LET ends because the next line begins a stream, and no function's argument and no unit."""
-    for found in _COMPLETE.finditer(text, start, limit):
+    ends = (found.start() for found in _NEXT.finditer(text, start, limit) if found["next"])
+    for found in _COMPLETE.finditer(text, start, next(ends, limit)):
         part = QUOTED.sub("", text[start : found.end()])
         if all(part.count(opening) == part.count(closing) for opening, closing in ("()", "[]", "{}")):
             return found.end()
