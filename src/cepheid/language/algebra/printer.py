@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from cepheid.language.algebra.words import A_WORD, OPERATOR
-from cepheid.language.printer import print_expression, print_pattern, quote_name
+from cepheid.language.printer import print_expression, print_pattern, quote_name, quote_type
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.tree import (
     Add,
@@ -83,7 +83,7 @@ def _item(item: Item) -> str:
 
 def quote_stream(name: str) -> str:
     """A stream's name, in back quotes also where it is a word of the algebra."""
-    quoted = quote_name(name)
+    quoted = quote_name(name) if "-" in name else quote_type(name)
     return f"`{name}`" if quoted == name and A_WORD.match(name) else quoted
 
 
