@@ -193,7 +193,6 @@ class _Builder:
 
 
 _HELD_START = ex.Register(START, INT)
-_LENGTH = ex.Arithmetic("-", _EVENT_END, _HELD_START)
 
 
 def _columns(term: b.Base) -> Values:
@@ -209,22 +208,19 @@ def _bound(ends: Sequence[Edge]) -> ex.Expression | None:
     """The greatest of what bounds each way to end a wait, if all of them are bounded."""
     found: list[ex.Literal] = []
     for edge in ends:
-        own = [limit for condition in edge.decides if (limit := _limit(condition)) is not None]
+        own = [limit for condition in edge.decides if (limit := _limit(condition, edge.start)) is not None]
         if not own:
             return None
         found.append(min(own, key=_amount))
     return max(found, key=_amount, default=None)
 
 
-def _limit(condition: ex.Expression) -> ex.Literal | None:
-    """`DUR <= c` of the instance with the event at hand, as it is written by then."""
-    if (
-        not isinstance(condition, ex.Compare)
-        or condition.left != _LENGTH
-        or not isinstance(condition.right, ex.Literal)
-    ):
+def _limit(condition: ex.Expression, start: ex.Expression) -> ex.Literal | None:
+    """`DUR <= c` of what an edge makes, as it is written by then. start: when that starts."""
+    if not isinstance(condition, ex.Compare) or condition.operator not in ("<", "<=", "="):
         return None
-    return condition.right if condition.operator in ("<", "<=", "=") else None
+    is_length = condition.left == ex.Arithmetic("-", _EVENT_END, start)
+    return condition.right if is_length and isinstance(condition.right, ex.Literal) else None
 
 
 def _amount(limit: ex.Literal) -> int:
@@ -268,8 +264,8 @@ def _ties(condition: ex.Expression, now: ex.Expression, held: set[str]) -> bool:
     return any(one == now and isinstance(other, ex.Register) and other.name in held for one, other in sides)
 
 
-def gives_key(automaton: EventAutomaton, column: str) -> bool:
-    """Whether results of different values of a key differ: one of their attributes has it."""
+def attributes_with(automaton: EventAutomaton, column: str) -> set[str]:
+    """The attributes of results that have the value of a key."""
     held = _held_keys(automaton, column) or []
     now = ex.Attribute(EVENT, ex.Index.ONE, column)
     wanted = set(automaton.types)
@@ -282,4 +278,20 @@ def gives_key(automaton: EventAutomaton, column: str) -> bool:
             if value == now
             or (isinstance(value, ex.Register) and edge.source is not None and value.name in held[edge.source])
         }
-    return bool(wanted)
+    return wanted
+
+
+def longest(automaton: EventAutomaton, *, points: bool) -> int | None:
+    """How many ticks there are at most from the start of a result to its end; None: as many as it takes.
+
+    points: every event is over at once.
+    """
+    found: list[int] = []
+    for edge in automaton.edges:
+        if edge.target is None:
+            limits = [_amount(limit) for c in edge.fence if (limit := _limit(c, edge.start)) is not None]
+            limits += [0] if points and edge.source is None else []
+            if not limits:
+                return None
+            found.append(min(limits))
+    return max(found, default=0)
