@@ -69,6 +69,11 @@ class Started(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class Ended(Expression):
+    """The time of the event at hand, also where windows count events."""
+
+
+@dataclass(frozen=True, slots=True)
 class Witnessed(Expression):
     """When the last event was seen that must be absent before the first one; the negation has a number."""
 
@@ -142,6 +147,7 @@ class Arc:
 
     A register that the transfer does not assign keeps its value. `decides`: whether the event is the one that the state
     waits for. `unseen`: where a run begins, the witnesses that must not have been seen for a while before (S26).
+    `closing`: the event must not start after the times that these hold; whether it does, it decides.
     """
 
     source: int | None
@@ -152,16 +158,21 @@ class Arc:
     transfer: Mapping[Register, Expression]
     decides: bool
     unseen: tuple[int, ...] = ()
+    closing: tuple[Register, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """An event that must be absent while a run waits: the run goes to a state that can do less, or is dropped."""
+    """An event that must be absent while a run waits: the run goes to a state that can do less, or is dropped.
+
+    `closes`: it stays, and the register holds when the first such event was; arcs that it closes ask for that.
+    """
 
     source: int
     target: int | None
     types: tuple[str, ...]
     fence: tuple[Test, ...]
+    closes: Register | None = None
 
 
 @dataclass(frozen=True, slots=True)

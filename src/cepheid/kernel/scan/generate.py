@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from cepheid.automaton.model import Arc, Automaton, Exit, Kill, Started, Time, Witness, Witnessed
+from cepheid.automaton.model import Arc, Automaton, Ended, Exit, Kill, Started, Time, Witness, Witnessed
 from cepheid.kernel.arguments import CELLS, NOWHERE, EventFact, StateArray
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
@@ -86,7 +86,7 @@ def check_scan(automaton: Automaton) -> None:
     events = EventReader((), frozenset(), Constants())
 
     def leaf(node: ex.Expression) -> Value | None:
-        return Value(NOW, Sort.INTEGER) if isinstance(node, Time | Started | Witnessed) else events.leaf(node)
+        return Value(NOW, Sort.INTEGER) if isinstance(node, Time | Started | Ended | Witnessed) else events.leaf(node)
 
     registers = Registers(automaton, leaf, events.translator)
     translator = registers.translator(new)
@@ -165,6 +165,8 @@ class _Generator:
                 return Value(NOW, Sort.INTEGER)
             case Started():
                 return Value(self.events.fact(EventFact.START)[I], Sort.INTEGER)
+            case Ended():
+                return Value(self.events.fact(EventFact.TIME)[I], Sort.INTEGER)
             case Witnessed(negation=negation):
                 return Value(self.values.get(witness(negation)), Sort.INTEGER)
         return self.events.leaf(node)
@@ -307,7 +309,8 @@ class _Generator:
         with code.when(asked):
             self.steps.all()
         if self.apart:
-            with code.when(SETTLES):
+            several = self.events.fact(EventFact.SETTLES)[I].equals(1)  # of which another may have been asked
+            with code.when(all_of([SETTLES, any_of([asked, several])])):
                 code.note("The instant is over.")
                 self.steps.settle()
         if self.setting.tracked:
