@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from cepheid.automaton.algebra import build_algebra
 from cepheid.automaton.ambiguity import is_ambiguous
 from cepheid.automaton.liveness import find_live
 from cepheid.automaton.model import (
@@ -59,6 +60,8 @@ def build(query: Bound, *, having: bool = False, results: bool = False, lasting:
     """
     if query.automaton is not None:
         return build_own(query, lasting=lasting)
+    if query.algebra is not None:
+        return build_algebra(query)
     _check(query)
     tests = conjuncts(query.having) if having and query.having is not None else ()
     builder = _Builder(query, tests, query.returns if results else ())

@@ -227,6 +227,7 @@ class Automaton:
     ambiguous: bool = False  # two ways through the pattern can give one match
     own: bool = False  # the user's: a match is its first and its last event, and the register
     lasting: bool = False  # its arcs may change while it runs: every run holds all registers
+    valued: bool = False  # of CESAR: a run is its registers, and a match what its exit gives; neither has events
     simultaneous: bool = (
         False  # events of one time are one instant: it is seen whole, and what it makes does not see it
     )

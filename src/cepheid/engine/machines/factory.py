@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from cepheid.engine.encoding.batch import StreamCodes
 from cepheid.engine.machines.adaptive import AdaptiveMachine
+from cepheid.engine.machines.algebra_machine import AlgebraMachine
 from cepheid.engine.machines.automaton_machine import AutomatonMachine
 from cepheid.engine.machines.interpreted import Interpreted
+from cepheid.engine.machines.interpreted_algebra import InterpretedAlgebra
 from cepheid.engine.machines.interpreted_automaton import InterpretedAutomaton
 from cepheid.engine.machines.policy import Policy, read_policy
 from cepheid.engine.machines.protocol import Machine
@@ -41,6 +43,8 @@ class MachineFactory:
             return interpreted(compiled.query)  # whose state does not depend on the type that the column will have
         choice = self.choice
         if self.steady and choice == AUTO and (compiled.query.waits or compiled.query.output is not Output.ALL):
+            choice = AUTOMATON
+        if compiled.query.algebra is not None and choice == AUTO:
             choice = AUTOMATON
         if choice.joins and compiled.hollow:
             choice = AUTO  # a column without any value: nothing is known of it, and nothing can match
@@ -76,9 +80,13 @@ class MachineFactory:
         if (self.engine == "interpreted" and not restored) or compiled.why_interpreted:
             return interpreted(compiled.query)
         kind = ScanMachine if compiled.query.automaton is None else AutomatonMachine
+        if compiled.query.algebra is not None:
+            kind = AlgebraMachine
         return kind(compiled, codes, policy, self.events or 0)
 
 
 def interpreted(query: Bound) -> Machine:
     """The machine that goes over a query as the reference does."""
+    if query.algebra is not None:
+        return InterpretedAlgebra(query)
     return Interpreted(query) if query.automaton is None else InterpretedAutomaton(query)

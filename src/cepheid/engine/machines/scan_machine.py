@@ -23,6 +23,7 @@ from cepheid.engine.matches.graph_walk import Walk
 from cepheid.engine.matches.having import Having
 from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged, concatenate
+from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.kernel.arguments import EventFact
@@ -245,7 +246,7 @@ class ScanMachine(KernelMachine):
             self.given.append(GraphMatches(self.graph(), self.decoder, 0).all())
             self.state.take_matches()
 
-    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches:
+    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches | Matches:
         """The matches that became certain."""
         self.state.expire(horizon if now is None else now)
         if self.state.ahead is not None:

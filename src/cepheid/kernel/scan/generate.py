@@ -22,7 +22,7 @@ from cepheid.kernel.reads import KIND, PIECE, EventReader, I
 from cepheid.kernel.runtime import NEVER, NIL, TESTS
 from cepheid.kernel.scan import program as p
 from cepheid.kernel.scan.arcs import ArcCode
-from cepheid.kernel.scan.graph import GraphCode
+from cepheid.kernel.scan.graph import GraphCode, NoGraph
 from cepheid.kernel.scan.kernel import (
     MATCH_ROOM,
     MATCHES,
@@ -137,7 +137,8 @@ class _Generator:
         self.declare_slots()
         bits = (len(automaton.configs) + len(automaton.exits) - 1).bit_length()
         shift = max(LASTING_BITS if automaton.lasting else 1, bits)
-        self.graph = GraphCode(self.code, shift, windowed=setting.windowed, own=automaton.own)
+        graph = NoGraph if automaton.valued else GraphCode
+        self.graph = graph(self.code, shift, windowed=setting.windowed, own=automaton.own)
         merges = any(isinstance(step, p.Merge) for step in program.steps)
         self.lists = [
             ListCode(
@@ -209,6 +210,7 @@ class _Generator:
             types=self.program.types,
             shift=self.graph.shift,
             stretched=tuple(number in self.stretched for number in range(2**self.graph.shift)),
+            valued=self.program.automaton.valued,
         )
 
     def state(self) -> Iterator[StateArray]:
@@ -216,7 +218,7 @@ class _Generator:
         yield from self.values.state()
         for lists in self.lists:
             yield from lists.state()
-        yield from STORE
+        yield from () if self.program.automaton.valued else STORE
         yield from self.registers.given(self.program.automaton)
 
     def scan(self) -> None:
@@ -336,7 +338,8 @@ class _Generator:
         first, *others = (lists.count for lists in self.lists)
         load = first + others[0] if others else first
         needed = self.code.let("needed", load * each + least)
-        full = [NODE_COUNT + needed > NODE_LIMIT, MATCH_COUNT + needed > MATCH_LIMIT]
+        full = [MATCH_COUNT + needed > MATCH_LIMIT]
+        full += [] if self.program.automaton.valued else [NODE_COUNT + needed > NODE_LIMIT]
         full += [lists.used + needed > lists.room for lists in self.lists]
         with self.code.when(any_of(full)):
             self.code.leave()

@@ -74,6 +74,7 @@ class ScanKernel:
     types: tuple[str, ...]
     shift: int  # a word of the match store is id << shift | config or exit
     stretched: tuple[bool, ...]  # by config or exit: whether a node stands for all events up to the one that follows
+    valued: bool = False  # runs and matches are values: there is no match store
 
     @property
     def cells(self) -> int:

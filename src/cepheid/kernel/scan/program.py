@@ -224,7 +224,7 @@ def _rooms(automaton: Automaton, merge: bool) -> Iterator[Room]:
 
 
 def _keeping(automaton: Automaton, q: int) -> Keeping:
-    if automaton.lasting:
+    if automaton.lasting or automaton.valued:
         return Keeping.LIST
     if not automaton.live[q]:
         return Keeping.SLOT
