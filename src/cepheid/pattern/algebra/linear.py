@@ -153,8 +153,9 @@ class _Builder:
 
     def sequence(self, term: b.Sequence) -> Iterator[_Way]:
         """A state that waits for the next event."""
+        before = self.ways(term.left)
         state = self.wait(term.left.types)
-        for way in self.ways(term.left):
+        for way in before:
             self.lead(way, state, way.values)
         held = {name: ex.Register(name, type_) for name, type_ in term.left.types.items()}
         for event in self.ways(term.right):
@@ -167,8 +168,9 @@ class _Builder:
         """A state that takes one event after the other; each step goes on and comes about."""
         first = {**{name: ex.Register(name, term.left.types[name]) for name in term.carried}, **term.begins}
         types = {name: self.held_type(term, name) for name in first}
+        before = self.ways(term.left)
         state = self.wait(types, iterates=True)
-        for way in self.ways(term.left):
+        for way in before:
             self.lead(way, state, {name: _within(value, way.scope) for name, value in first.items()})
         held: dict[str, ex.Expression] = {name: ex.Register(name, type_) for name, type_ in types.items()}
         lasts = {last_of(name): value for name, value in held.items()}
