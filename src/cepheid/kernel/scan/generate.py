@@ -311,7 +311,8 @@ class _Generator:
         with code.when(asked):
             self.steps.all()
         if self.apart:
-            with code.when(SETTLES):
+            several = self.events.fact(EventFact.SETTLES)[I].equals(1)  # of which another may have been asked
+            with code.when(all_of([SETTLES, any_of([asked, several])])):
                 code.note("The instant is over.")
                 self.steps.settle()
         if self.setting.tracked:
