@@ -182,6 +182,16 @@ def test_definitions(text: str, expected: object) -> None:
     assert read(f"CESAR LET x ≡ {text} LET y := A\n(S)").lets[0].value == expected
 
 
+@pytest.mark.parametrize(
+    "value", ["1", "x > 1", "S.y", "x > y", "a -> b", "n := 1", "f(x) > y", "'a;b' = x", "A", "(A)"]
+)
+@pytest.mark.parametrize(
+    "stream", ["S", "(S ; A)", "S UNION A", "(A ∪ B) ; C", "(σ[c](S) ;[d] A)", "SELECT[x > 1](S) ; A"]
+)
+def test_that_the_stream_may_stand_on_the_line_of_a_definition(value: str, stream: str) -> None:
+    assert read(f"CESAR LET x := {value} {stream}") == read(f"CESAR LET x := {value}\n{stream}")
+
+
 def test_that_a_list_is_named_before_or_after_its_use() -> None:
     found = read("CESAR LET E := ρ_{f}(S) LET f := a -> b LET g := a -> b α_g(E)")
     assert found.lets == (

@@ -72,7 +72,6 @@ class _Reader:
         self.scanner = scanner
         self.depth = 0  # of parentheses around a stream: inside of them a ; never ends the query
         self.value: ValueReader | None = None
-        self.products = True  # whether `1.05 price` is a product
 
     # The query.
 
@@ -85,14 +84,14 @@ class _Reader:
             last = here.position
             drafts.append(self.let())
         if not here.at(_A_STREAM) and drafts:
-            # LET x := 1 S: a product only if another stream follows.
-            end, here.position, self.products = here.position, last, False
+            # LET x := 1 S: one value only if a stream follows.
+            end, here.position, here.products = here.position, last, False
             again = self.let()
+            here.products = True
             if here.at(_A_STREAM):
                 drafts[-1] = again
             else:
                 here.position = end
-            self.products = True
         if not here.at(_A_STREAM):
             slips.no_stream(here, bool(drafts))
         term = self.stream()
@@ -146,7 +145,8 @@ class _Reader:
         here.position = start
         here.limit = value_end
         try:
-            return self.expression(alone=True)
+            value = self.expression(alone=True)
+            return Named(value.name, span=value.span) if isinstance(value, ex.Name) else value
         except ParseError as error:
             if refused and refused.span and error.span and refused.span.start > error.span.start:
                 raise refused from None
@@ -352,5 +352,5 @@ class _Reader:
         here.limit = limit
 
     def expression(self, alone: bool) -> ex.Expression:
-        self.value = ValueReader(self.scanner, self.products)
+        self.value = ValueReader(self.scanner)
         return self.value.read(alone)

@@ -28,6 +28,7 @@ class Scanner:
         self.plain = plain
         self.position = position
         self.limit = len(plain)
+        self.products = True  # whether a number and a name make one value: `1.05 price`, `1 s`
 
     def at(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """What stands here after blanks and comments, if it is of this form."""

@@ -9,7 +9,7 @@ from cepheid.errors import ParseError, Span, nearest
 from cepheid.language.advice import QUOTED
 from cepheid.language.algebra.scanner import Scanner, after_blanks
 from cepheid.language.algebra.values import ValueReader
-from cepheid.language.algebra.words import LETTERS, OPERATORS
+from cepheid.language.algebra.words import LETTERS, OPERATOR, OPERATORS
 from cepheid.pattern.durations import UNITS
 
 _FORMS = {
@@ -55,12 +55,14 @@ _CLAUSES = {
 }
 _KEYWORDS = r"and|or|not|in|like|rlike|regexp|between|when|then|else|case|is|union"
 _NEXT_LINE = r"[ \t]*(?:--[^\n]*)?\n(?:\s|--[^\n]*\n)*"
-# A value is complete before a parenthesis on the next line, and a number before a stream whose name is also a unit.
+_VALUE_END = rf"(?:\b(?!(?:{_KEYWORDS})\b)\w+|[)\]'\"`])"
+# A value is complete before a parenthesis on the next line, or one with streams in it, and a number before a stream
+# on the next line whose name is also a unit.
 _COMPLETE = re.compile(
-    rf"(?:\b(?!(?:{_KEYWORDS})[ \t]*(?:--|\n))\w+|[)\]'\"`])(?={_NEXT_LINE}\()"
-    rf"|\d(?={_NEXT_LINE}(?:{'|'.join(UNITS)})\b)",
+    rf"{_VALUE_END}(?={_NEXT_LINE}\()|\d(?={_NEXT_LINE}(?:{'|'.join(UNITS)})\b)|(?P<call>{_VALUE_END})(?=[ \t]*\()",
     re.IGNORECASE,
 )
+_STREAMS = re.compile(rf";|\b(?i:union)\b|[∪⋃]|\b{OPERATOR.pattern}")
 _NEXT = re.compile(rf"{QUOTED.pattern}|(?<![.\w])(?P<next>let\b|;)", re.IGNORECASE | re.DOTALL)
 _MISSING = "write a stream: the name of a type or of a LET, or an operator on one, as SELECT[price > 10](Stock)"
 _VALUE = re.compile(r"(?:[.=<>!+*/%≤≥≠∧∨&|-]|\\|(?:and|or|is|in|not|between|like|rlike)\b)", re.IGNORECASE)
@@ -69,13 +71,30 @@ _ONE_LINE = re.compile(r"[ \t]*([\[({])")
 
 
 def end_of_value(text: str, start: int, limit: int) -> int:
-    """Where a value of LET ends because the next line begins a stream, and no function's argument and no unit."""
+    """Where a value of LET ends because a stream begins, and no function's argument and no unit."""
     ends = (found.start() for found in _NEXT.finditer(text, start, limit) if found["next"])
     for found in _COMPLETE.finditer(text, start, next(ends, limit)):
-        part = QUOTED.sub("", text[start : found.end()])
-        if all(part.count(opening) == part.count(closing) for opening, closing in ("()", "[]", "{}")):
+        if not _is_balanced(text[start : found.end()]):
+            continue
+        if found["call"] is None or _STREAMS.search(_inside(text, found.end("call"), limit)):
             return found.end()
     return limit
+
+
+def _is_balanced(part: str) -> bool:
+    part = QUOTED.sub("", part)
+    return all(part.count(opening) == part.count(closing) for opening, closing in ("()", "[]", "{}"))
+
+
+def _inside(text: str, start: int, limit: int) -> str:
+    """What stands in the parentheses that begin after a place."""
+    part = QUOTED.sub(lambda found: " " * len(found[0]), text[start:limit])
+    level = 0
+    for place, character in enumerate(part):
+        level += (character in "([{") - (character in ")]}")
+        if level == 0 and character == ")":
+            return part[:place]
+    return part
 
 
 def no_stream(here: Scanner, lets: bool) -> NoReturn:

@@ -31,9 +31,8 @@ _FACTOR = re.compile(r"[ \t]*([^\W\d]\w*(?:\s*[\[(.])?)")
 class ValueReader:
     """Reads one expression where a scanner is, and remembers why it ended there."""
 
-    def __init__(self, scanner: Scanner, products: bool = True) -> None:
+    def __init__(self, scanner: Scanner) -> None:
         self.scanner = scanner
-        self.products = products
         self.start = scanner.place()
         self.error: UnexpectedInput | None = None
         self.stop = -1
@@ -58,16 +57,20 @@ class ValueReader:
                 if alone and self._joined(taken):
                     taken, self.stop = [], self.start
                     continue
-                more = _implied(taken, error, scanner, self.products)
+                more = _implied(taken, error, scanner)
                 if more and _fits(scanner, taken + more):
                     taken += more
                     continue
             break
+        unit = taken[-1] if taken and taken[-1].type == "TIME_UNIT" else None
+        if unit and not scanner.products:
+            taken.pop()
+            self.stop = unit.start_pos or 0
         try:
             tree = _parser(scanner, taken).feed_eof(taken[-1] if taken else None)
         except UnexpectedInput as error:
             raise self.refused(self.error or error) from None
-        scanner.position = self.stop if self.error else scanner.limit
+        scanner.position = self.stop
         return self._built(tree)
 
     def _built(self, tree: Any) -> Expression:
@@ -148,12 +151,12 @@ def _place(error: UnexpectedInput) -> int:
     return int(position)
 
 
-def _implied(taken: list[Token], error: UnexpectedInput, scanner: Scanner, products: bool) -> list[Token]:
+def _implied(taken: list[Token], error: UnexpectedInput, scanner: Scanner) -> list[Token]:
     """What the notation of a paper leaves out: the sign in `1.1 price`, AND and the repetition in `1 < x < 2`."""
     if not taken:
         return []
     after = scanner.plain[taken[-1].end_pos or 0 : scanner.limit]
-    if products and taken[-1].type in ("INTEGER", "DECIMAL") and (factor := _FACTOR.match(after)):
+    if scanner.products and taken[-1].type in ("INTEGER", "DECIMAL") and (factor := _FACTOR.match(after)):
         refused = _NO_FACTOR.match(factor[1]) or nearest(factor[1], NANOSECONDS, 0.75)
         return [] if refused else [Token.new_borrow_pos("STAR", "*", taken[-1])]
     if isinstance(error, UnexpectedToken) and error.token.type == "COMPARE":
