@@ -46,7 +46,9 @@ def quote_name(name: str) -> str:
 
 def quote_type(name: str) -> str:
     """A type or set name: hyphens need no quotes there."""
-    plain = _TYPE.match(name) and not _RESERVED.fullmatch(name.split("-")[0]) and not _INDEXED.match(name)
+    first, *rest = name.split("-")
+    reserved = _RESERVED.fullmatch(first) or any(map(_INDEXED.match, [first, *rest]))
+    plain = _TYPE.match(name) and not reserved
     return name if plain else "`" + name.replace("`", "``") + "`"
 
 

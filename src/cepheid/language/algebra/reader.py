@@ -125,7 +125,7 @@ class _Reader:
         """What LET names: a list, a stream, or a value; a name alone is a stream."""
         here = self.scanner
         start = here.place()
-        limit, value_end = here.limit, slips.end_of_value(here.plain, start, here.limit)
+        limit, value_end = here.limit, slips.end_of_value(here)
         if ListReader(here).begins():
             here.limit = value_end
             entries = ListReader(here).entries("")

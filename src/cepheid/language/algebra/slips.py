@@ -6,10 +6,9 @@ import re
 from typing import NoReturn
 
 from cepheid.errors import ParseError, Span, nearest
-from cepheid.language.advice import QUOTED
 from cepheid.language.algebra.scanner import Scanner, after_blanks
 from cepheid.language.algebra.values import ValueReader
-from cepheid.language.algebra.words import LETTERS, OPERATOR, OPERATORS
+from cepheid.language.algebra.words import LETTERS, OPERATORS
 from cepheid.pattern.durations import UNITS
 
 _FORMS = {
@@ -54,7 +53,7 @@ _CLAUSES = {
     "AS": "name a stream by LET before its use: LET S1 := Stock",
 }
 _KEYWORDS = r"and|or|not|in|like|rlike|regexp|between|when|then|else|case|is|union"
-_NEXT_LINE = r"[ \t]*(?:--[^\n]*)?\n(?:\s|--[^\n]*\n)*"
+_NEXT_LINE = r"[ \t]*\n\s*"
 _VALUE_END = rf"(?:\b(?!(?:{_KEYWORDS})\b)\w+|[)\]'\"`])"
 # A value is complete before a parenthesis on the next line, or one with streams in it, and a number before a stream
 # on the next line whose name is also a unit.
@@ -62,39 +61,35 @@ _COMPLETE = re.compile(
     rf"{_VALUE_END}(?={_NEXT_LINE}\()|\d(?={_NEXT_LINE}(?:{'|'.join(UNITS)})\b)|(?P<call>{_VALUE_END})(?=[ \t]*\()",
     re.IGNORECASE,
 )
-_STREAMS = re.compile(rf";|\b(?i:union)\b|[∪⋃]|\b{OPERATOR.pattern}")
-_NEXT = re.compile(rf"{QUOTED.pattern}|(?<![.\w])(?P<next>let\b|;)", re.IGNORECASE | re.DOTALL)
+_STREAMS = re.compile(r";|\bunion\b|[∪⋃]|[\]}]\s*\(", re.IGNORECASE)
+_NEXT = re.compile(r"(?<![.\w])let\b|;", re.IGNORECASE)
 _MISSING = "write a stream: the name of a type or of a LET, or an operator on one, as SELECT[price > 10](Stock)"
 _VALUE = re.compile(r"(?:[.=<>!+*/%≤≥≠∧∨&|-]|\\|(?:and|or|is|in|not|between|like|rlike)\b)", re.IGNORECASE)
 _BEFORE = re.compile(r";\s*(\w+)\s*\Z")
 _ONE_LINE = re.compile(r"[ \t]*([\[({])")
 
 
-def end_of_value(text: str, start: int, limit: int) -> int:
-    """Where a value of LET ends because a stream begins, and no function's argument and no unit."""
-    ends = (found.start() for found in _NEXT.finditer(text, start, limit) if found["next"])
-    for found in _COMPLETE.finditer(text, start, next(ends, limit)):
-        if not _is_balanced(text[start : found.end()]):
+def end_of_value(here: Scanner) -> int:
+    """Where a value of LET that begins here ends because a stream begins, and no function's argument and no unit."""
+    text, start = here.masked(), here.place()
+    following = _NEXT.search(text, start, here.limit)
+    for found in _COMPLETE.finditer(text, start, following.start() if following else here.limit):
+        part = text[start : found.end()]
+        if any(part.count(opening) != part.count(closing) for opening, closing in ("()", "[]", "{}")):
             continue
-        if found["call"] is None or _STREAMS.search(_inside(text, found.end("call"), limit)):
+        if found["call"] is None or _STREAMS.search(_inside(text, found.end("call"), here.limit)):
             return found.end()
-    return limit
-
-
-def _is_balanced(part: str) -> bool:
-    part = QUOTED.sub("", part)
-    return all(part.count(opening) == part.count(closing) for opening, closing in ("()", "[]", "{}"))
+    return here.limit
 
 
 def _inside(text: str, start: int, limit: int) -> str:
     """What stands in the parentheses that begin after a place."""
-    part = QUOTED.sub(lambda found: " " * len(found[0]), text[start:limit])
     level = 0
-    for place, character in enumerate(part):
-        level += (character in "([{") - (character in ")]}")
-        if level == 0 and character == ")":
-            return part[:place]
-    return part
+    for place in range(start, limit):
+        level += (text[place] in "([{") - (text[place] in ")]}")
+        if level == 0 and text[place] == ")":
+            return text[start:place]
+    return text[start:limit]
 
 
 def no_stream(here: Scanner, lets: bool) -> NoReturn:
