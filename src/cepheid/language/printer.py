@@ -34,12 +34,13 @@ _RESERVED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-_OF_AUTOMATA = re.compile("automaton|register|arc|epsilon|ignore|set", re.IGNORECASE)  # where a variable may stand
+# Words that may stand where a variable ends an event or a value: of automata, and of CESAR.
+_NEXT_WORDS = re.compile("automaton|register|arc|epsilon|ignore|set|let|union", re.IGNORECASE)
 
 
 def quote_name(name: str) -> str:
     """A name, in back quotes where it must be."""
-    reserved = _RESERVED.fullmatch(name) or _OF_AUTOMATA.fullmatch(name) or _INDEXED.match(name)
+    reserved = _RESERVED.fullmatch(name) or _NEXT_WORDS.fullmatch(name) or _INDEXED.match(name)
     plain = _WORD.match(name) and not reserved
     return name if plain else "`" + name.replace("`", "``") + "`"
 

@@ -61,7 +61,7 @@ _COMPLETE = re.compile(
     rf"{_VALUE_END}(?={_NEXT_LINE}\()|\d(?={_NEXT_LINE}(?:{'|'.join(UNITS)})\b)|(?P<call>{_VALUE_END})(?=[ \t]*\()",
     re.IGNORECASE,
 )
-_STREAMS = re.compile(r";|\bunion\b|[∪⋃]|[\]}]\s*\(", re.IGNORECASE)
+_STREAMS = re.compile(r";|[\w)`]\s+union\s+[\w(`]|[∪⋃]|[\]}]\s*\(", re.IGNORECASE)
 _NEXT = re.compile(r"(?<![.\w])let\b|;", re.IGNORECASE)
 _MISSING = "write a stream: the name of a type or of a LET, or an operator on one, as SELECT[price > 10](Stock)"
 _VALUE = re.compile(r"(?:[.=<>!+*/%≤≥≠∧∨&|-]|\\|(?:and|or|is|in|not|between|like|rlike)\b)", re.IGNORECASE)
