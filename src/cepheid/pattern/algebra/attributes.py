@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from math import ceil, floor
 
@@ -83,11 +83,17 @@ class Attributes:
                     found, rest = last_of(found), rest[1:]
                 elif found not in self.names:
                     continue
+                elif rest[:1] == [LAST] and not self._has_fields(found):
+                    raise self._unknown(path, node.span)
                 result: ex.Expression = ex.Register(found, span=node.span)
                 for name in rest:
                     result = ex.Field(result, name, span=node.span)
                 return result
         raise self._unknown(path, node.span)
+
+    def _has_fields(self, name: str) -> bool:
+        """Whether `.last` may be a field of a value."""
+        return not isinstance(self.names, Mapping) or self.names[name].kind in (Kind.OPAQUE, Kind.ANY)
 
     def _exact(self, name: str, _: Span | None) -> str | None:
         return name if name in self.names or name in self.lasts or name in self.unbegun else None
