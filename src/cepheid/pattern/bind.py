@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -74,6 +74,7 @@ class Bound:
     automaton: BoundAutomaton | None = None  # of the user's own: then all else is about its first and last events
     algebra: BoundAlgebra | None = None  # a CESAR expression: then all else is about the events of its results
     only_times: bool = False  # a match has its start and its end, and nothing more
+    copies: Mapping[str, str] = field(default_factory=dict)  # of a result of CESAR: its columns that have a key
 
     @cached_property
     def result(self) -> Bound:
@@ -83,7 +84,8 @@ class Bound:
         schema = result_schema(self.algebra, self.schema)
         returns = tuple(Result(*one) for one in result_values(self.algebra))
         typer = replace(self.typer, schema=schema)
-        return replace(self, schema=schema, returns=returns, algebra=None, typer=typer, only_times=not returns)
+        found = replace(self, schema=schema, returns=returns, algebra=None, typer=typer, only_times=not returns)
+        return replace(found, copies=self.algebra.copies) if self.algebra.linear else found
 
     @property
     def positive(self) -> tuple[Component, ...]:
@@ -288,7 +290,7 @@ def _bind_algebra(analysed: Analysed, algebra: Algebra, typer: Typer) -> Bound:
         typer=typer,
         scope=None,
         reads=tuple(schema.columns),
-        algebra=BoundAlgebra(term, names, _key_columns(schema)),
+        algebra=BoundAlgebra(term, names, _key_columns(schema), schema.copies),
     )
 
 

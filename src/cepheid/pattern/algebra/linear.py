@@ -230,9 +230,26 @@ def _amount(limit: ex.Literal) -> int:
     return limit.value
 
 
-def keys_of(automaton: EventAutomaton, columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns of which every instance has one value, and every wait asks for the same: they split the stream."""
-    return tuple(column for column in columns if _held_keys(automaton, column) is not None)
+def keys_of(automaton: EventAutomaton, columns: Sequence[str], copies: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns of which every instance has one value, and every wait asks for the same: they split the stream.
+
+    copies: columns of composite events that have the key of a column, which the stream has for them too.
+    """
+    found = _canonical(automaton, columns, copies)
+    return tuple(column for column in columns if _held_keys(found, column) is not None)
+
+
+def _canonical(automaton: EventAutomaton, columns: Sequence[str], copies: Mapping[str, str]) -> EventAutomaton:
+    """The automaton in terms of the columns that others copy, where the stream has these."""
+
+    def change(node: ex.Expression) -> ex.Expression | None:
+        known = isinstance(node, ex.Attribute) and copies.get(node.name) in columns
+        return replace(node, name=copies[node.name]) if known and isinstance(node, ex.Attribute) else None
+
+    def changed(node: ex.Expression) -> ex.Expression:
+        return substitute(node, change)
+
+    return automaton.rewritten(changed, changed) if copies else automaton
 
 
 def _held_keys(automaton: EventAutomaton, column: str) -> list[set[str]] | None:
@@ -266,8 +283,9 @@ def _ties(condition: ex.Expression, now: ex.Expression, held: set[str]) -> bool:
     return any(one == now and isinstance(other, ex.Register) and other.name in held for one, other in sides)
 
 
-def attributes_with(automaton: EventAutomaton, column: str) -> set[str]:
+def attributes_with(automaton: EventAutomaton, column: str, copies: Mapping[str, str]) -> set[str]:
     """The attributes of results that have the value of a key."""
+    automaton = _canonical(automaton, [column], copies)
     held = _held_keys(automaton, column) or []
     now = ex.Attribute(EVENT, ex.Index.ONE, column)
     wanted = set(automaton.types)
