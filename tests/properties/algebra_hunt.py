@@ -1,0 +1,185 @@
+"""Hunts for differences between Cepheid and the oracle: `python algebra_hunt.py FROM TO [engine,engine,…] [--session] [--keep]`."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import traceback
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+from algebra_generator import Printer, scenario, smaller
+from algebra_oracle import NAN, World, Wrong, evaluate
+
+import cepheid as cep
+
+TYPES = {"int": pa.int64(), "float": pa.float64(), "str": pa.string(), "bool": pa.bool_()}
+ENGINES = ("reference", "interpreted", "plain", "compiled", "auto")
+
+
+def table(rows: list[dict[str, Any]], world: World, durations: bool) -> pa.Table:
+    fields = [("ts", "end", pa.int64())]
+    if world.typed:
+        fields.append(("type", "kind", pa.string()))
+    if durations:
+        fields.append(("began", "start", pa.int64()))
+    fields += [(c, c, TYPES[t]) for c, t in world.columns.items()]
+    return pa.table({name: pa.array([r[key] for r in rows], kind) for name, key, kind in fields})
+
+
+def clean(v: Any) -> Any:
+    return NAN if isinstance(v, float) and math.isnan(v) else v
+
+
+def expected(tree: Any, world: World) -> tuple[list[str], Counter]:
+    s = evaluate(tree, world)
+    names = ["match_start", "match_end", *(n.replace(".", "_") for n in s.types)]
+    return names, Counter((a, b, *v) for v, a, b in s.events)
+
+
+def collect(names: list[str], *results: Any) -> Counter:
+    return Counter(tuple(clean(r[n]) for n in names) for m in results for r in m.to_pylist())
+
+
+def difference(names: list[str], want: Counter, first: Any, got: Counter) -> str | None:
+    columns = first.to_arrow().column_names
+    if set(columns) != set(names):
+        return f"columns {columns} instead of {names}"
+    if got != want:
+        return f"missing {sorted((want - got).elements(), key=repr)}\n  too many {sorted((got - want).elements(), key=repr)}"
+    if columns != names:
+        return f"order of columns {columns} instead of {names}"
+    return None
+
+
+def query(text: str, world: World, durations: bool) -> Any:
+    return cep.Query(text, type="type" if world.typed else None, **({"start": "began"} if durations else {}))
+
+
+def check(tree: Any, text: str, world: World, durations: bool, mode: str, seed: int) -> str | None:
+    """What is wrong, or None. `mode`: an engine, or `session:` and an engine, or `more:` and an engine."""
+    names, want = expected(tree, world)
+    kind, _, engine = mode.rpartition(":")
+    rng = Random(seed)
+    rows = list(world.rows)
+    try:
+        q = query(text, world, durations)
+        if kind == "more":
+            rows += [dict(rng.choice(rows)) for _ in range(rng.randint(0, 4)) if rows]
+            rng.shuffle(rows)
+        if kind != "session":
+            got = q.match(table(rows, world, durations), engine=engine)
+            try:
+                return difference(names, want, got, collect(names, got))
+            except KeyError:
+                return difference(names, want, got, Counter())
+        lateness = rng.choice([0, 1, 2, 4])
+        rows.sort(key=lambda r: r["end"] + rng.randint(0, lateness))
+        s = q.session(engine=engine, lateness=lateness)
+        outs = [s.push(table([], world, durations))]
+        i = 0
+        while i < len(rows):
+            j = i + rng.randint(1, 5)
+            outs.append(s.push(table(rows[i:j], world, durations)))
+            i = j
+            if rng.random() < 0.3:
+                s = q.restore(s.snapshot())
+            if rng.random() < 0.2 and i < len(rows):
+                outs.append(s.advance(min(r["end"] for r in rows[i:])))
+        outs.append(s.close())
+        return difference(names, want, outs[0], collect(names, *outs))
+    except cep.CepheidError as e:
+        return "error " + str(e)
+    except Exception as e:  # any other is a fault by itself
+        return f"exception {type(e).__name__} {e}\n" + "".join(traceback.format_tb(e.__traceback__)[-3:])
+
+
+def kind_of(problem: str) -> str:
+    return " ".join(problem.split("\n")[0].split()[:2]) if problem.startswith(("error", "exception")) else problem.split()[0]
+
+
+def shrink(tree: Any, world: World, durations: bool, mode: str, seed: int, problem: str) -> tuple[Any, str, World, str]:
+    kind = kind_of(problem)
+    text = Printer(Random(0)).text(tree)
+    limit = time.time() + 25
+
+    def fails(t: Any, w: World) -> str | None:
+        if time.time() > limit:
+            return None
+        try:
+            bad = check(t, plain(t), w, durations, mode, seed)
+        except (Wrong, KeyError, TypeError, AssertionError, AttributeError, ValueError, IndexError):
+            return None
+        return bad if bad is not None and kind_of(bad) == kind else None
+
+    again = True
+    while again:
+        again = False
+        for t in smaller(tree):
+            if (bad := fails(t, world)) is not None:
+                tree, problem, again = t, bad, True
+                break
+        for i in range(len(world.rows)):
+            w = World(world.columns, world.rows[:i] + world.rows[i + 1 :], world.typed)
+            if (bad := fails(tree, w)) is not None:
+                world, problem, again = w, bad, True
+                break
+    try:
+        text = plain(tree)
+    except AssertionError:
+        pass
+    return tree, text, world, problem
+
+
+class Never(Random):
+    def random(self) -> float:
+        return 0.99
+
+
+def plain(tree: Any) -> str:
+    return Printer(Never(0)).text(full(tree))
+
+
+def full(n: Any) -> Any:
+    """With every attribute by its full name."""
+    from dataclasses import fields, is_dataclass, replace
+
+    if isinstance(n, tuple):
+        return n[:2] if n and n[0] == "attr" else tuple(full(a) for a in n)
+    return replace(n, **{f.name: full(getattr(n, f.name)) for f in fields(n)}) if is_dataclass(n) else n
+
+
+def main() -> None:
+    low, high = int(sys.argv[1]), int(sys.argv[2])
+    modes = sys.argv[3].split(",") if len(sys.argv) > 3 else [*ENGINES, "session:auto", "more:auto"]
+    do_shrink = "--raw" not in sys.argv
+    passed: Counter = Counter()
+    problems: Counter = Counter()
+    started = time.time()
+    for seed in range(low, high):
+        tree, text, world, durations = scenario(seed)
+        for mode in modes:
+            bad = check(tree, text, world, durations, mode, seed)
+            if bad is None:
+                passed[mode] += 1
+                continue
+            kind = (mode, kind_of(bad))
+            problems[kind] += 1
+            if problems[kind] > 3 or not do_shrink:
+                print(f"seed {seed} {mode}: {bad.splitlines()[0][:150]}")
+                continue
+            print(f"=== seed {seed} {mode}\n{text}\n  {bad}")
+            _, small, w, worse = shrink(tree, world, durations, mode, seed, bad)
+            print(f"--- smaller, type={'type' if w.typed else None} start={'began' if durations else None}\n{small}")
+            for r in table(w.rows, w, durations).to_pylist():
+                print("   ", r)
+            print("  expected", sorted(expected(_, w)[1].elements(), key=repr))
+            print(" ", worse, flush=True)
+    print("passed", dict(passed), "problems", dict(problems), f"{time.time() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
