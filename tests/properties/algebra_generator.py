@@ -18,6 +18,9 @@ def quote(v: Any) -> str:
     return f"'{v}'" if isinstance(v, str) else repr(v)
 
 
+UNITS = {"ms": "milliseconds", "s": "seconds", "min": "minutes"}
+
+
 def show(x: Expr) -> str:
     """An expression as text. `attr` and `last` may have a shorter spelling as their last item."""
     op, *args = x
@@ -37,8 +40,8 @@ def show(x: Expr) -> str:
         return f"{part(args[0])} IS {'NOT ' if op == 'notnull' else ''}NULL"
     if op == "not":
         return f"NOT {part(args[0])}"
-    if op == "label":
-        return args[0]
+    if args[0] == ("dur",) and len(args[1]) == 3:  # a constant that is spelled as a duration
+        return f"DUR {op} {args[1][1]} {args[1][2]}"
     return f"{part(args[0])} {op.upper()} {part(args[1])}"
 
 
@@ -53,6 +56,7 @@ class Printer:
         self.rng = rng
         self.lets: list[tuple[str, str]] = []
         self.known: dict[str, Any] = {}
+        self.greek = rng.random() < 0.2
 
     def condition(self, c: Expr) -> str:
         if c != TRUE and self.rng.random() < 0.15:
@@ -62,13 +66,14 @@ class Printer:
         return show(c)
 
     def operator(self, op: Any) -> str:
+        g, to, be = (True, "↦", "↦") if self.greek else (False, "->", ":=")
         if isinstance(op, Select):
-            return f"SELECT[{self.condition(op.condition)}]"
+            return f"{'σ' if g else 'SELECT'}[{self.condition(op.condition)}]"
         if isinstance(op, Project):
-            return f"PROJECT[{', '.join(op.names)}]"
+            return f"{'π' if g else 'PROJECT'}[{', '.join(op.names)}]"
         if isinstance(op, Rename):
-            return f"RENAME[{', '.join(f'{a} -> {b}' for a, b in op.changes)}]"
-        return f"ADD[{', '.join(f'{n} := {show(x)}' for n, x in op.items)}]"
+            return f"{'ρ' if g else 'RENAME'}[{', '.join(f'{a} {to} {b}' for a, b in op.changes)}]"
+        return f"{'α' if g else 'ADD'}[{', '.join(f'{n} {be} {show(x)}' for n, x in op.items)}]"
 
     def term(self, n: Any) -> str:
         if isinstance(n, Base):
@@ -83,9 +88,11 @@ class Printer:
             return f"{self.operator(n)}({self.term(n.of)})"
         left, right = self.term(n.left), self.term(n.right)
         if isinstance(n, Union):
-            return f"({left} UNION {right})"
+            return f"({left} {'∪' if self.greek else 'UNION'} {right})"
         c = self.condition(n.condition)
         if isinstance(n, Then):
+            if self.greek:
+                return f"({left} ;_{{{c}}} {right})"
             return f"({left} ;[{c}] {right})" if self.rng.random() < 0.3 else f"THEN[{c}]({left}, {right})"
         if not n.steps:
             steps = "TRUE"
@@ -93,7 +100,7 @@ class Printer:
             steps = self.condition(n.steps[0].condition)
         else:
             steps = self.rng.choice([" ∘ ", " . "]).join(map(self.operator, reversed(n.steps)))
-        return f"ITERATE[{steps}, {c}]({left}, {right})"
+        return f"{'μ' if self.greek else 'ITERATE'}[{steps}, {c}]({left}, {right})"
 
     def text(self, n: Any) -> str:
         body = self.term(n)
@@ -103,14 +110,15 @@ class Printer:
                 lines[-1][0].append(name)
             else:
                 lines.append(([name], of))
-        return "\n".join(["CESAR", *(f"  LET {', '.join(names)} := {of}" for names, of in lines), f"  {body}"])
+        return "\n".join(["CESAR", *(f"  LET {', '.join(names)} {'≡' if self.greek else ':='} {of}" for names, of in lines), f"  {body}"])
 
 
 # Trees.
 
 
 class Generator:
-    def __init__(self, rng: Random, columns: dict[str, str], kinds: list[str]) -> None:
+    def __init__(self, rng: Random, columns: dict[str, str], kinds: list[str], unit: str = "ms") -> None:
+        self.unit = unit
         self.rng, self.columns, self.kinds = rng, columns, kinds
         self.world = World(columns, [])
         self.count = 0
@@ -163,7 +171,9 @@ class Generator:
         r = self.rng.random()
         relation = self.rng.choice(RELATIONS)
         if r < 0.12 or not scope:
-            return (relation if relation not in ("=", "<>") or self.chance(0.3) else "<=", ("dur",), ("const", self.rng.randint(1, 8)))
+            relation = relation if relation not in ("=", "<>") or self.chance(0.3) else "<="
+            words = (UNITS[self.unit],) if self.chance(0.2) else ()
+            return (relation, ("dur",), ("const", self.rng.randint(1, 8), *words))
         if r < 0.2:
             x = self.operand(scope, lasts, ("int", "float", "str"))
             return TRUE if x is None else (self.rng.choice(["isnull", "notnull", "notnull"]), x)
@@ -354,7 +364,7 @@ class Generator:
 # Streams of events.
 
 
-def rows(rng: Random, columns: dict[str, str], kinds: list[str], durations: bool, most: int = 14) -> list[dict[str, Any]]:
+def rows(rng: Random, columns: dict[str, str], kinds: list[str], durations: bool, most: int = 14, fine: bool = False) -> list[dict[str, Any]]:
     nulls = rng.choice([0, 0.1, 0.3])
     nans = rng.choice([0, 0, 0.1])
     last = rng.choice([3, 5, 8, 8])
@@ -368,12 +378,15 @@ def rows(rng: Random, columns: dict[str, str], kinds: list[str], durations: bool
         for c, t in columns.items():
             v = {"int": rng.randint(0, 3), "float": rng.choice([0.0, 0.5, 1.0, 2.5, NAN if rng.random() < nans else 1.0]), "str": rng.choice("abc")}[t]
             row[c] = None if rng.random() < nulls else v
+        if fine:
+            row["end"] /= 2
+            row["start"] /= 2
         out.append(row)
     return out
 
 
-def scenario(seed: int) -> tuple[Any, str, World, bool]:
-    """A tree, its text, a world, and whether the world has durations."""
+def scenario(seed: int) -> tuple[Any, str, World]:
+    """A tree, its text and a world."""
     rng = Random(seed)
     columns = {"x": "int", "y": "float", "s": "str"}
     for c in list(columns):
@@ -382,14 +395,22 @@ def scenario(seed: int) -> tuple[Any, str, World, bool]:
     typed = rng.random() < 0.7
     kinds = rng.choice([["A"], ["A", "B"], ["A", "B"], ["A", "B", "C"]]) if typed else ["A"]
     durations = rng.random() < 0.65
+    if rng.random() < 0.1:  # roles that are not given are attributes like others
+        if not typed:
+            columns["type"] = "str"
+        if not durations:
+            columns["began"] = "int"
+    unit = rng.choice(["ms", "ms", "s", "min"])
+    fine = rng.random() < 0.1
     for attempt in range(8):  # an empty result finds few faults
-        g = Generator(rng, columns, kinds)
-        tree = g.stream(rng.choice([1, 2, 2, 2, 3]))
+        tree = Generator(rng, columns, kinds, unit).stream(rng.choice([1, 2, 2, 2, 3]))
         for _ in range(3):
-            world = World(columns, rows(rng, columns, [*kinds, "Z"] if typed and rng.random() < 0.3 else kinds, durations), typed)
+            others = ["Z"] if typed and rng.random() < 0.3 else []
+            events = rows(rng, columns, [*kinds, *others], durations, fine=fine)
+            world = World(columns, events, typed, durations, unit, fine)
             if evaluate(tree, world).events or (attempt == 0 and rng.random() < 0.05):
-                return tree, Printer(rng).text(tree), world, durations
-    return tree, Printer(rng).text(tree), world, durations
+                return tree, Printer(rng).text(tree), world
+    return tree, Printer(rng).text(tree), world
 
 
 # Shrinking.

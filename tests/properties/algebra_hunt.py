@@ -7,6 +7,8 @@ import sys
 import time
 import traceback
 from collections import Counter
+from dataclasses import fields, is_dataclass, replace
+from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -17,20 +19,33 @@ from algebra_oracle import NAN, World, Wrong, evaluate
 import cepheid as cep
 
 TYPES = {"int": pa.int64(), "float": pa.float64(), "str": pa.string(), "bool": pa.bool_()}
+SECONDS = {"ms": 0.001, "s": 1, "min": 60}
 ENGINES = ("reference", "interpreted", "plain", "compiled", "auto")
 
 
-def table(rows: list[dict[str, Any]], world: World, durations: bool) -> pa.Table:
+def table(rows: list[dict[str, Any]], world: World) -> pa.Table:
     fields = [("ts", "end", pa.int64())]
     if world.typed:
         fields.append(("type", "kind", pa.string()))
-    if durations:
+    if world.durations:
         fields.append(("began", "start", pa.int64()))
     fields += [(c, c, TYPES[t]) for c, t in world.columns.items()]
-    return pa.table({name: pa.array([r[key] for r in rows], kind) for name, key, kind in fields})
+    data = {name: pa.array([r[key] for r in rows], kind if name not in ("ts", "began") or not world.fine else None) for name, key, kind in fields}
+    if world.fine:
+        for name, key in [("ts", "end"), ("began", "start")]:
+            if name in data:
+                ticks = [int(r[key] * SECONDS[world.unit] * 1_000_000) for r in rows]
+                data[name] = pa.array(ticks, pa.int64()).cast(pa.timestamp("us"))
+    return pa.table(data)
 
 
-def clean(v: Any) -> Any:
+def moment(t: Any, world: World) -> Any:
+    return datetime(1970, 1, 1) + timedelta(seconds=t * SECONDS[world.unit]) if world.fine else t
+
+
+def clean(v: Any, unit: str) -> Any:
+    if isinstance(v, datetime):
+        return (v - datetime(1970, 1, 1)).total_seconds() / SECONDS[unit]
     return NAN if isinstance(v, float) and math.isnan(v) else v
 
 
@@ -40,8 +55,8 @@ def expected(tree: Any, world: World) -> tuple[list[str], Counter]:
     return names, Counter((a, b, *v) for v, a, b in s.events)
 
 
-def collect(names: list[str], *results: Any) -> Counter:
-    return Counter(tuple(clean(r[n]) for n in names) for m in results for r in m.to_pylist())
+def collect(names: list[str], unit: str, *results: Any) -> Counter:
+    return Counter(tuple(clean(r[n], unit) for n in names) for m in results for r in m.to_pylist())
 
 
 def difference(names: list[str], want: Counter, first: Any, got: Counter) -> str | None:
@@ -55,42 +70,42 @@ def difference(names: list[str], want: Counter, first: Any, got: Counter) -> str
     return None
 
 
-def query(text: str, world: World, durations: bool) -> Any:
-    return cep.Query(text, type="type" if world.typed else None, **({"start": "began"} if durations else {}))
+def query(text: str, world: World) -> Any:
+    return cep.Query(text, type="type" if world.typed else None, unit=world.unit, **({"start": "began"} if world.durations else {}))
 
 
-def check(tree: Any, text: str, world: World, durations: bool, mode: str, seed: int) -> str | None:
+def check(tree: Any, text: str, world: World, mode: str, seed: int) -> str | None:
     """What is wrong, or None. `mode`: an engine, or `session:` and an engine, or `more:` and an engine."""
     names, want = expected(tree, world)
     kind, _, engine = mode.rpartition(":")
     rng = Random(seed)
     rows = list(world.rows)
     try:
-        q = query(text, world, durations)
+        q = query(text, world)
         if kind == "more":
             rows += [dict(rng.choice(rows)) for _ in range(rng.randint(0, 4)) if rows]
             rng.shuffle(rows)
         if kind != "session":
-            got = q.match(table(rows, world, durations), engine=engine)
+            got = q.match(table(rows, world), engine=engine)
             try:
-                return difference(names, want, got, collect(names, got))
+                return difference(names, want, got, collect(names, world.unit, got))
             except KeyError:
                 return difference(names, want, got, Counter())
         lateness = rng.choice([0, 1, 2, 4])
         rows.sort(key=lambda r: r["end"] + rng.randint(0, lateness))
         s = q.session(engine=engine, lateness=lateness)
-        outs = [s.push(table([], world, durations))]
+        outs = [s.push(table([], world))]
         i = 0
         while i < len(rows):
             j = i + rng.randint(1, 5)
-            outs.append(s.push(table(rows[i:j], world, durations)))
+            outs.append(s.push(table(rows[i:j], world)))
             i = j
             if rng.random() < 0.3:
                 s = q.restore(s.snapshot())
             if rng.random() < 0.2 and i < len(rows):
-                outs.append(s.advance(min(r["end"] for r in rows[i:])))
+                outs.append(s.advance(moment(min(r["end"] for r in rows[i:]), world)))
         outs.append(s.close())
-        return difference(names, want, outs[0], collect(names, *outs))
+        return difference(names, want, outs[0], collect(names, world.unit, *outs))
     except cep.CepheidError as e:
         return "error " + str(e)
     except Exception as e:  # any other is a fault by itself
@@ -101,7 +116,7 @@ def kind_of(problem: str) -> str:
     return " ".join(problem.split("\n")[0].split()[:2]) if problem.startswith(("error", "exception")) else problem.split()[0]
 
 
-def shrink(tree: Any, world: World, durations: bool, mode: str, seed: int, problem: str) -> tuple[Any, str, World, str]:
+def shrink(tree: Any, world: World, mode: str, seed: int, problem: str) -> tuple[Any, str, World, str]:
     kind = kind_of(problem)
     text = Printer(Random(0)).text(tree)
     limit = time.time() + 25
@@ -110,7 +125,7 @@ def shrink(tree: Any, world: World, durations: bool, mode: str, seed: int, probl
         if time.time() > limit:
             return None
         try:
-            bad = check(t, plain(t), w, durations, mode, seed)
+            bad = check(t, plain(t), w, mode, seed)
         except (Wrong, KeyError, TypeError, AssertionError, AttributeError, ValueError, IndexError):
             return None
         return bad if bad is not None and kind_of(bad) == kind else None
@@ -123,7 +138,7 @@ def shrink(tree: Any, world: World, durations: bool, mode: str, seed: int, probl
                 tree, problem, again = t, bad, True
                 break
         for i in range(len(world.rows)):
-            w = World(world.columns, world.rows[:i] + world.rows[i + 1 :], world.typed)
+            w = replace(world, rows=world.rows[:i] + world.rows[i + 1 :])
             if (bad := fails(tree, w)) is not None:
                 world, problem, again = w, bad, True
                 break
@@ -145,7 +160,6 @@ def plain(tree: Any) -> str:
 
 def full(n: Any) -> Any:
     """With every attribute by its full name."""
-    from dataclasses import fields, is_dataclass, replace
 
     if isinstance(n, tuple):
         return n[:2] if n and n[0] == "attr" else tuple(full(a) for a in n)
@@ -160,9 +174,9 @@ def main() -> None:
     problems: Counter = Counter()
     started = time.time()
     for seed in range(low, high):
-        tree, text, world, durations = scenario(seed)
+        tree, text, world = scenario(seed)
         for mode in modes:
-            bad = check(tree, text, world, durations, mode, seed)
+            bad = check(tree, text, world, mode, seed)
             if bad is None:
                 passed[mode] += 1
                 continue
@@ -172,9 +186,9 @@ def main() -> None:
                 print(f"seed {seed} {mode}: {bad.splitlines()[0][:150]}")
                 continue
             print(f"=== seed {seed} {mode}\n{text}\n  {bad}")
-            _, small, w, worse = shrink(tree, world, durations, mode, seed, bad)
-            print(f"--- smaller, type={'type' if w.typed else None} start={'began' if durations else None}\n{small}")
-            for r in table(w.rows, w, durations).to_pylist():
+            _, small, w, worse = shrink(tree, world, mode, seed, bad)
+            print(f"--- smaller, unit={w.unit} type={'type' if w.typed else None} start={'began' if w.durations else None}\n{small}")
+            for r in table(w.rows, w).to_pylist():
                 print("   ", r)
             print("  expected", sorted(expected(_, w)[1].elements(), key=repr))
             print(" ", worse, flush=True)

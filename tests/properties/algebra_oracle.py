@@ -187,11 +187,17 @@ class Stream:
 
 @dataclass(frozen=True)
 class World:
-    """A table: the types of its columns, and rows as dicts with `start`, `end` and `kind` beside the columns."""
+    """A table: the types of its columns, and rows as dicts with `start`, `end` and `kind` beside the columns.
+
+    Times are in ticks, which may have fractions: then the time column is a timestamp.
+    """
 
     columns: dict[str, str]
     rows: list[dict[str, Any]]
     typed: bool = True
+    durations: bool = True
+    unit: str = "ms"
+    fine: bool = False
 
 
 def holds(c: Expr, env: dict[str, Any], start: int, end: int) -> bool:

@@ -119,7 +119,7 @@ print(counts)
 
 sizes, nodes, skipped = [], {}, 0
 for seed in range(2000):
-    tree, text, w, d = scenario(seed)
+    tree, text, w = scenario(seed)
     sizes.append(len(evaluate(tree, w).events))
 print("empty", sum(n == 0 for n in sizes), "of", len(sizes), "max", max(sizes), "mean", sum(sizes) / len(sizes))
 for seed in range(12):
