@@ -14,7 +14,7 @@ from cepheid.pattern.schema import Roles
 from cepheid.pattern.types import Kind
 
 
-def read_roles(time: object, type_: object, order_by: object, types: object, unit: object) -> Roles:
+def read_roles(time: object, type_: object, order_by: object, types: object, unit: object, start: object) -> Roles:
     """The roles of the columns."""
     names = [order_by] if isinstance(order_by, str) else _items("order_by", order_by)
     if not isinstance(unit, str) or unit not in UNITS:
@@ -25,6 +25,7 @@ def read_roles(time: object, type_: object, order_by: object, types: object, uni
         order_by=tuple(_name("order_by", name) for name in names),
         types=None if types is None else _types(types),
         unit=UNITS[unit],
+        start=None if start is None else _name("start", start),
     )
 
 
@@ -39,7 +40,7 @@ def read_column(what: str, value: object, roles: Roles, *, alone: bool = True) -
     if value is None:
         return None
     name = _name(what, value)
-    if alone and name in (roles.time, roles.type, *roles.order_by):
+    if alone and name in (roles.time, roles.type, roles.start, *roles.order_by):
         raise UsageError("CEP603", f"{what} is '{name}', which has another role", "name a column of its own")
     return name
 

@@ -31,6 +31,7 @@ from cepheid.api.surprises import Surprises
 from cepheid.engine.composites import as_merged, composite_events, composite_schema, schema_of
 from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.matches.made_matches import made_matches
 from cepheid.engine.matches.match_table import from_matches
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache
@@ -43,7 +44,9 @@ from cepheid.engine.stream.snapshot import from_bytes
 from cepheid.errors import CepheidError, CepheidWarning, PatternError, UsageError, did_you_mean, nearest
 from cepheid.language import parse, print_program
 from cepheid.pattern.aggregates import with_aggregates
-from cepheid.pattern.analysis import analyse, columns_read
+from cepheid.pattern.algebra.flow import expand, is_hidden
+from cepheid.pattern.algebra.tree import Algebra
+from cepheid.pattern.analysis import Functions, analyse, columns_read
 from cepheid.pattern.bind import Bound, bind
 from cepheid.pattern.bound_automata import BoundArc
 from cepheid.pattern.calls import check_calls
@@ -78,6 +81,7 @@ class Query:
     functions: Python functions that the query calls, by name; they take and return Python values, None for NULL. An
         `Aggregate` folds the values of a closure.
     time: the time column: integers, timestamps or dates. unit: of an integer time, and of a bare number in WITHIN.
+    start: the column that says when an event started, if it is not over at once: its time is then its end.
     type: the column with the event type; None for a stream of one type.
     order_by: columns that order events with equal times, before the content of the row does.
     types: the attributes of each event type, if not every type has every column.
@@ -99,6 +103,7 @@ class Query:
         order_by: str | Sequence[str] = (),
         types: Mapping[str, Iterable[str]] | None = None,
         unit: str = "ms",
+        start: str | None = None,
     ) -> None:
         self._program = _read(query)
         self._params = read_params(params)
@@ -110,20 +115,26 @@ class Query:
             "order_by": order_by,
             "types": types,
             "unit": unit,
+            "start": start,
         }
-        roles = read_roles(time, type, order_by, types, unit)
-        sources = check_flow(self._program)
+        roles = read_roles(time, type, order_by, types, unit, start)
         given = read_functions(functions)
         for q in self._program.queries:
             check_calls(q, given)
-        queries = tuple(
-            analyse(with_aggregates(q, given), self._params, roles_in(source, roles, q), source)
-            for q, source in zip(self._program.queries, sources, strict=True)
-        )
-        self._compiled = CompiledProgram(queries, sources, roles, given, self._fingerprint(roles, given))
+        self._compiled = self._compile(roles, given)
         self._cache = QueryCache(self._compiled)
         self._surprises = Surprises(self._compiled)
         self._surprises.warn(self._surprises.of_query())
+
+    def _compile(self, roles: Roles, functions: Functions, *, linear: bool = True) -> CompiledProgram:
+        """The program checked. linear: a CESAR expression as queries that automata can run, each on its own."""
+        program = expand(self._program, self._params, linear=linear)
+        sources = check_flow(program)
+        queries = tuple(
+            analyse(with_aggregates(q, functions), self._params, roles_in(source, roles, q), source)
+            for q, source in zip(program.queries, sources, strict=True)
+        )
+        return CompiledProgram(queries, sources, roles, functions, self._fingerprint(roles, functions))
 
     def automaton(self, events: object = None) -> Query:
         """This query as an automaton (S18) that gives the same `match_start`, `match_end` and RETURN; `.text` shows it.
@@ -520,7 +531,7 @@ class Query:
     def _fingerprint(self, roles: Roles, functions: Iterable[str]) -> str:
         """Identifies the query: a snapshot can only be restored by the same query."""
         params = sorted((name, repr(stable(value))) for name, value in self._params.items())
-        facts: list[object] = [self.text, params, sorted(functions), repr(roles)]
+        facts: list[object] = [self.text, params, sorted(functions), repr(roles).replace(", start=None", "")]
         arcs = (arc for q in self._program.queries if isinstance(q.pattern, Automaton) for arc in q.pattern.arcs)
         lifetimes = [(arc.since, arc.until) for arc in arcs]  # which the text does not have
         if any(since is not None or until is not None for since, until in lifetimes):
@@ -528,33 +539,42 @@ class Query:
         return sha256(repr(facts).encode()).hexdigest()
 
     def _named(self, matches: Sequence[Matches]) -> Matches:
-        return matches[-1].with_outputs(dict(zip(self._compiled.names, matches, strict=True)))
+        named = zip(self._compiled.names, matches, strict=False)
+        return matches[-1].with_outputs({name: found for name, found in named if not is_hidden(name)})
 
     def _by_reference(self, base: pa.Table, schema: Schema, horizon: int | None) -> Matches:
-        return self._named(self.all_by_reference(base, schema, horizon))
+        found = self.all_by_reference(base, schema, horizon)
+        names = [name for name in self._compiled.names if not is_hidden(name)]
+        return found[-1].with_outputs(dict(zip(names, found, strict=True)))
 
     def all_by_reference(self, base: pa.Table, schema: Schema, horizon: int | None = None) -> list[Matches]:
         """The matches of each query, by the definition."""
-        from cepheid.reference import interpret  # seldom needed
+        from cepheid.reference import interpret, interpret_algebra  # seldom needed
 
-        roles = self._compiled.roles
+        compiled = self._compiled
+        if any(isinstance(query.pattern, Algebra) for query in self._program.queries):
+            compiled = self._compile(compiled.roles, compiled.functions, linear=False)
+        roles = compiled.roles
         known = None if horizon is None else horizon * schema.tick
         tables: dict[str | None, pa.Table] = {None: base}
         made: dict[str, Bound] = {}
         found: list[Matches] = []
-        for analysed, source in zip(self._compiled.queries, self._compiled.sources, strict=True):
+        for analysed, source in zip(compiled.queries, compiled.sources, strict=True):
             table, own = tables[source[0]], schema
             if len(source) > 1:
                 own = schema_of(source, schema, made, roles)
-                table = pa.concat_tables(as_merged(tables[name], own) for name in source)
+                table = pa.concat_tables(as_merged(tables[name], own, name) for name in source)
             elif source != EVENTS:  # what a user function returns has a type by now
                 own = composite_schema(table.schema, roles)
-            bound = bind(analysed, own, self._compiled.functions)
-            matches = Matches(bound, table, from_matches(bound, interpret(bound, table, known)))
+            bound = bind(analysed, own, compiled.functions)
+            if bound.algebra is not None:
+                matches = made_matches(bound, interpret_algebra(bound, table))
+            else:
+                matches = Matches(bound, table, from_matches(bound, interpret(bound, table, known)))
             found.append(matches)
             if bound.into is not None:
-                tables[bound.into] = composite_events(bound, matches, roles)
-                made[bound.into] = bound
+                tables[bound.into] = composite_events(bound.result, matches, roles)
+                made[bound.into] = bound.result
         return found
 
     def warn_of(self, events: object) -> None:

@@ -67,6 +67,8 @@ def build(query: Bound, *, having: bool = False, results: bool = False, lasting:
 
 def _check(query: Bound) -> None:
     strategies = set(query.strategies.values())
+    if query.algebra is not None:
+        raise NotNative("a CESAR expression")
     if query.ties is Ties.SIMULTANEOUS:
         raise NotNative("TIES SIMULTANEOUS")
     if query.schema.start is not None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from cepheid.engine.matches.matches import Matches
 from cepheid.errors import BindError, EvaluationError, Span
+from cepheid.pattern.algebra.flow import MERGED_TYPE, RAW
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.declared import declared_type, how_to_declare
 from cepheid.pattern.flow import EVENTS, Source
@@ -45,24 +46,33 @@ def schema_of(source: Source, events: Schema, made: Mapping[str, Bound], roles: 
     """The schema of what a query reads. made: the queries whose composite events there are, by the name of INTO."""
     if source == EVENTS:
         return events
+    if len(source) > 1 and None in source and roles.type is None:
+        roles = replace(roles, type=MERGED_TYPE)
     parts = {name: events.arrow if name is None else composite_columns(made[name], roles) for name in source}
     if len(source) == 1:
         return composite_schema(parts[source[0]], roles)
     if None in source:
         _check_reserved(events)
     typed = {name: part if name is None else _declared(made[name], part) for name, part in parts.items()}
-    return composite_schema(_merged_columns(typed, made), roles, roles.order_by if None in source else ())
+    found = composite_schema(_merged_columns(typed, made), roles, roles.order_by if None in source else ())
+    return replace(found, streams={name or "": tuple(part.names) for name, part in parts.items()})
 
 
-def as_merged(table: pa.Table, schema: Schema) -> pa.Table:
+def as_merged(table: pa.Table, schema: Schema, stream: str | None) -> pa.Table:
     """Events of one stream in the columns of several.
 
     A column that their stream lacks is NULL; a raw event starts at its time.
     """
-    columns = []
+    columns, own = [], {*schema.streams[stream or ""], schema.roles.time, schema.roles.type, START}
     for field in schema.arrow:
-        name = schema.roles.time if field.name == START and START not in table.column_names else field.name
-        column = table.column(name) if name in table.column_names else None
+        name = field.name
+        if name == MERGED_TYPE:
+            columns.append(pa.chunked_array([pa.array([stream or RAW] * table.num_rows, pa.string())]))
+            continue
+        if name == START and stream is None:
+            name = schema.roles.start or schema.roles.time
+        here = name in own or (stream is None and name == schema.roles.start)
+        column = table.column(name) if here and name in table.column_names else None
         if column is None or pa.types.is_null(column.type):
             column = pa.chunked_array([pa.nulls(table.num_rows, field.type)], field.type)
         columns.append(column if column.type == field.type else _cast(column, field))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from cepheid.engine.composites import schema_of
+from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.bind import Bound, bind
 from cepheid.pattern.flow import EVENTS, Source
@@ -34,7 +35,9 @@ class CompiledProgram:
     @property
     def names(self) -> tuple[str, ...]:
         """The name of each query's output: that of its INTO, or its number."""
-        return tuple(q.query.into or f"query {number}" for number, q in enumerate(self.queries, start=1))
+        shown = [number for number, q in enumerate(self.queries) if not is_hidden(q.query.into)]
+        numbers = {number: place for place, number in enumerate(shown, start=1)}
+        return tuple(q.query.into or f"query {numbers[k]}" for k, q in enumerate(self.queries))
 
     @property
     def flow(self) -> list[tuple[Analysed, Source]]:
@@ -57,7 +60,7 @@ class CompiledProgram:
             found = bind(query, schema_of(source, schema, made, self.roles), self.functions)
             bound.append(found)
             if found.into is not None:
-                made[found.into] = found
+                made[found.into] = found.result
         return bound
 
 

@@ -176,6 +176,10 @@ def _in_clause(token: str, word: str, before: str, bare: str, allowed: Collectio
     if not clause:
         if word in _CLAUSES:
             return "begin with PATTERN; the other clauses follow it"
+        if _is_near("CESAR", word):
+            return "did you mean CESAR?"
+        if word in ("LET", "ITERATE", "PROJECT") or token[:1] in ("σ", "π", "ρ", "α", "μ"):
+            return "write CESAR before an expression of streams: CESAR SELECT[price > 10](Stock)"
         return "write PATTERN before it: PATTERN SEQ(A a, B b)" if word == "SEQ" else None
     if token == "*" and clause == "RETURN":
         return "name the columns, RETURN a.x AS x, or the events, RETURN a AS a; without RETURN, a match has all events"

@@ -22,13 +22,7 @@ def with_elements(query: Query) -> Query:
     single = len(variables) == 1 and not any(isinstance(node, Repeat) for node in nodes)
 
     def change(node: Expression) -> Expression:
-        if not isinstance(node, Attribute | Rows) or node.variable in variables:
-            return node
-        number = node.index.number if isinstance(node.index, Nth) else 1 if node.index is Index.FIRST else None
-        if number is None:
-            return node
-        element = Element(Name(node.variable, span=node.span), Literal(number, INT, span=node.span), span=node.span)
-        return element if isinstance(node, Rows) else Field(element, node.name, span=node.span)
+        return node if isinstance(node, Attribute | Rows) and node.variable in variables else _as_element(node)
 
     if query.sees is not None:
         query = replace(query, sees=rewrite(query.sees, change))
@@ -36,6 +30,21 @@ def with_elements(query: Query) -> Query:
         query = rewrite_expressions(query, lambda expression: rewrite(expression, change))
     rewrite_expressions(query, lambda expression: rewrite(expression, lambda node: _counted_from_one(node, variables)))
     return query
+
+
+def as_elements(expression: Expression) -> Expression:
+    """The same where there are no Kleene variables at all."""
+    return rewrite(expression, _as_element)
+
+
+def _as_element(node: Expression) -> Expression:
+    if not isinstance(node, Attribute | Rows):
+        return node
+    number = node.index.number if isinstance(node.index, Nth) else 1 if node.index is Index.FIRST else None
+    if number is None:
+        return node
+    element = Element(Name(node.variable, span=node.span), Literal(number, INT, span=node.span), span=node.span)
+    return element if isinstance(node, Rows) else Field(element, node.name, span=node.span)
 
 
 def _counted_from_one(node: Expression, variables: set[str]) -> Expression:

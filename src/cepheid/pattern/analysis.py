@@ -8,6 +8,9 @@ from itertools import chain
 
 from cepheid.errors import BindError, CepheidWarning, did_you_mean
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra.flow import MERGED_TYPE, walk_terms
+from cepheid.pattern.algebra.result import EVENT
+from cepheid.pattern.algebra.tree import Algebra, Source
 from cepheid.pattern.automata import (
     NAMES,
     check_clauses,
@@ -28,7 +31,8 @@ from cepheid.pattern.check import (
     check_strategies,
 )
 from cepheid.pattern.components import Component, components, name_events
-from cepheid.pattern.flow import EVENTS, Source
+from cepheid.pattern.flow import EVENTS
+from cepheid.pattern.flow import Source as Streams
 from cepheid.pattern.layout import Layout, lay_out
 from cepheid.pattern.lost_states import lost_states
 from cepheid.pattern.parameters import Params, resolve_names
@@ -64,10 +68,12 @@ class Analysed:
         return tuple(c for c in self.components.values() if not c.negated)
 
 
-def analyse(query: Query, params: Params, roles: Roles, source: Source = EVENTS) -> Analysed:
+def analyse(query: Query, params: Params, roles: Roles, source: Streams = EVENTS) -> Analysed:
     """Resolve names, parameters and strategies, and check all rules that need no schema."""
     if isinstance(query.pattern, Automaton):
         return _analyse_automaton(query, params, roles, source)
+    if isinstance(query.pattern, Algebra):
+        return _analyse_algebra(query, query.pattern, roles)
     pattern = name_events(query.pattern)
     check_negations(pattern)
     found = {c.variable: c for c in components(pattern)}
@@ -102,7 +108,7 @@ _ENDS = Seq((Event((), FIRST), Event((), LAST)))
 """What is known of a match of an automaton: two events, between which nothing is left out."""
 
 
-def _analyse_automaton(query: Query, params: Params, roles: Roles, source: Source) -> Analysed:
+def _analyse_automaton(query: Query, params: Params, roles: Roles, source: Streams) -> Analysed:
     """The same for an automaton of the user's own (S18)."""
     query = resolve_names(
         replace(query, where=tuple(c for w in query.where for c in conjuncts(w))), params, NAMES, None
@@ -126,6 +132,21 @@ def _analyse_automaton(query: Query, params: Params, roles: Roles, source: Sourc
     strategies = dict.fromkeys(found, Strategy.PARTITION)
     surprises = tuple(lost_states(automaton))
     return Analysed(query, found, lay_out(_ENDS), strategies, same, (), roles, types, surprises)
+
+
+_RESULT = Event((), EVENT)
+"""What is known of a result of a CESAR expression: it is one row."""
+
+
+def _analyse_algebra(query: Query, algebra: Algebra, roles: Roles) -> Analysed:
+    """The same for a CESAR expression (S19 to S22), whose names are resolved."""
+    sources = [t for t in walk_terms(algebra.term) if isinstance(t, Source) and t.stream is None]
+    named = {str(k): Component(str(k), (term.name,), span=term.span) for k, term in enumerate(sources)}
+    if roles.type != MERGED_TYPE:
+        _check_types(named, roles)
+    found = {c.variable: c for c in components(_RESULT)}
+    strategies = dict.fromkeys(found, Strategy.ANY)
+    return Analysed(query, found, lay_out(_RESULT), strategies, (), (), roles, (), ())
 
 
 def _check_types(found: Mapping[str, Component], roles: Roles) -> None:
@@ -155,6 +176,9 @@ def paths_read(analysed: Analysed, columns: Collection[str] = ()) -> tuple[Path,
     query, roles = analysed.query, analysed.roles
     names = [roles.time, *([roles.type] if roles.type else []), *roles.order_by]
     names += [name for attributes in (roles.types or {}).values() for name in attributes]
+    names += [roles.start] if roles.start else []
+    if isinstance(query.pattern, Algebra):
+        return tuple((name,) for name in dict.fromkeys([*names, *columns]))
     keys = (resolve_path(column.path, columns) for column in query.partition_by)
     read = (path for e in expressions(query) for path in _paths(e, columns))
     return tuple(dict.fromkeys(chain(((name,) for name in names), keys, read)))

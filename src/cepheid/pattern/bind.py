@@ -9,6 +9,9 @@ from functools import cached_property
 import pyarrow as pa
 
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra.bind import bind_term
+from cepheid.pattern.algebra.result import BoundAlgebra, result_columns, result_schema, result_values
+from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.analysis import Analysed, Functions, columns_read
 from cepheid.pattern.bound_automata import BoundAutomaton, bind_automaton, register_types, until
 from cepheid.pattern.components import Component
@@ -20,7 +23,7 @@ from cepheid.pattern.placement import Placement, place
 from cepheid.pattern.schema import END, START, Schema
 from cepheid.pattern.scope import Scope
 from cepheid.pattern.tree import Automaton, Output, Pattern, Strategy, Ties
-from cepheid.pattern.types import Type, is_untyped
+from cepheid.pattern.types import Kind, Type, is_untyped
 from cepheid.pattern.typing import Typer
 
 
@@ -68,6 +71,18 @@ class Bound:
     scope: Scope | None
     reads: tuple[str, ...]  # the columns that it reads
     automaton: BoundAutomaton | None = None  # of the user's own: then all else is about its first and last events
+    algebra: BoundAlgebra | None = None  # a CESAR expression: then all else is about the events of its results
+    only_times: bool = False  # a match has its start and its end, and nothing more
+
+    @cached_property
+    def result(self) -> Bound:
+        """The query as its matches know it: those of a CESAR expression are rows of a schema of their own."""
+        if self.algebra is None:
+            return self
+        schema = result_schema(self.algebra, self.schema)
+        returns = tuple(Result(*one) for one in result_values(self.algebra))
+        typer = replace(self.typer, schema=schema)
+        return replace(self, schema=schema, returns=returns, algebra=None, typer=typer, only_times=not returns)
 
     @property
     def positive(self) -> tuple[Component, ...]:
@@ -77,6 +92,9 @@ class Bound:
     @cached_property
     def lanes(self) -> Lanes:
         """How its events are split."""
+        if self.algebra is not None:
+            keys = self.algebra.keys
+            return Lanes(keys, (), True) if self.algebra.single else Lanes((), keys, True)
         agreed = tuple(test.attribute for test in self.same)
         declared = self.schema.roles.types is not None and self.automaton is None
         if Strategy.STRICT in self.strategies.values() or declared:
@@ -108,6 +126,9 @@ class Bound:
     @cached_property
     def types_read(self) -> frozenset[str] | None:
         """The types of the events that its matches depend on; None where they may depend on every event."""
+        if self.algebra is not None:
+            named = {edge.type for edge in self.algebra.automaton.edges}
+            return None if None in named else frozenset(str(name) for name in named)
         contiguous = {Strategy.STRICT, Strategy.PARTITION}.intersection(self.strategies.values())
         anything = any(not component.types for component in self.components.values())
         if self.schema.roles.type is None or self.counted or contiguous or anything:
@@ -147,6 +168,8 @@ class Bound:
     @cached_property
     def span(self) -> int | None:
         """Within how many ticks the events of a match are; None where only the events tell."""
+        if self.algebra is not None:
+            return None
         if self.within is not None:
             return self.window if self.timed else None
         single = all(move.target is None for moves in self.layout.moves for move in moves)
@@ -183,7 +206,9 @@ class Bound:
         """The columns of a match (S11). A user function's type is known only from its values."""
         time = self.schema.columns[self.schema.roles.time].arrow
         fields = [pa.field(START, time), pa.field(END, time)]
-        if self.returns:
+        if self.algebra is not None:
+            return self.result.match_schema()
+        if self.returns or self.only_times:
             return pa.schema([*fields, *(pa.field(r.name, r.type.arrow) for r in self.returns)])
         event = pa.struct(list(self.schema.arrow))
         fields += [pa.field(c.variable, pa.list_(event) if c.array else event) for c in self.positive]
@@ -197,6 +222,8 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
     registers = register_types(own, schema.columns[schema.roles.time]) if own is not None else {}
     typer = Typer(schema, analysed.components, functions, registers)
     conditions = tuple(typer.condition(c) for c in analysed.conditions)
+    if isinstance(query.pattern, Algebra):
+        return _bind_algebra(analysed, query.pattern, typer)
     keys = bind_keys(analysed, typer)
     within = None
     if query.within is not None:
@@ -232,6 +259,42 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
         reads=tuple(name for name in columns_read(analysed, schema.columns) if name in schema.columns),
         automaton=None if own is None else bind_automaton(own, typer),
     )
+
+
+def _bind_algebra(analysed: Analysed, algebra: Algebra, typer: Typer) -> Bound:
+    """The same for a CESAR expression."""
+    query, schema = analysed.query, typer.schema
+    term = bind_term(algebra.term, schema, typer)
+    names = result_columns(term.types, query.into, schema.roles, algebra.term.span)
+    return Bound(
+        schema=schema,
+        pattern=query.pattern,
+        components=analysed.components,
+        layout=analysed.layout,
+        strategies=analysed.strategies,
+        same=(),
+        placement=place((), analysed.layout, analysed.components),
+        partition_by=(),
+        within=None,
+        having=None,
+        returns=(),
+        into=query.into,
+        output=query.output,
+        cooldown=0,
+        ties=query.ties,
+        functions=typer.functions,
+        typer=typer,
+        scope=None,
+        reads=tuple(schema.columns),
+        algebra=BoundAlgebra(term, names, _key_columns(schema)),
+    )
+
+
+def _key_columns(schema: Schema) -> tuple[str, ...]:
+    """The columns that may split a stream."""
+    roles = schema.roles
+    others = (roles.time, roles.type, schema.start, roles.start)
+    return tuple(n for n, t in schema.columns.items() if n not in others and t.kind not in (Kind.OPAQUE, Kind.NULL))
 
 
 def _scope(typer: Typer, analysed: Analysed) -> Scope | None:

@@ -84,9 +84,10 @@ class Attribute(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Register(Expression):
-    """`r.balance`: a field of the register of an automaton (S18)."""
+    """`r.balance`: a field of the register of an automaton (S18), or an attribute of CESAR, which has its type."""
 
     name: str
+    type: Type | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from cepheid.errors import BindError, PatternError, did_you_mean
+from cepheid.pattern.algebra.flow import MERGED_TYPE, sources_of
+from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.schema import Roles
 from cepheid.pattern.tree import Event, Program, Query, Stream
 from cepheid.pattern.walk import walk
@@ -22,6 +24,10 @@ def check_flow(program: Program) -> tuple[Source, ...]:
     base: str | None = None
     sources: list[Source] = []
     for number, query in enumerate(program.queries):
+        if isinstance(query.pattern, Algebra):
+            sources.append(sources_of(query.pattern))
+            _note_made(query, made)
+            continue
         source: list[str | None] = []
         for stream in query.streams:
             if stream.name not in made:
@@ -33,12 +39,16 @@ def check_flow(program: Program) -> tuple[Source, ...]:
             source.append(stream.name if stream.name in made else None)
         sources.append(tuple(source) or EVENTS)
         _check_reads(query, sources[-1], program)
-        if query.into is not None:
-            if query.into in made:
-                remedy = "give each INTO a different name"
-                raise PatternError("CEP214", f"two queries write INTO {query.into}", remedy, query.span)
-            made[query.into] = query
+        _note_made(query, made)
     return tuple(sources)
+
+
+def _note_made(query: Query, made: dict[str, Query]) -> None:
+    if query.into is not None:
+        if query.into in made:
+            remedy = "give each INTO a different name"
+            raise PatternError("CEP214", f"two queries write INTO {query.into}", remedy, query.span)
+        made[query.into] = query
 
 
 def _check_name_of_events(stream: Stream, program: Program, base: str | None, *, alone: bool) -> None:
@@ -86,6 +96,8 @@ def roles_in(source: Source, roles: Roles, query: Query) -> Roles:
         return roles
     if None not in source:
         return replace(roles, types=None, type=roles.type or "type" if len(source) > 1 else roles.type)
+    if roles.type is None and isinstance(query.pattern, Algebra):
+        return replace(roles, type=MERGED_TYPE)
     if roles.type is None:
         raise BindError(
             "CEP302",

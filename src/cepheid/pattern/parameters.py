@@ -177,6 +177,19 @@ def resolve_condition(condition: Expression, params: Params, variable: str) -> E
     return rewrite(condition, change)
 
 
+def resolve_parameters(node: Expression, params: Params) -> Expression:
+    """Put the parameters in; all other names stay."""
+
+    def change(part: Expression) -> Expression:
+        if isinstance(part, InSet):
+            return In(part.operand, _members(part, params), part.negated, span=part.span)
+        if isinstance(part, Name) and part.name in params:
+            return literal(_one_value(part, params), part.span, part.name)
+        return part
+
+    return rewrite(node, change)
+
+
 def _unknown(name: str, span: Span | None, params: Params, other: str = "") -> BindError:
     close = nearest(name, params)
     if name.lower() in ("none", "nil", "undefined"):

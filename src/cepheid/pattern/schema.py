@@ -26,6 +26,7 @@ class Roles:
     order_by: tuple[str, ...] = ()
     types: Mapping[str, tuple[str, ...]] | None = None  # the attributes of each declared type (S3)
     unit: str = "milliseconds"  # of an integer time column
+    start: str | None = None  # the column with the start of events that last (S19)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,14 @@ class Schema:
     """The columns of a stream by name, in order, and their roles.
 
     parts: fields of structs that a query reads as keys, by a name that no column has.
+    streams: the columns of each stream, where several are merged; "" is the input.
     """
 
     columns: Mapping[str, Type]
     roles: Roles
     start: str | None = None  # the column with the start of composite events (S13)
     parts: Mapping[str, Part] = field(default_factory=dict)
+    streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def arrow(self) -> pa.Schema:
@@ -75,6 +78,9 @@ def make_schema(arrow: pa.Schema, roles: Roles, start: str | None = None) -> Sch
         columns[column.name] = from_arrow(column.type)
     _check_time(columns, roles)
     _check_type(columns, roles)
+    if start is None and roles.start is not None:
+        _check_start(columns, roles)
+        start = roles.start
     for name in roles.order_by:
         _require(name, columns, "CEP301", f"order_by names '{name}', which is not a column of the events")
     for type_name, attributes in (roles.types or {}).items():
@@ -98,6 +104,21 @@ def _check_time(columns: Mapping[str, Type], roles: Roles) -> None:
             "CEP309",
             f"the time column '{roles.time}' is {found}, not a timestamp, a date or an integer",
             "cast it to a timestamp, or to an integer in milliseconds (or in the unit given with unit=)",
+        )
+
+
+def _check_start(columns: Mapping[str, Type], roles: Roles) -> None:
+    message = f"the events have no start column '{roles.start}'"
+    found = _require(str(roles.start), columns, "CEP309", message, "; name the start column with start=")
+    time = columns[roles.time]
+    if (
+        plain(found) != plain(time)
+        and Kind.NULL not in (found.kind, time.kind)
+        and not found.kind is time.kind is Kind.INT
+    ):
+        remedy = f"cast it to the type of '{roles.time}'"
+        raise BindError(
+            "CEP309", f"the start column '{roles.start}' is {found}, the time '{roles.time}' is {time}", remedy
         )
 
 

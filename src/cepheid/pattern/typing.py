@@ -89,7 +89,7 @@ class Typer:
 
     @check.register
     def _(self, node: ex.Register) -> Typed:
-        return node, self.registers[node.name]
+        return node, node.type or self.registers[node.name]
 
     def column_remedy(self, node: ex.Attribute) -> str:
         if node.name.upper() == "LEN":

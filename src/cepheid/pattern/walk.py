@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
+from cepheid.pattern.algebra.tree import Algebra, Term
+from cepheid.pattern.algebra.walk import algebra_expressions, rewrite_algebra, term_depth, terms
 from cepheid.pattern.expressions import And, Expression
 from cepheid.pattern.tree import Automaton, Pattern, Query
 
@@ -78,11 +80,13 @@ def substitute(node: Expression, change: Callable[[Expression], Expression | Non
 
 
 def expressions(query: Query) -> Iterator[Expression]:
-    """All expressions of a query: FROM, those of an automaton, WHERE, HAVING, RETURN."""
+    """All expressions of a query: FROM, those of an automaton or of CESAR, WHERE, HAVING, RETURN."""
     if query.sees is not None:
         yield query.sees
     if isinstance(query.pattern, Automaton):
         yield from automaton_expressions(query.pattern)
+    if isinstance(query.pattern, Algebra):
+        yield from algebra_expressions(query.pattern)
     yield from query.where
     if query.having is not None:
         yield query.having
@@ -92,9 +96,13 @@ def expressions(query: Query) -> Iterator[Expression]:
 def rewrite_expressions(query: Query, change: Callable[[Expression], Expression]) -> Query:
     """The query with `change` applied to each of its expressions as a whole."""
     pattern = query.pattern
+    if isinstance(pattern, Automaton):
+        pattern = rewrite_automaton(pattern, change)
+    elif isinstance(pattern, Algebra):
+        pattern = rewrite_algebra(pattern, change)
     return replace(
         query,
-        pattern=rewrite_automaton(pattern, change) if isinstance(pattern, Automaton) else pattern,
+        pattern=pattern,
         where=tuple(map(change, query.where)),
         having=query.having and change(query.having),
         returns=tuple(replace(item, expression=change(item.expression)) for item in query.returns),
@@ -146,7 +154,11 @@ def depth(node: Expression | Pattern) -> int:
     return deepest
 
 
-def too_deep(query: Query) -> Expression | Pattern | None:
+def too_deep(query: Query) -> Expression | Pattern | Term | None:
     """The part of a query that is nested too deeply, if there is one."""
+    if isinstance(query.pattern, Algebra):
+        deep = next((term for term in terms(query.pattern) if term_depth(term) > MAX_DEPTH), None)
+        if deep is not None:
+            return deep
     parts: list[Expression | Pattern] = [query.pattern, *expressions(query)]
     return next((part for part in parts if depth(part) > MAX_DEPTH), None)

@@ -105,6 +105,8 @@ def make_join(query: Bound, partition: tuple[str, ...] | None = None, *, late: b
     partition: the attributes of `[attr]` that split the stream; the others are compared while events are joined, or
     after all are (`late`). None: all of them split it.
     """
+    if query.algebra is not None:
+        raise NotJoined("a CESAR expression")
     if query.automaton is not None:
         raise NotJoined("an automaton takes its events in order")
     _check(query)

@@ -48,6 +48,9 @@ def read_rows(table: pa.Table, schema: Schema) -> list[Event]:
     columns = {name: column_values(read_column(table, schema, name)) for name in (*schema.columns, *schema.parts)}
     times = _times(columns[roles.time], schema)
     starts = _times(columns[schema.start], schema) if schema.start is not None else times
+    if schema.start is not None and schema.start == roles.start:
+        for row in (row for row in range(table.num_rows) if starts[row] > times[row]):
+            raise starts_late(schema, row, table.column(schema.start)[row], table.column(roles.time)[row])
     kinds = columns[roles.type] if roles.type is not None else None
     return [
         Event(
@@ -60,6 +63,14 @@ def read_rows(table: pa.Table, schema: Schema) -> list[Event]:
         )
         for row in range(table.num_rows)
     ]
+
+
+def starts_late(schema: Schema, row: int, start: pa.Scalar, end: pa.Scalar) -> InputError:
+    """The error for an event that ends before it starts (S19)."""
+    message = f"row {row} starts at {start} ('{schema.start}'), after its end at {end} ('{schema.roles.time}')"
+    return InputError(
+        "CEP414", message, f"correct the row, or exchange time= and start= if '{schema.start}' is the end"
+    )
 
 
 def _times(values: list[Value], schema: Schema) -> list[int]:

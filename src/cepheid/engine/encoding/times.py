@@ -13,6 +13,7 @@ from cepheid.errors import InputError, UsageError
 from cepheid.pattern.durations import ARROW_UNITS
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import Kind, plain
+from cepheid.values.rows import starts_late
 
 _EPOCH = date(1970, 1, 1).toordinal()
 
@@ -25,6 +26,20 @@ def ticks(schema: Schema, table: pa.Table, name: str | None = None) -> Any:
         remedy = "give every event a time, or drop the rows without one"
         raise InputError("CEP402", f"the time '{schema.roles.time}' of row {row} is NULL", remedy)
     return ticks_of(column)
+
+
+def check_starts(schema: Schema, table: pa.Table, times: Any) -> None:
+    """Events that last must not end before they start (S19)."""
+    if schema.start is None or schema.start != schema.roles.start:
+        return
+    column = table.column(schema.start)
+    if column.null_count:
+        row = column.is_null().index(True).as_py()
+        remedy = "give every event a start, which is its time if it is over at once"
+        raise InputError("CEP402", f"the start '{schema.start}' of row {row} is NULL", remedy)
+    late = np.flatnonzero(ticks_of(column) > times)
+    if len(late):
+        raise starts_late(schema, int(late[0]), column[int(late[0])], table.column(schema.roles.time)[int(late[0])])
 
 
 def ticks_of(column: pa.ChunkedArray) -> Any:

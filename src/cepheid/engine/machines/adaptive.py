@@ -20,6 +20,7 @@ from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.protocol import KeptRows, Machine
 from cepheid.engine.machines.stack_machine import StackMachine
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable
+from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.candidates import Question
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import Decision, decide
@@ -154,7 +155,7 @@ class AdaptiveMachine:
         while self.rows - self.recent[0].num_rows >= LOOK:
             self.rows -= self.recent.popleft().num_rows
 
-    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches:
+    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches | Matches:
         """The matches that became certain."""
         found = self.machine.settle(now, rows, horizon)
         if now is not None and self.considers:

@@ -8,6 +8,7 @@ from cepheid.engine.encoding.batch import StreamCodes
 from cepheid.engine.machines.adaptive import AdaptiveMachine
 from cepheid.engine.machines.automaton_machine import AutomatonMachine
 from cepheid.engine.machines.interpreted import Interpreted
+from cepheid.engine.machines.interpreted_algebra import InterpretedAlgebra
 from cepheid.engine.machines.interpreted_automaton import InterpretedAutomaton
 from cepheid.engine.machines.policy import Policy, read_policy
 from cepheid.engine.machines.protocol import Machine
@@ -41,6 +42,8 @@ class MachineFactory:
             return interpreted(compiled.query)  # whose state does not depend on the type that the column will have
         choice = self.choice
         if self.steady and choice == AUTO and (compiled.query.waits or compiled.query.output is not Output.ALL):
+            choice = AUTOMATON
+        if compiled.query.algebra is not None and choice == AUTO:
             choice = AUTOMATON
         if choice.joins and compiled.hollow:
             choice = AUTO  # a column without any value: nothing is known of it, and nothing can match
@@ -81,4 +84,6 @@ class MachineFactory:
 
 def interpreted(query: Bound) -> Machine:
     """The machine that goes over a query as the reference does."""
+    if query.algebra is not None:
+        return InterpretedAlgebra(query)
     return Interpreted(query) if query.automaton is None else InterpretedAutomaton(query)

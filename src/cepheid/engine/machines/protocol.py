@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable
+from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.pattern.lanes import Lanes
 
@@ -66,8 +67,10 @@ class Machine(Protocol):
     def feed(self, batch: Batch) -> None:
         """The next events."""
 
-    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches:
+    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches | Matches:
         """The matches that became certain, given all events before a time (None: all), as rows that are kept.
+
+        Those of a CESAR expression have rows of their own.
 
         horizon: where all events are in, until when absences are known; None: the end of the input ends them.
         """

@@ -174,13 +174,13 @@ class Matches:
     def to_arrow(self) -> pa.Table:
         """One row a match."""
         query, table, found = self._query, self._table, self._columns
-        if not query.returns:
+        if not query.returns and not query.only_times:
             return write_matches(query, table, found)
         made = returned(query, table, self._source, found)
         columns = dict(zip((START, END), write_times(query.schema, table, found), strict=True))
         for result in query.returns:
             column = made[result.name]
-            columns[result.name] = _returned(result, column) if isinstance(column, list) else column
+            columns[result.name] = as_column(result, column) if isinstance(column, list) else column
         return pa.table(columns)
 
     def to_long(self) -> pa.Table:
@@ -244,13 +244,13 @@ def require(package: str) -> None:
         raise UsageError("CEP602", f"{package} is not installed", f"pip install 'cepheid[{package}]'")
 
 
-def _returned(result: Result, values: list[Any]) -> pa.Array:
+def as_column(result: Result, values: list[Any]) -> pa.Array:
     """A RETURN column; times were computed as integers."""
     kind, arrow = result.type.kind, plain(result.type)
     try:
         if isinstance(result.type.arrow, pa.DictionaryType):
             undone = Result(result.name, result.expression, Type(kind, arrow))
-            return _returned(undone, values).dictionary_encode().cast(result.type.arrow)
+            return as_column(undone, values).dictionary_encode().cast(result.type.arrow)
         if kind is Kind.ANY:
             return pa.array(values)
         if kind in (Kind.TIMESTAMP, Kind.DURATION):
@@ -272,7 +272,7 @@ def _lists(result: Result, values: list[Any]) -> pa.Array:
     items = [item for value in values if value is not None for item in value]
     if not any(isinstance(item, int) for item in items):
         return pa.array(values, arrow)
-    one = _returned(Result(result.name, result.expression, from_arrow(arrow.value_type)), items)
+    one = as_column(Result(result.name, result.expression, from_arrow(arrow.value_type)), items)
     offsets: list[int | None] = [0]
     for value in values:
         offsets.append(offsets[-1] + len(value or ()))  # type: ignore[operator]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from cepheid.engine.composites import as_merged, composite_events, composite_schema, schema_of
+from cepheid.engine.composites import as_merged, composite_events, schema_of
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.encoding.times import ticks
@@ -23,7 +24,7 @@ from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.view import View
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.flow import EVENTS, Source
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.schema import Schema, make_schema
 from cepheid.pattern.scope import Scope
 from cepheid.pattern.tree import Output
 from cepheid.pattern.types import Kind
@@ -64,7 +65,7 @@ class Pipeline:
             self.queries.append(self.query(number))
             query = self.queries[-1].query
             if query.into is not None:
-                made[query.into] = query
+                made[query.into] = query.result
         read = [query.query.types_read for query in self.readers(EVENTS)]
         if None not in read:
             self.streams[EVENTS].arrivals.types = frozenset(name for types in read for name in types or ())
@@ -121,9 +122,9 @@ class Pipeline:
             if query.query.into is not None:
                 # No match that ends before this time is still to come, so that the next query may go so far.
                 limit = until[source]
-                self.receive(query.query.into, composite_events(query.query, matches, self.program.roles))
+                self.receive(query.query.into, composite_events(query.query.result, matches, self.program.roles))
                 certain = None if limit is None else query.certain(limit)
-                until[query.query.into,] = self.held_until(query.query, certain)
+                until[query.query.into,] = self.held_until(query.query.result, certain)
         for source, stream in self.every_stream():
             limit = until[source]
             if limit is not None:
@@ -166,7 +167,7 @@ class Pipeline:
                 found[view.stream] = seen
         if source == EVENTS:
             for stream in self.merging(None):
-                stream.arrivals.add(arrival_of(stream.schema, as_merged(batch.table, stream.schema), batch.times))
+                stream.arrivals.add(arrival_of(stream.schema, as_merged(batch.table, stream.schema, None), batch.times))
         return found
 
     def views_of(self, source: Source) -> list[View]:
@@ -244,7 +245,7 @@ class Pipeline:
     def receive(self, name: str, events: pa.Table) -> None:
         """Composite events. What a user-defined function returns has no type before there is a value."""
         for merged in self.merging(name):
-            merged.arrivals.add(arrival_of(merged.schema, as_merged(events, merged.schema)))
+            merged.arrivals.add(arrival_of(merged.schema, as_merged(events, merged.schema, name)))
         stream = self.streams.get((name,))
         if stream is None:  # only others, or none, read it
             return
@@ -275,8 +276,9 @@ class Pipeline:
 
     def replace_stream(self, source: Source, columns: pa.Schema) -> None:
         """A stream turns out to have other columns before it had an event: its queries begin anew."""
-        order_by = self.program.roles.order_by if None in source else ()
-        stream = InputStream(composite_schema(columns, self.program.roles, order_by), once=self.once)
+        known = self.streams[source].schema
+        schema = replace(make_schema(columns, known.roles, known.start), streams=known.streams)
+        stream = InputStream(schema, once=self.once)
         self.streams[source] = stream
         self.views = {key: view for key, view in self.views.items() if key[0] != source}
         for number, own in enumerate(self.program.sources):

@@ -29,7 +29,10 @@ class QueryStream:
         self.machine = machine
         self._general = general
         self.base = 0  # the id of the first row of the events of the matches that it gave last
-        self._nothing = Matches(query, empty_table(stream.schema.arrow), NONE)
+        result = query.result
+        self._nothing = Matches(
+            result, empty_table(stream.schema.arrow if result is query else result.schema.arrow), NONE
+        )
 
     def feed(self, batch: Batch) -> None:
         """The next events of its stream."""
@@ -51,6 +54,8 @@ class QueryStream:
         found = self.machine.settle(now, self.stream, horizon)
         if found is NONE:
             return self.nothing()
+        if isinstance(found, Matches):
+            return found
         if self.stream.is_mixed and isinstance(found, MatchTable):
             found = self._sorted(found)
         return Matches(self.query, self.stream.kept_events, found)

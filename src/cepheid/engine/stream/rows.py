@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from cepheid.engine.encoding.few_events import Events, FewEvents, as_table
-from cepheid.engine.encoding.times import is_ascending, ticks
+from cepheid.engine.encoding.times import check_starts, is_ascending, ticks
 from cepheid.pattern.schema import Schema
 
 SEGMENT = 1 << 20
@@ -74,6 +74,8 @@ def arrival_of(schema: Schema, events: Events, times: Any = None, level: int = 0
     """Some events, with their times in ticks if these are known."""
     if times is None:
         times = events.ticks() if isinstance(events, FewEvents) else ticks(schema, events)
+    if schema.start is not None and len(times):
+        check_starts(schema, as_table(events), times)
     if not len(times):
         return Arrival(RowsInMemory(events, times), 0, 0, 0, level=level)
     ascending = is_ascending(times)

@@ -134,3 +134,22 @@ class Algebra(Pattern):
 
     lets: tuple[Let, ...]
     term: Term
+
+
+# What names stand for, once they are resolved.
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Term):
+    """The events of a type, or those that another query makes. `stream`: which INTO or LET; None: the events."""
+
+    name: str
+    stream: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix(Term):
+    """A stream by a name of its own, which its attributes have before theirs: `S1.price`."""
+
+    name: str
+    of: Term

@@ -1,0 +1,138 @@
+"""A CESAR expression on the steps of the reference (Algorithm 1), made incremental: what no kernel can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.machines.interpreted import Interpreted
+from cepheid.engine.machines.interpreted_automaton import read, written
+from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.matches.made_matches import made_matches
+from cepheid.engine.matches.match_table import NONE, MatchTable
+from cepheid.engine.matches.matches import Matches
+from cepheid.engine.stream.lane_times import LaneTimes
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.subsets import too_many_runs
+from cepheid.plan.spec import AUTOMATON
+from cepheid.reference.event_automata import EventRunner, Instance
+from cepheid.values.facts import Fact
+from cepheid.values.lanes import lane_key
+from cepheid.values.rows import Event, read_rows
+from cepheid.values.value import Value
+
+Key = tuple[Value, ...]
+MOST = 200_000
+"""Instances of one partition at once, beyond which a query ends with an error before it takes all the memory."""
+
+
+class InterpretedAlgebra:
+    """One expression over a stream that comes in parts."""
+
+    kind = mode = Interpreted.kind
+    tests = merged = 0  # not counted
+    plan = str(AUTOMATON)
+    replans = 0
+
+    def __init__(self, query: Bound) -> None:
+        assert query.algebra is not None
+        self.query = query
+        self.runner = EventRunner(query, query.algebra.automaton)
+        self.lanes: dict[Key, list[Instance]] = {}
+        self.found: list[Fact] = []
+
+    @property
+    def runs(self) -> int:
+        """How many instances wait."""
+        return sum(map(len, self.lanes.values()))
+
+    def reserve(self, events: int) -> None:
+        """Nothing is made beforehand."""
+
+    def feed(self, batch: Batch) -> None:
+        """The next events; no instant is in two batches."""
+        report = batch.report or (lambda events: None)
+        for _, moment in groupby(read_rows(batch.table, self.query.schema), key=lambda event: event.time):
+            lanes: dict[Key, list[Event]] = {}
+            seen = 0
+            for event in moment:
+                seen += 1
+                key = lane_key(self.query.lanes, event)
+                if key is not None:
+                    lanes.setdefault(key, []).append(event)
+            for key, own in lanes.items():
+                after, found = self.runner.consume(self.lanes.get(key, ()), own)
+                if len(after) > MOST:
+                    raise too_many_runs(
+                        self.query.pattern, {}, f"more than {MOST:,} instances at once in one partition"
+                    )
+                self.found += found
+                if after:
+                    self.lanes[key] = after
+                else:
+                    self.lanes.pop(key, None)
+            report(seen)
+
+    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | Matches:
+        """The results so far: an event that is to come ends later. Those of several lanes may be equal."""
+        found, self.found = self.found, []
+        return made_matches(self.query, list({fact.key: fact for fact in found}.values())) if found else NONE
+
+    def unsettled(self) -> int | None:
+        """A result is certain when its instant is over."""
+        return None
+
+    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
+        """Results of several lanes may be equal, and are one."""
+        return False
+
+    def reach_lanes(self, ahead: LaneTimes | None) -> None:
+        """No lane is ahead of others."""
+
+    def end_runs(self, before: int) -> None:
+        """Results may end with any event."""
+
+    def compact(self, now: int) -> int | None:
+        """Instances have values, and need no events."""
+        return None
+
+    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
+        """It has keys, and no numbers of lanes."""
+        return ()
+
+    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
+        """It has keys, and no numbers of lanes."""
+
+    def held_strings(self) -> Iterable[Any]:
+        """It has strings, and no codes."""
+        return ()
+
+    def renumber_strings(self, number: Any) -> None:
+        """It has strings, and no codes."""
+
+    def state_bytes(self) -> int:
+        """An estimate: Python objects are not counted one by one."""
+        return 600 * self.runs
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """Instances by their keys, states and attributes."""
+        lanes = [
+            [
+                list(map(written, key)),
+                [[i.state, i.event.start, i.event.end, list(map(written, i.event.values.values()))] for i in instances],
+            ]
+            for key, instances in self.lanes.items()
+        ]
+        return {"algebra": lanes}, []
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+        """Take up a state that was dumped."""
+        states = self.runner.automaton.states
+        for key, saved in facts["algebra"]:
+            self.lanes[tuple(map(read, key))] = [
+                Instance(state, Fact(dict(zip(states[state].types, map(read, values), strict=True)), start, end))
+                for state, start, end, values in saved
+            ]

@@ -1,0 +1,109 @@
+"""A place in the text of a CESAR expression, and what stands there."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from cepheid.errors import ParseError, Span
+from cepheid.language.advice import QUOTED
+
+BLANKS = re.compile(r"(?:[\s\ufeff]+|/\*.*?\*/|--[^\n]*)*", re.DOTALL)
+WORD = re.compile(r"[^\W\d]\w*")
+NAME = re.compile(r"`(?:[^`]|``)+`|[^\W\d]\w*")
+
+
+def after_blanks(text: str, position: int, limit: int | None = None) -> int:
+    """The place after blanks and comments."""
+    found = BLANKS.match(text, position, len(text) if limit is None else limit)
+    return found.end() if found else position
+
+
+class Scanner:
+    """Reads forward. `plain` is the text without LaTeX, of the same length, so that every place is one of the text."""
+
+    def __init__(self, text: str, plain: str, position: int) -> None:
+        self.text = text
+        self.plain = plain
+        self.position = position
+        self.limit = len(plain)
+
+    def at(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """What stands here after blanks and comments, if it is of this form."""
+        self.position = after_blanks(self.plain, self.position, self.limit)
+        return pattern.match(self.plain, self.position, self.limit)
+
+    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """The same, and go on after it."""
+        found = self.at(pattern)
+        if found:
+            self.position = found.end()
+        return found
+
+    def word(self) -> str:
+        """The word that stands here in capitals, or ''."""
+        found = self.at(WORD)
+        return found[0].upper() if found else ""
+
+    def sign(self) -> str:
+        """The character that stands here, or ''."""
+        self.at(BLANKS)
+        return self.plain[self.position : min(self.position + 1, self.limit)]
+
+    def name(self) -> str | None:
+        """A name, without its back quotes."""
+        found = self.take(NAME)
+        if found is None:
+            return None
+        return found[0][1:-1].replace("``", "`") if found[0].startswith("`") else found[0]
+
+    def place(self) -> int:
+        """Where the next thing stands."""
+        self.at(BLANKS)
+        return self.position
+
+    def span(self, start: int, end: int | None = None) -> Span:
+        """From a place to another one, or to here."""
+        return Span(self.text, start, self.position if end is None else end)
+
+    def fail(self, message: str, remedy: str, start: int | None = None, end: int | None = None) -> NoReturn:
+        """Refuse the text: from `start` to `end`, or the word that stands here."""
+        if start is None:
+            start = self.place()
+            found = self.at(NAME)
+            end = found.end() if found else min(start + 1, self.limit)
+        code = "CEP101"
+        if start >= self.limit and self.limit == len(self.plain):
+            code, start = "CEP102", len(self.plain.rstrip())
+            end = start + 1
+        raise ParseError(code, message, remedy, self.span(start, end))
+
+    def is_open(self, end: int) -> bool:
+        """Whether a bracket before this place is not closed there."""
+        part = QUOTED.sub("", self.plain[:end])
+        return any(part.count(opening) > part.count(closing) for opening, closing in ("()", "[]", "{}"))
+
+    def not_closed(self, what: str, closing: str, opened: int) -> NoReturn:
+        """Refuse a bracket that nothing closes."""
+        code = "CEP102" if self.place() >= len(self.plain) else "CEP101"
+        raise ParseError(code, f"the {what} is not closed", f"add '{closing}'", self.span(opened, opened + 1))
+
+    def unexpected(self, remedy: str) -> NoReturn:
+        """Refuse what stands here."""
+        start = self.place()
+        rest = self.plain[start : self.limit]
+        if not rest:
+            self.fail(
+                "unexpected end of the query" if self.limit == len(self.plain) else "something is missing", remedy
+            )
+        if rest.startswith("/*"):
+            raise ParseError("CEP103", "the comment is not closed", "close it with */", self.span(start, start + 2))
+        if rest.startswith("``"):
+            raise ParseError(
+                "CEP103", "the name is empty", "write a name between the quotes", self.span(start, start + 2)
+            )
+        if rest[0] in "'\"‘“`" and not re.match(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`", rest):
+            raise ParseError("CEP103", "the quote is not closed", "add the closing quote", self.span(start, start + 1))
+        found = re.match(r"\w+|\\\w+|:=|->|[<>=!]+|'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`", rest)
+        shown = found[0] if found else rest[0]
+        self.fail(f"unexpected '{shown}'", remedy, start, start + len(shown))

@@ -1,0 +1,322 @@
+"""Binding of a CESAR expression: its attributes are found, and have types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from cepheid.errors import BindError, Span, did_you_mean
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra import bound as b
+from cepheid.pattern.algebra.attributes import END, START, Attributes, last_of
+from cepheid.pattern.algebra.flow import MERGED_TYPE, RAW
+from cepheid.pattern.algebra.tree import (
+    Add,
+    Apply,
+    Iterate,
+    Operator,
+    Prefix,
+    Project,
+    Rename,
+    Select,
+    Source,
+    Term,
+    Then,
+    Union,
+)
+from cepheid.pattern.common_types import common_type, comparable, converted, shown
+from cepheid.pattern.declared import declared_type, how_to_declare
+from cepheid.pattern.schema import Schema
+from cepheid.pattern.types import INT, Kind, Type, from_arrow
+from cepheid.pattern.typing import Typer
+from cepheid.pattern.walk import substitute
+
+Origins = Mapping[str, tuple[str | None, str]]
+"""The stream and the column that an attribute has come from; not of those that were computed."""
+_TIMES: Mapping[str, Type] = {START: INT, END: INT}
+
+
+@dataclass(frozen=True)
+class _Typed:
+    term: b.BoundTerm
+    origins: Origins
+
+    @property
+    def types(self) -> Mapping[str, Type]:
+        return self.term.types
+
+
+def bind_term(term: Term, schema: Schema, typer: Typer) -> b.BoundTerm:
+    """Check an expression against the columns of its streams."""
+    return _Binder(schema, typer).term(term).term
+
+
+class _Binder:
+    def __init__(self, schema: Schema, typer: Typer) -> None:
+        self.schema = schema
+        self.typer = typer
+
+    def term(self, term: Term) -> _Typed:
+        match term:
+            case Source():
+                return self.source(term)
+            case Prefix(name=name, of=of):
+                return self.renamed(self.term(of), lambda attribute: f"{name}.{attribute}")
+            case Apply(operator=operator, of=of):
+                return self.apply(operator, self.term(of))
+            case Union():
+                return self.union(self.term(term.left), self.term(term.right), term.span)
+            case Then():
+                return self.then(term, self.term(term.left), self.term(term.right))
+            case Iterate():
+                return self.iterate(term, self.term(term.left), self.term(term.right))
+        raise TypeError(f"no stream: {term!r}")
+
+    def source(self, term: Source) -> _Typed:
+        """The events of a type have all columns, but for their times and their type, or those that are declared."""
+        schema, roles = self.schema, self.schema.roles
+        own = schema.streams.get(term.stream or "", tuple(schema.columns))
+        hidden = f"{term.stream}."
+        declared = (roles.types or {}).get(term.name) if term.stream is None else None
+        columns = {}
+        for name in own:
+            if name in (roles.time, roles.type, schema.start, *self.starts):
+                continue
+            if declared is None or name in declared:
+                columns[name.removeprefix(hidden) if term.stream else name] = name
+        if roles.types is not None and term.stream is None and term.name not in roles.types:
+            remedy = did_you_mean(term.name, list(roles.types), "types")
+            raise BindError("CEP302", f"unknown type '{term.name}'", remedy, term.span)
+        types = {name: schema.columns[column] for name, column in columns.items()}
+        kind = term.name if term.stream is not None or roles.type is not None else None
+        if term.stream is None and roles.type == MERGED_TYPE:
+            kind = RAW
+        origins = {name: (term.stream, column) for name, column in columns.items()}
+        return _Typed(b.Base(types, term.stream, kind, columns), origins)
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The start column of the input, where several streams are merged that have another one."""
+        return (self.schema.roles.start,) if self.schema.roles.start is not None else ()
+
+    # Operators.
+
+    def apply(self, operator: Operator, of: _Typed) -> _Typed:
+        """σ, π, ρ, α."""
+        attributes = Attributes(of.types, self.schema)
+        if isinstance(operator, Select):
+            condition = self.condition(operator.condition, attributes, of.types)
+            return _Typed(b.Selected(of.types, of.term, condition), of.origins)
+        values, types, origins = self.made(operator, attributes, of.types, of.origins)
+        return _Typed(b.Given(types, of.term, values), origins)
+
+    def made(
+        self, operator: Operator, attributes: Attributes, types: Mapping[str, Type], origins: Origins
+    ) -> tuple[b.Values, Mapping[str, Type], Origins]:
+        """What π, ρ or α makes of the attributes that there are."""
+        kept: dict[str, ex.Expression] = {name: ex.Register(name, types[name]) for name in attributes.names}
+        match operator:
+            case Project(attributes=wanted):
+                names = list(dict.fromkeys(attributes.name(one) for one in wanted))
+                return (
+                    {name: kept[name] for name in names},
+                    {name: types[name] for name in names},
+                    {name: origins[name] for name in names if name in origins},
+                )
+            case Rename():
+                new = self.new_names(operator, attributes)
+                return (
+                    {new.get(name, name): value for name, value in kept.items()},
+                    {new.get(name, name): types[name] for name in kept},
+                    {new.get(name, name): origin for name, origin in origins.items()},
+                )
+            case Add(items=items):
+                found = {}
+                for item in items:
+                    if item.name in found:
+                        remedy = "give each attribute once"
+                        raise BindError("CEP320", f"ADD gives '{item.name}' twice", remedy, item.span)
+                    found[item.name] = self.value(item.value, attributes, types)
+                return (
+                    {**kept, **{name: value for name, (value, _) in found.items()}},
+                    {**{n: types[n] for n in kept}, **{name: type_ for name, (_, type_) in found.items()}},
+                    {name: origin for name, origin in origins.items() if name not in found},
+                )
+        raise TypeError(f"no operator: {operator!r}")
+
+    def new_names(self, operator: Rename, attributes: Attributes) -> dict[str, str]:
+        """ρ is injective: two attributes never get one name."""
+        new: dict[str, str] = {}
+        for change in operator.changes:
+            old = attributes.name(change.old)
+            if old in new:
+                raise BindError("CEP320", f"RENAME names '{old}' twice", "rename it once", change.span)
+            new[old] = change.new
+        after = [new.get(name, name) for name in attributes.names]
+        for change in operator.changes:
+            if after.count(change.new) > 1:
+                message = f"RENAME gives two attributes the name '{change.new}'"
+                remedy = "choose a name that no other attribute has, or leave the other one out with PROJECT first"
+                raise BindError("CEP320", message, remedy, change.span)
+        return new
+
+    def renamed(self, of: _Typed, name: object) -> _Typed:
+        """Every attribute with another name."""
+        assert callable(name)
+        values = {name(old): ex.Register(old, type_) for old, type_ in of.types.items()}
+        types = {name(old): type_ for old, type_ in of.types.items()}
+        return _Typed(b.Given(types, of.term, values), {name(old): origin for old, origin in of.origins.items()})
+
+    def union(self, left: _Typed, right: _Typed, span: Span | None) -> _Typed:
+        """Equal names, and types that have one in common."""
+        if set(left.types) != set(right.types):
+            only = [name for name in left.types if name not in right.types]
+            others = [name for name in right.types if name not in left.types]
+            told = " and ".join(
+                f"only the {side} one has {', '.join(names)}"
+                for side, names in (("left", only), ("right", others))
+                if names
+            )
+            remedy = "give both the same attributes with PROJECT, RENAME and ADD"
+            raise BindError("CEP321", f"UNION of streams with unlike attributes: {told}", remedy, span)
+        types = {}
+        for name, type_ in left.types.items():
+            if not comparable(type_, right.types[name]) and type_ != right.types[name]:
+                message = f"UNION: '{name}' is {shown(type_)} on the left, {shown(right.types[name])} on the right"
+                raise BindError("CEP321", message, "make them alike: ADD[x := CAST(x AS …)]", span)
+            types[name] = type_ if type_ == right.types[name] else common_type(type_, right.types[name])
+        origins = {name: origin for name, origin in left.origins.items() if right.origins.get(name) == origin}
+        return _Typed(b.United(types, self.fitted(left, types), self.fitted(right, types)), origins)
+
+    def fitted(self, of: _Typed, types: Mapping[str, Type]) -> b.BoundTerm:
+        """A stream with its attributes in the order and of the types of another one."""
+        if list(of.types.items()) == list(types.items()):
+            return of.term
+        values = {n: converted(ex.Register(n, of.types[n]), of.types[n], type_) for n, type_ in types.items()}
+        return b.Given(types, of.term, values)
+
+    # Sequences.
+
+    def then(self, term: Then, left: _Typed, right: _Typed) -> _Typed:
+        """Attributes of both; those of the second win."""
+        types = {**left.types, **right.types}
+        condition = self.condition(term.condition, Attributes(types, self.schema), types)
+        origins = {**{n: o for n, o in left.origins.items() if n not in right.types}, **right.origins}
+        return _Typed(b.Sequence(types, left.term, right.term, condition), origins)
+
+    def iterate(self, term: Iterate, left: _Typed, right: _Typed) -> _Typed:
+        """The types of what a step hands on are found by trying: an average of integers becomes a float."""
+        begun = dict(left.types)
+        for _ in range(4):
+            found, result, origins = self.stepped(term, replace(left, term=_as(left.term, begun)), right)
+            wider = {n: self.wider(n, t, result[n], term.span) for n, t in begun.items() if n in result}
+            if all(begun[name] == type_ for name, type_ in wider.items()):
+                return _Typed(replace(found, left=self.fitted(left, begun)), origins)
+            begun |= wider
+        raise BindError("CEP305", "the types of ADD differ from step to step", "write a CAST", term.span)
+
+    def wider(self, name: str, before: Type, after: Type, span: Span | None) -> Type:
+        """The type of an attribute that a step reads of the step before."""
+        if before == after:
+            return before
+        if not comparable(before, after):
+            message = f"'{name}' is {shown(before)} before the first step, and {shown(after)} after it"
+            raise BindError("CEP305", message, "give it one type with CAST", span)
+        return common_type(before, after)
+
+    def stepped(self, term: Iterate, left: _Typed, right: _Typed) -> tuple[b.Iteration, Mapping[str, Type], Origins]:
+        """One step: concatenate, θ, F from inner to outer, drop `.last` (S21)."""
+        together: dict[str, Type] = {**left.types, **right.types}
+        origins: Origins = {**{n: o for n, o in left.origins.items() if n not in right.types}, **right.origins}
+        made = self.names_after(term, Attributes(together, self.schema))
+        lasts = self.first_lasts(left, right, [*together, *made], origins)
+        begun = {name: value for name, value in lasts.items() if value is not None}
+        # An attribute that only F gives has no type before the first step, and then no `.last` either.
+        kinds = {
+            **_TIMES,
+            **{last_of(n): left.types.get(n) or together.get(n, left.types[o]) for n, o in begun.items()},
+        }
+        unbegun = [name for name, value in lasts.items() if value is None]
+
+        def scope(names: Mapping[str, Type]) -> Attributes:
+            return Attributes(names, self.schema, list(begun), unbegun)
+
+        condition = self.condition(term.condition, scope(together), {**together, **kinds})
+        steps: list[b.Keep | b.Make] = []
+        now, known = dict(together), origins
+        for operator in term.steps:
+            if isinstance(operator, Project):
+                remedy = "ITERATE takes SELECT, RENAME and ADD; project its result"
+                raise BindError("CEP322", "PROJECT can't be a step of ITERATE", remedy, operator.span)
+            if isinstance(operator, Select):
+                steps.append(b.Keep(self.condition(operator.condition, scope(now), {**now, **kinds})))
+                continue
+            values, types, known = self.made(operator, scope(now), {**now, **kinds}, known)
+            steps.append(b.Make(values))
+            now = dict(types)
+        carried = tuple(name for name in left.types if name not in right.types)
+        lost = next((name for name in carried if name not in now), None)
+        if lost is not None:
+            message = f"a step of ITERATE renames '{lost}', which the next step needs"
+            raise BindError("CEP322", message, "rename attributes of the second stream only", term.span)
+        begins = {
+            name: converted(ex.Register(of, left.types[of]), left.types[of], kinds[last_of(name)])
+            for name, of in begun.items()
+        }
+        return (
+            b.Iteration(now, left.term, right.term, condition, tuple(steps), begins, carried),
+            now,
+            known,
+        )
+
+    def names_after(self, term: Iterate, attributes: Attributes) -> list[str]:
+        """The attributes that there are after a step."""
+        names = list(attributes.names)
+        for operator in term.steps:
+            if isinstance(operator, Add):
+                names += [item.name for item in operator.items if item.name not in names]
+            elif isinstance(operator, Rename):
+                new = self.new_names(operator, Attributes(names, self.schema))
+                names = [new.get(name, name) for name in names]
+        return names
+
+    def first_lasts(self, left: _Typed, right: _Typed, names: list[str], origins: Origins) -> dict[str, str | None]:
+        """Which attribute of the first stream `x.last` is at the first step: its x, else one of the same column."""
+        found: dict[str, str | None] = {}
+        for name in dict.fromkeys(names):
+            same = [n for n, origin in left.origins.items() if origin == origins.get(name)]
+            found[name] = name if name in left.types else same[-1] if same else None
+        return found
+
+    # Expressions.
+
+    def condition(self, node: ex.Expression, attributes: Attributes, types: Mapping[str, Type]) -> ex.Expression:
+        typer = replace(self.typer, registers={**_TIMES, **types})
+        return _typed(typer.condition(attributes.resolved(node)), typer.registers)
+
+    def value(
+        self, node: ex.Expression, attributes: Attributes, types: Mapping[str, Type]
+    ) -> tuple[ex.Expression, Type]:
+        typer = replace(self.typer, registers={**_TIMES, **types})
+        checked, type_ = typer.check(attributes.resolved(node))
+        checked = _typed(checked, typer.registers)
+        if type_.kind is not Kind.ANY:
+            return checked, type_
+        name, declared = declared_type(checked, typer.functions)
+        if declared is None:
+            remedy = f"{how_to_declare(name, typer.functions)}; or write CAST(… AS double)"
+            raise BindError("CEP305", "the type of this value is not known before it runs", remedy, node.span)
+        return checked, from_arrow(declared)
+
+
+def _as(term: b.BoundTerm, types: Mapping[str, Type]) -> b.BoundTerm:
+    return replace(term, types=types)
+
+
+def _typed(node: ex.Expression, types: Mapping[str, Type]) -> ex.Expression:
+    """An expression that is read apart from the stream that it was checked for."""
+
+    def change(part: ex.Expression) -> ex.Expression | None:
+        return replace(part, type=types[part.name]) if isinstance(part, ex.Register) else None
+
+    return substitute(node, change)

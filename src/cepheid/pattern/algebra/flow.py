@@ -1,0 +1,160 @@
+"""A program with CESAR expressions as queries that read streams: LETs that others read, derived streams (S22)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from cepheid.errors import PatternError
+from cepheid.pattern.algebra.names import definitions, is_stream, resolve, resolve_let
+from cepheid.pattern.algebra.tree import (
+    Algebra,
+    Apply,
+    Iterate,
+    Named,
+    Prefix,
+    Source,
+    Term,
+    Then,
+    Union,
+)
+from cepheid.pattern.parameters import Params
+from cepheid.pattern.tree import Program, Query, Ties
+
+HIDDEN = "#"
+"""What the names of streams begin with that only the engine knows."""
+MERGED_TYPE, RAW = "#type", "#events"
+"""Where events without types are merged with those that queries make: the column that tells them apart, and theirs."""
+
+
+def is_hidden(name: str | None) -> bool:
+    """Whether a stream is one that only the engine knows."""
+    return name is not None and name.startswith(HIDDEN)
+
+
+def expand(program: Program, params: Params, *, linear: bool = True) -> Program:
+    """The program without LETs.
+
+    linear: an operand that no automaton can have is a stream of its own, as the engine needs it.
+    """
+    if not any(isinstance(query.pattern, Algebra) for query in program.queries):
+        return program
+    return Program(tuple(_Expansion(program, params, linear).queries()))
+
+
+class _Expansion:
+    def __init__(self, program: Program, params: Params, linear: bool) -> None:
+        self.program = program
+        self.params = params
+        self.linear = linear
+        self.made: list[str] = []  # so far
+        self.derived: dict[Term, str] = {}
+
+    def queries(self) -> Iterator[Query]:
+        for number, query in enumerate(self.program.queries):
+            if not isinstance(query.pattern, Algebra):
+                yield query
+            else:
+                self.check_order(query.pattern, number)
+                yield from self.algebra(query, query.pattern, number)
+            self.made += [query.into] if query.into is not None else []
+
+    def algebra(self, query: Query, algebra: Algebra, number: int) -> Iterator[Query]:
+        """The streams of an expression, then the expression itself."""
+        lets, wanted = definitions(algebra), self.read_later(number)
+        for name in lets:
+            if name in wanted and is_stream(name, lets):
+                yield from self.piece(query, resolve_let(algebra, name, self.made, self.params), name)
+                self.made.append(name)
+        own = [name for name in self.made if name not in lets]
+        yield from self.piece(query, resolve(algebra, own, self.params), query.into)
+
+    def read_later(self, number: int) -> set[str]:
+        """The names of streams that later queries read."""
+        found: set[str] = set()
+        for query in self.program.queries[number + 1 :]:
+            found |= {stream.name for stream in query.streams}
+            if isinstance(query.pattern, Algebra):
+                found |= set(streams_named(query.pattern)) - set(definitions(query.pattern))
+        return found
+
+    def check_order(self, algebra: Algebra, number: int) -> None:
+        """A stream is made before it is read."""
+        later = {query.into for query in self.program.queries[number:]}
+        for term in (t for root in _roots(algebra) for t in walk_terms(root) if isinstance(t, Named)):
+            if term.name in later and term.name not in self.made and term.name not in definitions(algebra):
+                remedy = f"move the query with INTO {term.name} before this one"
+                raise PatternError(
+                    "CEP214", f"'{term.name}' is read before the query that writes it", remedy, term.span
+                )
+
+    def piece(self, query: Query, term: Term, into: str | None) -> Iterator[Query]:
+        """An expression, after the derived streams that it reads."""
+        before: list[tuple[str, Term]] = []
+        if self.linear:
+            term = self.split(term, before)
+        for name, own in before:
+            yield Query(Algebra((), own, span=query.pattern.span), into=name, ties=Ties.SIMULTANEOUS, span=query.span)
+        pattern = Algebra((), term, span=query.pattern.span)
+        yield replace(query, pattern=pattern, into=into, ties=Ties.SIMULTANEOUS)
+
+    def split(self, term: Term, before: list[tuple[str, Term]]) -> Term:
+        """An expression whose right operands are base streams."""
+        match term:
+            case Apply(of=of) | Prefix(of=of):
+                return replace(term, of=self.split(of, before))
+            case Union(left=left, right=right):
+                return replace(term, left=self.split(left, before), right=self.split(right, before))
+            case Then(left=left, right=right) | Iterate(left=left, right=right):
+                return replace(term, left=self.split(left, before), right=self.operand(right, before))
+        return term
+
+    def operand(self, term: Term, before: list[tuple[str, Term]]) -> Term:
+        """A right operand: what is not made of single events becomes a derived stream."""
+        if is_simple(term):
+            return term
+        if isinstance(term, Prefix):
+            return replace(term, of=self.operand(term.of, before))
+        own = self.split(term, before)
+        if own not in self.derived:
+            self.derived[own] = f"{HIDDEN}{len(self.derived) + 1}"
+            before.append((self.derived[own], own))
+        name = self.derived[own]
+        return Source(name, name, span=term.span)
+
+
+def is_simple(term: Term) -> bool:
+    """Whether each event of a stream is made of one event."""
+    match term:
+        case Apply(of=of) | Prefix(of=of):
+            return is_simple(of)
+        case Union(left=left, right=right):
+            return is_simple(left) and is_simple(right)
+    return isinstance(term, Source)
+
+
+def walk_terms(term: Term) -> Iterator[Term]:
+    """A stream and all that it is made of."""
+    yield term
+    match term:
+        case Apply(of=of) | Prefix(of=of):
+            yield from walk_terms(of)
+        case Union(left=left, right=right) | Then(left=left, right=right) | Iterate(left=left, right=right):
+            yield from walk_terms(left)
+            yield from walk_terms(right)
+
+
+def _roots(algebra: Algebra) -> Iterator[Term]:
+    yield from (let.value for let in algebra.lets if isinstance(let.value, Term))
+    yield algebra.term
+
+
+def streams_named(algebra: Algebra) -> Iterator[str]:
+    """The names of streams in an expression as it was written."""
+    for root in _roots(algebra):
+        yield from (term.name for term in walk_terms(root) if isinstance(term, Named))
+
+
+def sources_of(algebra: Algebra) -> tuple[str | None, ...]:
+    """The streams that an expression reads, once its names are resolved: None for the events."""
+    return tuple(dict.fromkeys(term.stream for term in walk_terms(algebra.term) if isinstance(term, Source)))

@@ -1,0 +1,238 @@
+"""A linear-plus CESAR expression as one event automaton (S22): states that wait, and edges over one event.
+
+What edges ask and give is written in terms of the instance, whose attributes are registers, and of the event at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra import bound as b
+from cepheid.pattern.algebra.attributes import END, START, last_of
+from cepheid.pattern.registers import EVENT
+from cepheid.pattern.types import INT, Type
+from cepheid.pattern.walk import conjuncts, substitute
+
+EVENT_START, EVENT_END = " e.start", " e.end"
+"""When the event at hand starts and ends, in ticks; START and END are of the instance."""
+Values = Mapping[str, ex.Expression]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Over one event of a type (None: any) to a state, or to a result (None).
+
+    source: a state; None: the event is the first one. decides: what ends the wait of the instance, θ and what is asked
+    of the event itself; asks: what else must hold. values: the attributes of the instance after it.
+    """
+
+    source: int | None
+    target: int | None
+    type: str | None
+    decides: tuple[ex.Expression, ...]
+    asks: tuple[ex.Expression, ...]
+    values: Values
+    start: ex.Expression
+
+    @property
+    def fence(self) -> tuple[ex.Expression, ...]:
+        """All that must hold, besides that the event starts after the instance ends."""
+        return (*self.decides, *self.asks)
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A state: what its instances have, and what they wait for, in words of the expression."""
+
+    types: Mapping[str, Type]
+    iterates: bool = False
+
+
+@dataclass(frozen=True)
+class EventAutomaton:
+    """States by number, and edges."""
+
+    states: tuple[Wait, ...]
+    edges: tuple[Edge, ...]
+    types: Mapping[str, Type] = field(default_factory=dict)  # of the results
+
+    def leaving(self, state: int | None) -> tuple[Edge, ...]:
+        """The edges out of a state."""
+        return tuple(edge for edge in self.edges if edge.source == state)
+
+    def ends(self, state: int) -> tuple[Edge, ...]:
+        """What ends the wait of a state, each once."""
+        found = {(edge.type, edge.decides): edge for edge in self.leaving(state)}
+        return tuple(found.values())
+
+
+def build_linear(term: b.BoundTerm) -> EventAutomaton:
+    """The automaton of an expression whose right operands are base streams."""
+    builder = _Builder()
+    for way in builder.ways(term):
+        builder.lead(way, None, way.values)
+    return EventAutomaton(tuple(builder.states), tuple(builder.edges), term.types)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How an event of a stream comes about: an edge that does not lead anywhere yet."""
+
+    source: int | None
+    type: str | None
+    decides: tuple[ex.Expression, ...]
+    asks: tuple[ex.Expression, ...]
+    values: Values
+    start: ex.Expression
+
+    @property
+    def scope(self) -> Values:
+        """What an expression reads of the event that comes about."""
+        return {**self.values, START: self.start, END: _EVENT_END}
+
+    def asked(self, condition: ex.Expression) -> _Way:
+        """The same where a condition holds."""
+        return replace(self, asks=(*self.asks, *conjuncts(_within(condition, self.scope))))
+
+
+_EVENT_START, _EVENT_END = ex.Register(EVENT_START, INT), ex.Register(EVENT_END, INT)
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.states: list[Wait] = []
+        self.edges: list[Edge] = []
+
+    def lead(self, way: _Way, target: int | None, values: Values) -> None:
+        self.edges.append(Edge(way.source, target, way.type, way.decides, way.asks, values, way.start))
+
+    def wait(self, types: Mapping[str, Type], *, iterates: bool = False) -> int:
+        self.states.append(Wait(types, iterates))
+        return len(self.states) - 1
+
+    def ways(self, term: b.BoundTerm) -> list[_Way]:
+        """How the events of a stream come about."""
+        match term:
+            case b.Base():
+                return [_Way(None, term.type, (), (), _columns(term), _EVENT_START)]
+            case b.Selected(of=of, condition=condition):
+                return [way.asked(condition) for way in self.ways(of)]
+            case b.Given(of=of, values=values):
+                return [
+                    replace(way, values={name: _within(value, way.scope) for name, value in values.items()})
+                    for way in self.ways(of)
+                ]
+            case b.United(left=left, right=right):
+                return [*self.ways(left), *self.ways(right)]
+            case b.Sequence():
+                return list(self.sequence(term))
+            case b.Iteration():
+                return list(self.iteration(term))
+        raise TypeError(f"no stream: {term!r}")
+
+    def sequence(self, term: b.Sequence) -> Iterator[_Way]:
+        """A state that waits for the next event."""
+        state = self.wait(term.left.types)
+        for way in self.ways(term.left):
+            self.lead(way, state, way.values)
+        held = {name: ex.Register(name, type_) for name, type_ in term.left.types.items()}
+        for event in self.ways(term.right):
+            scope = {**held, **event.values, START: _HELD_START, END: _EVENT_END}
+            decides = (*event.asks, *conjuncts(_within(term.condition, scope)))
+            values = {name: scope[name] for name in term.types}
+            yield _Way(state, event.type, decides, (), values, _HELD_START)
+
+    def iteration(self, term: b.Iteration) -> Iterator[_Way]:
+        """A state that takes one event after the other; each step goes on and comes about."""
+        first = {**{name: ex.Register(name, term.left.types[name]) for name in term.carried}, **term.begins}
+        types = {name: self.held_type(term, name) for name in first}
+        state = self.wait(types, iterates=True)
+        for way in self.ways(term.left):
+            self.lead(way, state, {name: _within(value, way.scope) for name, value in first.items()})
+        held: dict[str, ex.Expression] = {name: ex.Register(name, type_) for name, type_ in types.items()}
+        lasts = {last_of(name): value for name, value in held.items()}
+        times = {START: _HELD_START, END: _EVENT_END}
+        for event in self.ways(term.right):
+            values: Values = {**{name: held[name] for name in term.carried}, **event.values}
+            decides = (*event.asks, *conjuncts(_within(term.condition, {**values, **lasts, **times})))
+            asks: list[ex.Expression] = []
+            for step in term.steps:
+                scope = {**values, **lasts, **times}
+                if isinstance(step, b.Keep):
+                    asks += conjuncts(_within(step.condition, scope))
+                else:
+                    values = {name: _within(value, scope) for name, value in step.values.items()}
+            way = _Way(state, event.type, decides, tuple(asks), values, _HELD_START)
+            self.lead(way, state, {name: values.get(name, held[name]) for name in held})
+            yield replace(way, values={name: values[name] for name in term.types})
+
+    def held_type(self, term: b.Iteration, name: str) -> Type:
+        """The type of what an instance has between two steps."""
+        return term.types[name] if name in term.types else term.left.types[name]
+
+
+_HELD_START = ex.Register(START, INT)
+
+
+def _columns(term: b.Base) -> Values:
+    return {name: ex.Attribute(EVENT, ex.Index.ONE, column) for name, column in term.columns.items()}
+
+
+def _within(node: ex.Expression, scope: Values) -> ex.Expression:
+    """An expression on the attributes of a stream in terms of what these are made of."""
+    return substitute(node, lambda part: scope[part.name] if isinstance(part, ex.Register) else None)
+
+
+def keys_of(automaton: EventAutomaton, columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns of which every instance has one value, and every wait asks for the same: they split the stream."""
+    return tuple(column for column in columns if _held_keys(automaton, column) is not None)
+
+
+def _held_keys(automaton: EventAutomaton, column: str) -> list[set[str]] | None:
+    """By state: the registers that have the value of a column, if every wait asks for that value."""
+    now = ex.Attribute(EVENT, ex.Index.ONE, column)
+    held = [set(state.types) for state in automaton.states]
+    changed = True
+    while changed:
+        changed = False
+        for edge in automaton.edges:
+            if edge.target is None:
+                continue
+            for name in list(held[edge.target]):
+                value = edge.values[name]
+                of_run = isinstance(value, ex.Register) and edge.source is not None and value.name in held[edge.source]
+                if value != now and not of_run:
+                    held[edge.target].discard(name)
+                    changed = True
+    for number in range(len(automaton.states)):
+        for edge in automaton.ends(number):
+            if not any(_ties(condition, now, held[number]) for condition in edge.decides):
+                return None
+    return held if automaton.states else None
+
+
+def _ties(condition: ex.Expression, now: ex.Expression, held: set[str]) -> bool:
+    """Whether a condition asks that the event has the value that the instance has."""
+    if not isinstance(condition, ex.Compare) or condition.operator != "=":
+        return False
+    sides = (condition.left, condition.right), (condition.right, condition.left)
+    return any(one == now and isinstance(other, ex.Register) and other.name in held for one, other in sides)
+
+
+def gives_key(automaton: EventAutomaton, column: str) -> bool:
+    """Whether results of different values of a key differ: one of their attributes has it."""
+    held = _held_keys(automaton, column) or []
+    now = ex.Attribute(EVENT, ex.Index.ONE, column)
+    wanted = set(automaton.types)
+    for edge in automaton.edges:
+        if edge.target is not None:
+            continue
+        wanted &= {
+            name
+            for name, value in edge.values.items()
+            if value == now
+            or (isinstance(value, ex.Register) and edge.source is not None and value.name in held[edge.source])
+        }
+    return bool(wanted)

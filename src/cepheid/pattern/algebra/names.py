@@ -1,0 +1,161 @@
+"""What the names of a CESAR expression stand for: LETs are put in, streams are found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from cepheid.errors import PatternError, Span
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra.tree import (
+    Add,
+    Algebra,
+    Apply,
+    Iterate,
+    Let,
+    Named,
+    Operator,
+    Prefix,
+    Project,
+    Rename,
+    Select,
+    Source,
+    Term,
+    Then,
+    Union,
+)
+from cepheid.pattern.parameters import Params, resolve_parameters
+from cepheid.pattern.walk import rewrite, walk
+
+NOT_HERE = (ex.Aggregate, ex.Rows, ex.Length, ex.SameValue, ex.MatchId, ex.Quantified)
+"""What only a pattern has."""
+
+
+def definitions(algebra: Algebra) -> dict[str, Let]:
+    """The LETs by name."""
+    found: dict[str, Let] = {}
+    for let in algebra.lets:
+        for name in let.names:
+            if name in found:
+                raise PatternError(
+                    "CEP230", f"'{name}' is defined twice", "give one of the LETs another name", let.span
+                )
+            found[name] = let
+    return found
+
+
+def is_stream(name: str, lets: Mapping[str, Let]) -> bool:
+    """Whether a name stands for a stream; one that no LET defines does."""
+    seen: set[str] = set()
+    while name in lets and name not in seen:
+        seen.add(name)
+        value = lets[name].value
+        if not isinstance(value, Named):
+            return isinstance(value, Term)
+        name = value.name
+    return True
+
+
+def resolve(algebra: Algebra, made: Collection[str], params: Params) -> Term:
+    """The expression without its LETs. made: the streams that other queries of the program make."""
+    return _Resolver(definitions(algebra), made, params).term(algebra.term, ())
+
+
+def resolve_let(algebra: Algebra, name: str, made: Collection[str], params: Params) -> Term:
+    """The stream that a LET defines, without its name before its attributes."""
+    found = _Resolver(definitions(algebra), made, params).term(Named(name), ())
+    assert isinstance(found, Prefix)
+    return found.of
+
+
+class _Resolver:
+    """Puts definitions in. `path`: the names that are being defined, so that a cycle is found."""
+
+    def __init__(self, lets: Mapping[str, Let], made: Collection[str], params: Params) -> None:
+        self.lets = lets
+        self.made = made
+        self.params = params
+
+    def term(self, term: Term, path: tuple[str, ...]) -> Term:
+        """A stream."""
+        match term:
+            case Named():
+                return self.named(term, path)
+            case Apply(operator=operator, of=of):
+                return replace(term, operator=self.operator(operator), of=self.term(of, path))
+            case Union(left=left, right=right):
+                return replace(term, left=self.term(left, path), right=self.term(right, path))
+            case Then(left=left, right=right, condition=condition):
+                return replace(
+                    term, left=self.term(left, path), right=self.term(right, path), condition=self.value(condition)
+                )
+            case Iterate(left=left, right=right, condition=condition, steps=steps):
+                return replace(
+                    term,
+                    left=self.term(left, path),
+                    right=self.term(right, path),
+                    condition=self.value(condition),
+                    steps=tuple(map(self.operator, steps)),
+                )
+        raise TypeError(f"no stream: {term!r}")
+
+    def named(self, term: Named, path: tuple[str, ...]) -> Term:
+        """A stream by its name; one that is another name of a definition has its own before the attributes."""
+        name = term.name
+        if name not in self.lets:
+            return Source(name, name if name in self.made else None, span=term.span)
+        check_cycle(name, path, term.span)
+        value = self.lets[name].value
+        if not is_stream(name, self.lets):
+            remedy = "use it inside the brackets of an operator, such as SELECT[…](S)"
+            raise PatternError("CEP230", f"'{name}' is a condition or a value, not a stream", remedy, term.span)
+        assert isinstance(value, Term)
+        found = self.term(value, (*path, name))
+        if isinstance(value, Named) and isinstance(found, Prefix):
+            found = found.of
+        return Prefix(name, found, span=term.span)
+
+    def operator(self, operator: Operator) -> Operator:
+        """The same with names put in."""
+        match operator:
+            case Select(condition=condition):
+                return replace(operator, condition=self.value(condition))
+            case Add(items=items):
+                return replace(operator, items=tuple(replace(item, value=self.value(item.value)) for item in items))
+            case Rename() | Project():
+                return operator
+        raise TypeError(f"no operator: {operator!r}")
+
+    def value(self, node: ex.Expression, path: tuple[str, ...] = ()) -> ex.Expression:
+        """A condition or a value."""
+
+        def change(part: ex.Expression) -> ex.Expression:
+            if not isinstance(part, ex.Name) or part.name not in self.lets:
+                return part
+            check_cycle(part.name, path, part.span)
+            value = self.lets[part.name].value
+            if isinstance(value, Named):
+                value = ex.Name(value.name, span=value.span)
+                if is_stream(part.name, self.lets):
+                    # `LET limit := threshold`: a name that nothing defines may be an attribute or a parameter.
+                    return value
+            if not isinstance(value, ex.Expression):
+                remedy = f"write an attribute of it, such as {part.name}.price"
+                raise PatternError("CEP230", f"'{part.name}' is a stream, not a value", remedy, part.span)
+            return self.value(value, (*path, part.name))
+
+        found = resolve_parameters(rewrite(node, change), self.params)
+        for part in walk(found):
+            indexed = isinstance(part, ex.Attribute) and part.index is not ex.Index.ONE
+            if isinstance(part, NOT_HERE) or indexed:
+                remedy = "here an event has attributes only: write S1.price, or S2.price.last for the step before"
+                raise PatternError("CEP230", "this belongs to a PATTERN, not to CESAR", remedy, part.span or node.span)
+        return found
+
+
+def check_cycle(name: str, path: tuple[str, ...], span: Span | None) -> None:
+    """A definition must not be part of itself."""
+    if name in path:
+        cycle = " → ".join((*path[path.index(name) :], name))
+        remedy = "a stream can't be made of itself: give one of the names another meaning"
+        raise PatternError("CEP231", f"the definitions go in a circle: {cycle}", remedy, span)

@@ -1,0 +1,158 @@
+"""The CESAR algebra by its definition: streams as sets of events (S19 to S21)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import pyarrow as pa
+
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra import bound as b
+from cepheid.pattern.algebra.attributes import END, START, last_of
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.types import Type
+from cepheid.values.bindings import Bindings
+from cepheid.values.evaluate import Compiler
+from cepheid.values.facts import Fact, Stream, fact_of, plain_zero, stream_of
+from cepheid.values.fields import as_field
+from cepheid.values.rows import Event, read_rows
+from cepheid.values.value import Value
+
+Scope = Mapping[str, Value]
+"""What an expression reads: attributes, those of the step before, and the times."""
+
+
+def interpret_algebra(query: Bound, table: pa.Table) -> list[Fact]:
+    """The results of a CESAR expression on a table of its schema."""
+    assert query.algebra is not None
+    return list(Algebra(query, table).stream(query.algebra.term).values())
+
+
+class Algebra:
+    """The operators as set comprehensions, over the events of one table."""
+
+    def __init__(self, query: Bound, table: pa.Table) -> None:
+        self.tools = Tools(query)
+        self.events = read_rows(table, query.schema)
+
+    def stream(self, term: b.BoundTerm) -> Stream:
+        """The events of a stream."""
+        match term:
+            case b.Base():
+                return stream_of(
+                    self.tools.based(term, event) for event in self.events if self.tools.is_of(term, event)
+                )
+            case b.Selected(of=of, condition=condition):
+                holds = self.tools.condition(condition)
+                return stream_of(e for e in self.stream(of).values() if holds(e.scope))
+            case b.Given(of=of, values=values):
+                give = self.tools.giver(values, term.types)
+                return stream_of(Fact(give(e.scope), e.start, e.end) for e in self.stream(of).values())
+            case b.United(left=left, right=right):
+                return {**self.stream(left), **self.stream(right)}
+            case b.Sequence(left=left, right=right, condition=condition):
+                holds, others = self.tools.condition(condition), self.stream(right)
+                return stream_of(e for one in self.stream(left).values() for e in following(one, others, holds))
+            case b.Iteration():
+                return self.iterated(term)
+        raise TypeError(f"no stream: {term!r}")
+
+    def iterated(self, term: b.Iteration) -> Stream:
+        """The union of S[1], S[2], … (S21)."""
+        step, others = Step(self.tools, term), self.stream(term.right)
+        now = stream_of(step.begin(e) for e in self.stream(term.left).values())
+        found: Stream = {}
+        while now:
+            now = stream_of(new for run in now.values() for new in step.taken(run, others.values()))
+            found |= now
+        return stream_of(step.given(run) for run in found.values())
+
+
+def following(one: Fact, others: Stream, holds: Callable[[Scope], bool]) -> list[Fact]:
+    """S20: the concatenations with the events of least end, all that tie."""
+    joined = [Fact({**one.values, **e.values}, one.start, e.end) for e in others.values() if e.start > one.end]
+    candidates = [e for e in joined if holds(e.scope)]
+    first = min((e.end for e in candidates), default=0)
+    return [e for e in candidates if e.end == first]
+
+
+class Step:
+    """A step of an iteration. A run has the attributes of the last step; those of `begins` before the first one."""
+
+    def __init__(self, tools: Tools, term: b.Iteration) -> None:
+        self.term = term
+        self.holds = tools.condition(term.condition)
+        first = {name: term.types.get(name) or term.left.types[name] for name in (*term.carried, *term.begins)}
+        self.first = tools.giver({**{n: ex.Register(n, first[n]) for n in term.carried}, **term.begins}, first)
+        self.steps: list[tuple[bool, Callable[[Scope], object]]] = []
+        for step in term.steps:
+            if isinstance(step, b.Keep):
+                self.steps.append((True, tools.condition(step.condition)))
+            else:
+                self.steps.append((False, tools.giver(step.values, None)))
+
+    def begin(self, event: Fact) -> Fact:
+        """An event of the first stream, as the first step finds it."""
+        return Fact(self.first(event.scope), event.start, event.end)
+
+    def taken(self, run: Fact, events: Iterable[Fact]) -> list[Fact]:
+        """What the next events make of a run: concatenate, θ, F from inner to outer, drop `.last`."""
+        carried = {name: run.values[name] for name in self.term.carried}
+        lasts = {last_of(name): value for name, value in run.values.items()}
+        joined = [(e, {**carried, **e.values}) for e in events if e.start > run.end]
+        told = [(e, values, {**lasts, START: run.start, END: e.end}) for e, values in joined]
+        candidates = [one for one in told if self.holds({**one[1], **one[2]})]
+        first = min((e.end for e, _, _ in candidates), default=0)
+        found = (self.made(values, more) for e, values, more in candidates if e.end == first)
+        return [Fact(values, run.start, first) for values in found if values is not None]
+
+    def made(self, values: Scope, more: Scope) -> Scope | None:
+        """F: None where a condition of it is not TRUE."""
+        for keeps, apply in self.steps:
+            found = apply({**values, **more})
+            if keeps and not found:
+                return None
+            if not keeps:
+                assert isinstance(found, dict)
+                values = found
+        return values
+
+    def given(self, run: Fact) -> Fact:
+        """A result."""
+        return Fact({name: run.values[name] for name in self.term.types}, run.start, run.end)
+
+
+class Tools:
+    """The expressions of a query as functions, and its events as facts."""
+
+    def __init__(self, query: Bound) -> None:
+        self.query = query
+        self.compiler = Compiler(query, output=True)
+        self.tick = query.schema.tick
+
+    def is_of(self, term: b.Base, event: Event) -> bool:
+        """Whether an event is of a base stream."""
+        return term.type is None or event.type == term.type
+
+    def based(self, term: b.Base, event: Event) -> Fact:
+        """An event of a base stream."""
+        return fact_of(term.columns, event, self.tick)
+
+    def condition(self, node: ex.Expression) -> Callable[[Scope], bool]:
+        """Whether a condition is TRUE."""
+        holds = self.compiler.condition(node)
+        return lambda scope: holds(Bindings({}, {}, scope))
+
+    def giver(self, values: b.Values, types: Mapping[str, Type] | None) -> Callable[[Scope], dict[str, Value]]:
+        """The attributes that are made of others; a user function need not keep to the type that it declares."""
+        made = {name: (self.compiler.compile(node), node) for name, node in values.items()}
+        checked = types if self.query.functions else None
+
+        def give(scope: Scope) -> dict[str, Value]:
+            bindings = Bindings({}, {}, scope)
+            found = {name: plain_zero(value(bindings)) for name, (value, _) in made.items()}
+            if checked is None:
+                return found
+            return {name: as_field(value, checked[name], made[name][1]) for name, value in found.items()}
+
+        return give

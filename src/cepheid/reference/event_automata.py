@@ -1,0 +1,111 @@
+"""Event automata by the paper's Algorithm 1: the second definition of the CESAR algebra (S22).
+
+An ∃-edge is taken by every event that passes it; the ∀-edge that lets an instance wait needs all events of the instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.registers import EVENT
+from cepheid.values.bindings import Bindings
+from cepheid.values.evaluate import Compiler
+from cepheid.values.facts import Fact, plain_zero
+from cepheid.values.fields import as_field
+from cepheid.values.rows import Event
+from cepheid.values.value import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An event so far, and the state that it waits in."""
+
+    state: int
+    event: Fact
+
+
+class EventRunner:
+    """An automaton that can be stepped through, one instant after the other."""
+
+    def __init__(self, query: Bound, automaton: EventAutomaton) -> None:
+        self.automaton = automaton
+        self.tick = query.schema.tick
+        self.begins = [_Edge(query, automaton, edge) for edge in automaton.leaving(None)]
+        numbers = range(len(automaton.states))
+        self.edges = [[_Edge(query, automaton, edge) for edge in automaton.leaving(q)] for q in numbers]
+
+    def consume(self, instances: Iterable[Instance], instant: Sequence[Event]) -> tuple[list[Instance], list[Fact]]:
+        """The instances after an instant, each once, and the results of it; what it makes does not see it."""
+        after: dict[object, Instance] = {}
+        found: dict[object, Fact] = {}
+
+        def arrive(edge: Edge, event: Fact) -> None:
+            if edge.target is None:
+                found.setdefault(event.key, event)
+            else:
+                after.setdefault((edge.target, event.key), Instance(edge.target, event))
+
+        for instance in instances:
+            waits = True
+            for event in instant:
+                if event.start // self.tick <= instance.event.end:
+                    continue
+                for edge in self.edges[instance.state]:
+                    bindings = self.bindings(instance.event, event)
+                    if edge.ends(event, bindings):
+                        waits = False
+                        if edge.asks(bindings):
+                            arrive(edge.edge, edge.made(bindings))
+            if waits:
+                after.setdefault((instance.state, instance.event.key), instance)
+        for event in instant:
+            bindings = self.bindings(None, event)
+            for edge in self.begins:
+                if edge.ends(event, bindings) and edge.asks(bindings):
+                    arrive(edge.edge, edge.made(bindings))
+        return list(after.values()), list(found.values())
+
+    def bindings(self, run: Fact | None, event: Event) -> Bindings:
+        """What edges read."""
+        held: dict[str, Value] = {} if run is None else run.scope
+        times = {EVENT_START: event.start // self.tick, EVENT_END: event.time // self.tick}
+        return Bindings({EVENT: (event,)}, {EVENT: event}, {**held, **times})
+
+
+class _Edge:
+    """An edge as functions."""
+
+    def __init__(self, query: Bound, automaton: EventAutomaton, edge: Edge) -> None:
+        compiler = Compiler(query, output=True)
+        self.edge = edge
+        self._decides = [compiler.condition(condition) for condition in edge.decides]
+        self._asks = [compiler.condition(condition) for condition in edge.asks]
+        types = automaton.types if edge.target is None else automaton.states[edge.target].types
+        self._values: dict[str, Callable[[Bindings], Value]] = {}
+        for name, value in edge.values.items():
+            evaluate = compiler.compile(value)
+            if query.functions:
+                self._values[name] = lambda b, e=evaluate, t=types[name], v=value: as_field(e(b), t, v)  # type: ignore[misc]
+            else:
+                self._values[name] = evaluate
+        self._start = compiler.compile(edge.start)
+
+    def ends(self, event: Event, bindings: Bindings) -> bool:
+        """Whether the event is what the instance waits for."""
+        fits = self.edge.type is None or event.type == self.edge.type
+        return fits and all(test(bindings) for test in self._decides)
+
+    def asks(self, bindings: Bindings) -> bool:
+        """Whether the event takes the instance further."""
+        return all(test(bindings) for test in self._asks)
+
+    def made(self, bindings: Bindings) -> Fact:
+        """The instance after it."""
+        values = {name: plain_zero(value(bindings)) for name, value in self._values.items()}
+        start, end = self._start(bindings), bindings.register[EVENT_END]
+        assert isinstance(start, int)
+        assert isinstance(end, int)
+        return Fact(values, start, end)
