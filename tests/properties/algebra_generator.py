@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields, is_dataclass, replace
 from random import Random
 from typing import Any
@@ -104,6 +105,8 @@ class Printer:
 
     def text(self, n: Any) -> str:
         body = self.term(n)
+        if body.startswith("(") and os.environ.get("PAREN"):
+            body = f"SELECT[TRUE]{body}"
         lines: list[tuple[list[str], str]] = []
         for name, of in self.lets:
             if lines and lines[-1][1] == of:
@@ -123,7 +126,7 @@ class Generator:
         self.world = World(columns, [])
         self.count = 0
         self.pool: list[Copy] = []
-        self.allow_rename_in_f = True
+        self.allow_rename_in_f = not os.environ.get("NORENAME")
 
     def chance(self, p: float) -> bool:
         return self.rng.random() < p

@@ -17,6 +17,10 @@ from algebra_generator import Printer, scenario, smaller
 from algebra_oracle import NAN, World, Wrong, evaluate
 
 import cepheid as cep
+import cepheid.api.query as aq
+
+if not hasattr(cep, 'PRINTS_CESAR'):
+    aq.print_program = repr  # until the printer is there
 
 TYPES = {"int": pa.int64(), "float": pa.float64(), "str": pa.string(), "bool": pa.bool_()}
 SECONDS = {"ms": 0.001, "s": 1, "min": 60}
@@ -30,10 +34,10 @@ def table(rows: list[dict[str, Any]], world: World) -> pa.Table:
     if world.durations:
         fields.append(("began", "start", pa.int64()))
     fields += [(c, c, TYPES[t]) for c, t in world.columns.items()]
-    data = {name: pa.array([r[key] for r in rows], kind if name not in ("ts", "began") or not world.fine else None) for name, key, kind in fields}
+    data = {name: pa.array([r[key] for r in rows], None if world.fine and key in ("end", "start") else kind) for name, key, kind in fields}
     if world.fine:
         for name, key in [("ts", "end"), ("began", "start")]:
-            if name in data:
+            if name == "ts" or world.durations:
                 ticks = [int(r[key] * SECONDS[world.unit] * 1_000_000) for r in rows]
                 data[name] = pa.array(ticks, pa.int64()).cast(pa.timestamp("us"))
     return pa.table(data)
@@ -113,7 +117,7 @@ def check(tree: Any, text: str, world: World, mode: str, seed: int) -> str | Non
 
 
 def kind_of(problem: str) -> str:
-    return " ".join(problem.split("\n")[0].split()[:2]) if problem.startswith(("error", "exception")) else problem.split()[0]
+    return " ".join(problem.split("\n")[0].split()[: 3 if problem.startswith("error") else 2]) if problem.startswith(("error", "exception")) else problem.split()[0]
 
 
 def shrink(tree: Any, world: World, mode: str, seed: int, problem: str) -> tuple[Any, str, World, str]:
@@ -182,7 +186,7 @@ def main() -> None:
                 continue
             kind = (mode, kind_of(bad))
             problems[kind] += 1
-            if problems[kind] > 3 or not do_shrink:
+            if problems[kind] > 2 or not do_shrink:
                 print(f"seed {seed} {mode}: {bad.splitlines()[0][:150]}")
                 continue
             print(f"=== seed {seed} {mode}\n{text}\n  {bad}")

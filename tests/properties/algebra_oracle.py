@@ -16,6 +16,10 @@ Expr = tuple[Any, ...]
 Event = tuple[tuple[Any, ...], int, int]
 
 
+class Wrong(Exception):
+    """An expression that the rules do not allow."""
+
+
 # The tree.
 
 
@@ -161,16 +165,26 @@ def type_of(x: Expr, types: dict[str, str]) -> str:
             type_of(a, types)
     if op == "in":
         type_of(args[0], types)
-    if op in "+-*/%":
+    if op in COMPARE and (type_of(args[0], types) == "bool" or type_of(args[1], types) == "bool"):
+        raise Wrong("comparison")
+    if op in COMPARE and (type_of(args[0], types) == "str") != (type_of(args[1], types) == "str"):
+        raise Wrong("comparison")
+    if op in ("and", "or", "not"):
+        for a in args:
+            boolean(a, types)
+    if op in ("+", "-", "*", "/", "%"):
+        if not {type_of(args[0], types), type_of(args[1], types)} <= {"int", "float"}:
+            raise Wrong("arithmetic")
         return "float" if op == "/" or "float" in (type_of(args[0], types), type_of(args[1], types)) else "int"
     return "bool"
 
 
+def boolean(c: Expr, types: dict[str, str]) -> None:
+    if type_of(c, types) != "bool":
+        raise Wrong("a condition")
+
+
 # Streams.
-
-
-class Wrong(Exception):
-    """An expression that the rules do not allow."""
 
 
 @dataclass
@@ -214,7 +228,7 @@ def schema_after(op: Any, types: dict[str, str], origins: dict[str, Any], lasts:
     """The schema after a unary operator."""
     seen = {**types, **{k + ".last": t for k, t in lasts.items()}}
     if isinstance(op, Select):
-        type_of(op.condition, seen)
+        boolean(op.condition, seen)
         return types, origins
     if isinstance(op, Project):
         return {n: types[n] for n in op.names}, {n: origins[n] for n in op.names}
@@ -224,6 +238,8 @@ def schema_after(op: Any, types: dict[str, str], origins: dict[str, Any], lasts:
             raise Wrong("rename")
         return {new.get(n, n): t for n, t in types.items()}, {new.get(n, n): o for n, o in origins.items()}
     added = {n: type_of(x, seen) for n, x in op.items}
+    if "bool" in added.values():
+        raise Wrong("left out")
     return {**types, **added}, {**origins, **dict.fromkeys(added)}
 
 
@@ -266,7 +282,7 @@ def evaluate(node: Any, world: World) -> Stream:
         return Stream(types, origins, left.events | {(tuple(e[n] for n in types), a, b) for e, a, b in right.dicts()})
     types, origins = {**left.types, **right.types}, {**left.origins, **right.origins}
     if isinstance(node, Then):
-        type_of(node.condition, types)
+        boolean(node.condition, types)
         found = {
             (tuple(c[n] for n in types), a, b)
             for env, a, end in left.dicts()
@@ -313,7 +329,7 @@ def iterate(node: Iterate, left: Stream, right: Stream, types: dict, origins: di
     begin, moved = beginnings(node, left, right)
     last_types = {n: left.types[a] for n, a in begin.items()}
     for _ in range(3):  # a type that grows from int to float does so in one round
-        type_of(node.condition, {**types, **{k + ".last": t for k, t in last_types.items()}})
+        boolean(node.condition, {**types, **{k + ".last": t for k, t in last_types.items()}})
         out, out_origins = types, origins
         for op in node.steps:
             out, out_origins = schema_after(op, out, out_origins, last_types)
