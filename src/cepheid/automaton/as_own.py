@@ -17,7 +17,7 @@ from cepheid.automaton.model import Fixed, Held, NotNative, Now, Ratio, Register
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.registers import EVENT, REGISTER, slot_type
-from cepheid.pattern.tree import Arc, Assign, Automaton, Fires, Output, Return, Slot
+from cepheid.pattern.tree import Arc, Assign, Automaton, Fires, Output, Return, Slot, Ties
 from cepheid.pattern.types import FLOAT, INT, NULL, Kind, Type, plain, zone_of
 from cepheid.pattern.walk import substitute, walk
 
@@ -56,6 +56,10 @@ def _check(query: Bound) -> None:
         raise NotNative("an event must be absent before or after it")
     if query.output is not Output.ALL:
         raise NotNative(f"OUTPUT {query.output.value}")
+    if query.ties is Ties.SIMULTANEOUS:
+        raise NotNative("TIES SIMULTANEOUS")
+    if query.schema.start is not None:
+        raise NotNative("composite events")
     if query.schema.roles.types is not None:
         raise NotNative("declared types")
     if any(test.attribute in query.schema.parts for test in query.same):

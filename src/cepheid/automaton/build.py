@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from cepheid.automaton.algebra import build_algebra
 from cepheid.automaton.ambiguity import is_ambiguous
 from cepheid.automaton.liveness import find_live
 from cepheid.automaton.model import (
@@ -32,7 +33,7 @@ from cepheid.pattern.bind import Bound, Result
 from cepheid.pattern.expressions import Nth
 from cepheid.pattern.layout import Mark, Move, Step
 from cepheid.pattern.placement import When
-from cepheid.pattern.tree import Strategy, Ties
+from cepheid.pattern.tree import Output, Strategy, Ties
 from cepheid.pattern.types import INT
 from cepheid.pattern.uses import uses
 from cepheid.pattern.walk import conjuncts, walk
@@ -58,6 +59,8 @@ def build(query: Bound, *, having: bool = False, results: bool = False, lasting:
     """
     if query.automaton is not None:
         return build_own(query, lasting=lasting)
+    if query.algebra is not None:
+        return build_algebra(query)
     _check(query)
     tests = conjuncts(query.having) if having and query.having is not None else ()
     builder = _Builder(query, tests, query.returns if results else ())
@@ -67,10 +70,8 @@ def build(query: Bound, *, having: bool = False, results: bool = False, lasting:
 
 def _check(query: Bound) -> None:
     strategies = set(query.strategies.values())
-    if query.algebra is not None:
-        raise NotNative("a CESAR expression")
-    if query.ties is Ties.SIMULTANEOUS:
-        raise NotNative("TIES SIMULTANEOUS")
+    if query.ties is Ties.SIMULTANEOUS and query.output is not Output.ALL:
+        raise NotNative("OUTPUT with TIES SIMULTANEOUS")
     if query.schema.start is not None:
         raise NotNative("composite events")
     _check_periods(query)
@@ -151,6 +152,7 @@ class _Builder:
             tuple(self.exits),
             witnesses,
             tuple(rule.register for rule in self.registers),
+            simultaneous=self.query.ties is Ties.SIMULTANEOUS,
         )
 
     def transfer(self, arc: Arc, again: bool) -> dict[Register, ex.Expression]:
@@ -330,6 +332,8 @@ class _Builder:
         self.check_early(move, negation)
         target = None
         if state.take is not None and move is not state.take:
+            if self.query.ties is Ties.SIMULTANEOUS:
+                raise NotNative("an absent event after a Kleene closure, with TIES SIMULTANEOUS")
             rest = tuple(m for m in state.others if m is not move)
             target = self.state(number, state.take, rest)
         elif len(state.moves) > 1:

@@ -64,6 +64,16 @@ class Time(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class Started(Expression):
+    """When the event at hand started: a composite event lasts from then to its time, others start when they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Expression):
+    """The time of the event at hand, also where windows count events."""
+
+
+@dataclass(frozen=True, slots=True)
 class Witnessed(Expression):
     """When the last event was seen that must be absent before the first one; the negation has a number."""
 
@@ -211,3 +221,7 @@ class Automaton:
     ambiguous: bool = False  # two ways through the pattern can give one match
     own: bool = False  # the user's: a match is its first and its last event, and the register
     lasting: bool = False  # its arcs may change while it runs: every run holds all registers
+    valued: bool = False  # of CESAR: a run is its registers, and a match what its exit gives; neither has events
+    simultaneous: bool = (
+        False  # events of one time are one instant: it is seen whole, and what it makes does not see it
+    )

@@ -31,6 +31,8 @@ class EventFact(Enum):
     QUIET = "quiet"  # written by the scan: whether no run of the event's lane is under way after it
     PIECES = "pieces"  # the times at which what is a function of the time changes; the last one never comes
     SKIP = "skip"  # where the scan goes on after such an event; 0: at the next one
+    START = "starts"  # when a composite event started; of others, their time
+    SETTLES = "settles"  # whether it is the last event of its lane at its time
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ FACTS = {
     EventFact.QUIET: n.Array("quiet", UINT8),
     EventFact.PIECES: n.Array("pieces", INT64),
     EventFact.SKIP: n.Array("skip", INT64),
+    EventFact.START: n.Array("starts", INT64),
+    EventFact.SETTLES: n.Array("settles", UINT8),
 }
 MASK = UINT8
 

@@ -52,41 +52,81 @@ def order_matches(
     begin = 0
     while begin < matches:
         end = begin + 1
-        order[begin] = begin
         last = words[offsets[begin + 1] - 1] >> shift
         while end < matches and words[offsets[end + 1] - 1] >> shift == last:
-            order[end] = end
             end += 1
-        if end - begin > 1 and words[offsets[begin]] > words[offsets[end - 1]]:
-            # The youngest start comes first from the store: most often this is all that is to be done.
-            x, y = begin, end - 1
-            while x < y:
-                order[x], order[y] = order[y], order[x]
-                x += 1
-                y -= 1
-        width = 1
-        while width < end - begin:
-            at = begin
-            while at < end:
-                middle = min(at + width, end)
-                until = min(at + 2 * width, end)
-                x, y, k = at, middle, at
-                while k < until:
-                    take = y == until
-                    if x < middle and y < until:
-                        take = not precedes(order[y], order[x], shift, count, words, offsets, variables)
-                    if take:
-                        spare[k] = order[x]
-                        x += 1
-                    else:
-                        spare[k] = order[y]
-                        y += 1
-                    k += 1
-                at = until
-            k = begin
-            while k < end:
-                order[k] = spare[k]
-                k += 1
-            width *= 2
+        order_group(begin, end, shift, count, words, offsets, variables, order, spare)
         begin = end
     return 0
+
+
+def order_instants(
+    matches: Int64,
+    shift: Int64,
+    count: Int64,
+    words: Int64s,
+    offsets: Int64s,
+    variables: Int64s,
+    ends: Int64s,
+    order: Int64s,
+    spare: Int64s,
+) -> Int64:
+    """The order of S9 where matches end together that end at one time (S2); `ends` are in order already."""
+    begin = 0
+    while begin < matches:
+        end = begin + 1
+        while end < matches and ends[end] == ends[begin]:
+            end += 1
+        order_group(begin, end, shift, count, words, offsets, variables, order, spare)
+        begin = end
+    return 0
+
+
+def order_group(
+    begin: Int64,
+    end: Int64,
+    shift: Int64,
+    count: Int64,
+    words: Int64s,
+    offsets: Int64s,
+    variables: Int64s,
+    order: Int64s,
+    spare: Int64s,
+) -> Int64:
+    """Matches that end together, sorted by merging."""
+    k = begin
+    while k < end:
+        order[k] = k
+        k += 1
+    if end - begin > 1 and words[offsets[begin]] > words[offsets[end - 1]]:
+        # The youngest start comes first from the store: most often this is all that is to be done.
+        x, y = begin, end - 1
+        while x < y:
+            order[x], order[y] = order[y], order[x]
+            x += 1
+            y -= 1
+    width = 1
+    while width < end - begin:
+        at = begin
+        while at < end:
+            middle = min(at + width, end)
+            until = min(at + 2 * width, end)
+            x, y, k = at, middle, at
+            while k < until:
+                take = y == until
+                if x < middle and y < until:
+                    take = not precedes(order[y], order[x], shift, count, words, offsets, variables)
+                if take:
+                    spare[k] = order[x]
+                    x += 1
+                else:
+                    spare[k] = order[y]
+                    y += 1
+                k += 1
+            at = until
+        k = begin
+        while k < end:
+            order[k] = spare[k]
+            k += 1
+        width *= 2
+    return end

@@ -63,7 +63,7 @@ def test_no_end_is_in_two_parts(sizes: list[int]) -> None:
         words = np.array([word << shift for end in ends[at : at + size] for word in (end - 1, end)])
         parts.append((words, np.arange(size + 1) * 2))
         at += size
-    divided = list(whole_ends(parts, shift))
+    divided = list(whole_ends(parts, lambda words, offsets: words[offsets[1:] - 1] >> shift))
     found = [set((words[offsets[1:] - 1] >> shift).tolist()) for words, offsets in divided]
     assert sum(map(len, found)) == len(set().union(*found))
     for one, other in zip(together(parts), together(divided), strict=True):

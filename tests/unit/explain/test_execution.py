@@ -34,7 +34,6 @@ def test_a_state_whose_runs_are_all_alike() -> None:
 @pytest.mark.parametrize(
     ("text", "settings", "reason"),
     [
-        ("PATTERN SEQ(A a, B b) TIES SIMULTANEOUS", {}, "TIES SIMULTANEOUS"),
         ("PATTERN SEQ(A a, B b) WHERE a.name < b.name", {}, "strings compared by their order"),
         (
             "PATTERN SEQ(A+ a[], !(N n), B b) WHERE n.x > b.x WITHIN 1 hour",

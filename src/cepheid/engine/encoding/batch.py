@@ -22,10 +22,12 @@ from cepheid.engine.encoding.columns import (
 )
 from cepheid.engine.encoding.derived import Derived
 from cepheid.engine.encoding.few_events import FEW, Events, FewEvents, as_table
+from cepheid.engine.encoding.instants import last_of_instants
 from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.encoding.pieces import NO_PIECES, Pieces
 from cepheid.engine.encoding.reordered import Reordered
 from cepheid.engine.encoding.strings import Strings
+from cepheid.engine.encoding.times import ticks_of
 from cepheid.engine.progress import Report
 from cepheid.kernel.runtime import NEVER
 from cepheid.pattern.lanes import Lanes
@@ -173,6 +175,17 @@ class Batch:
             else:
                 self._made[numbers] = np.ascontiguousarray(numbers.of(self._with(numbers.columns)))
         return self._made[numbers]
+
+    def settles(self, numbers: LaneNumbers) -> Any:
+        """Whether each event is the last one of its lane at its time, by one way to split the stream."""
+        lanes = self.lanes(numbers) if numbers.columns else None
+        return self.once_for(("settles", numbers), lambda: last_of_instants(self.times, lanes))
+
+    @cached_property
+    def starts(self) -> Any:
+        """When each event started."""
+        name = self.schema.start
+        return self.times if name is None else np.ascontiguousarray(ticks_of(self.column(name)))
 
     def _with(self, columns: Sequence[str]) -> pa.Table | Reordered:
         """What has some columns, also those that are derived."""

@@ -27,6 +27,10 @@ def reader(wanted: EventArray, query: Bound, lanes: LaneNumbers, types: Sequence
             return lambda batch, errors: batch.lanes(lanes)
         case EventFact.TIME:
             return lambda batch, errors: batch.times
+        case EventFact.START:
+            return lambda batch, errors: batch.starts
+        case EventFact.SETTLES:
+            return lambda batch, errors: batch.settles(lanes)
         case EventFact.TYPE:
             return lambda batch, errors: batch.type_codes[0]
         case EventFact.TYPES:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cepheid.engine.encoding.batch import StreamCodes
 from cepheid.engine.machines.adaptive import AdaptiveMachine
+from cepheid.engine.machines.algebra_machine import AlgebraMachine
 from cepheid.engine.machines.automaton_machine import AutomatonMachine
 from cepheid.engine.machines.interpreted import Interpreted
 from cepheid.engine.machines.interpreted_algebra import InterpretedAlgebra
@@ -79,6 +80,8 @@ class MachineFactory:
         if (self.engine == "interpreted" and not restored) or compiled.why_interpreted:
             return interpreted(compiled.query)
         kind = ScanMachine if compiled.query.automaton is None else AutomatonMachine
+        if compiled.query.algebra is not None:
+            kind = AlgebraMachine
         return kind(compiled, codes, policy, self.events or 0)
 
 

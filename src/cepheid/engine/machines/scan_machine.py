@@ -11,6 +11,7 @@ import numpy as np
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.event_arrays import Errors
+from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.policy import Policy, When
 from cepheid.engine.machines.protocol import KeptRows
@@ -20,7 +21,9 @@ from cepheid.engine.matches.graph_choice import GraphChoice
 from cepheid.engine.matches.graph_matches import GraphMatches, make_decoder
 from cepheid.engine.matches.graph_walk import Walk
 from cepheid.engine.matches.having import Having
+from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged, concatenate
+from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.kernel.arguments import EventFact
@@ -229,7 +232,13 @@ class ScanMachine(KernelMachine):
     @property
     def chooses_in_store(self) -> bool:
         """Whether matches stay in the store until they are chosen or not."""
-        return self.chosen is not None and not len(self.chosen.held)
+        return self.chosen is not None and not len(self.chosen.held) and not self.compiled.automaton.simultaneous
+
+    def instants(self, rows: KeptRows) -> Instants | None:
+        """The instants of the events that are kept, where those of one time are simultaneous."""
+        if not self.compiled.automaton.simultaneous:
+            return None
+        return Instants(lambda: ticks(self.query.schema, rows.kept), rows.base)
 
     def flush(self) -> None:
         """Enumerate the matches so far, so that their nodes can go."""
@@ -237,26 +246,28 @@ class ScanMachine(KernelMachine):
             self.given.append(GraphMatches(self.graph(), self.decoder, 0).all())
             self.state.take_matches()
 
-    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches:
+    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches | Matches:
         """The matches that became certain."""
         self.state.expire(horizon if now is None else now)
         if self.state.ahead is not None:
             self.state.end_old_runs(self.clock)
         if self.chooses_in_store:
             return self.choose(now, rows)
+        instants = self.instants(rows)
         if not self.finishes and not self.given:
+            decoder = self.decoder if instants is None else replace(self.decoder, instants=instants)
             if now is None:
                 done = self.hand_back if self.native and self.codes.once else None
-                return GraphMatches(self.graph(), self.decoder, rows.base, done)
+                return GraphMatches(self.graph(), decoder, rows.base, done)
             if not self.state.matches:
                 return NONE
-            found = GraphMatches(self.graph(), self.decoder, rows.base).some(EAGER if self.native else EAGER // 100)
+            found = GraphMatches(self.graph(), decoder, rows.base).some(EAGER if self.native else EAGER // 100)
             self.state.take_matches()
             return found
         self.flush()
         table = concatenate(self.given) if self.given else NONE
         self.given = []
-        table = arranged(table)
+        table = arranged(table, instants)
         return self.finish(table.moved(-rows.base), rows, now)
 
     def choose(self, now: int | None, rows: KeptRows) -> MatchTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,17 +70,17 @@ def take_parts(words: Ints, offsets: Ints, wanted: Ints) -> Part:
     return words[np.repeat(offsets[wanted] - moved[:-1], lengths) + np.arange(moved[-1])], moved
 
 
-def whole_ends(parts: Sequence[Part], shift: int) -> Iterator[Part]:
+def whole_ends(parts: Sequence[Part], ends_of: Callable[[Ints, Ints], Ints]) -> Iterator[Part]:
     """The same matches, divided so that those of one end are together; only what is around a division is copied."""
     if len(parts) < 2:
         yield from parts
         return
     rest = NOTHING
     for number, (words, offsets) in enumerate(parts, start=1):
-        ends = words[offsets[1:] - 1] >> shift
+        ends = ends_of(words, offsets)
         begin, last = 0, len(ends)
         if len(rest[0]):
-            begin = int(np.searchsorted(ends, rest[0][-1] >> shift, side="right"))
+            begin = int(np.searchsorted(ends, ends_of(rest[0], rest[1][-2:])[0], side="right"))
             rest = together([rest, (words[: offsets[begin]], offsets[: begin + 1])])
             if begin == last:
                 continue

@@ -12,6 +12,7 @@ from cepheid.automaton.model import Automaton
 from cepheid.engine.encoding.arrow import room_for
 from cepheid.engine.matches.counts import count_graph
 from cepheid.engine.matches.graph import NOTHING, Graph, Part, take_parts, together, whole_ends
+from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_columns import Ints, MatchColumns
 from cepheid.engine.matches.match_table import MANY, NONE, MatchTable, first_of, some_or_one
 from cepheid.errors import EvaluationError
@@ -44,11 +45,17 @@ class Decoder:
     compiled: bool
     subsets: tuple[str, ...] = ()  # variables that every subset of the events is bound to
     whole: bool = False  # all matches are tested, or some chosen of all: to ask for a few does not help
+    instants: Instants | None = None  # where matches end together that end at one time
+
+    def ends(self, words: Ints, offsets: Ints) -> Ints:
+        """What matches are ordered by first: the event at which each ends, or its instant."""
+        last = words[offsets[1:] - 1] >> self.shift
+        return last if self.instants is None else self.instants.of(last)
 
     def decode(self, words: Ints, offsets: Ints, base: int) -> MatchTable:
         """Matches in the order of S9, each once; rows count from `base`."""
         matches = len(offsets) - 1
-        ends = words[offsets[1:] - 1] >> self.shift
+        ends = self.ends(words, offsets)
         if (ends[1:] < ends[:-1]).any():  # matches that had to wait for an absence
             words, offsets = take_parts(words, offsets, np.argsort(ends, kind="stable"))
         order = self.order(words, offsets)
@@ -87,7 +94,11 @@ class Decoder:
         """The order of S9, as a permutation; the ends are in order already."""
         matches = len(offsets) - 1
         order, spare = np.empty(matches, np.int64), np.empty(matches, np.int64)
-        self.run("order_matches", matches, self.shift, self.count, words, offsets, self.variables, order, spare)
+        given = matches, self.shift, self.count, words, offsets, self.variables
+        if self.instants is None:
+            self.run("order_matches", *given, order, spare)
+        else:
+            self.run("order_instants", *given, self.ends(words, offsets), order, spare)
         return order
 
     def run(self, name: str, *arguments: Any) -> None:
@@ -202,7 +213,7 @@ class GraphMatches:
         rest = NOTHING
         for part in self.graph.enumerate(max(size, _GROUP)):
             words, offsets = together([rest, part])
-            ends = words[offsets[1:] - 1] >> self.decoder.shift
+            ends = self.decoder.ends(words, offsets)
             whole = int(np.searchsorted(ends, ends[-1]))  # the last end may have more matches
             if not whole and len(ends) >= _GROUP:
                 whole = len(ends)
@@ -245,4 +256,4 @@ class GraphMatches:
         far = bool(parts) and (int(parts[-1][0][-1]) >> self.decoder.shift) - self.base > LAST_ROW
         if self.decoder.ambiguous or self.decoder.waits or far:
             return self.all().columns(variables)
-        return self.decoder.split(list(whole_ends(parts, self.decoder.shift)), self.base)
+        return self.decoder.split(list(whole_ends(parts, self.decoder.ends)), self.base)

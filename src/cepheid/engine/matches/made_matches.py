@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.match_columns import Ints
@@ -14,7 +16,8 @@ from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.matches.matches import Matches, as_column
 from cepheid.pattern.algebra.result import BEGAN, EVENT, TIME, column_of
 from cepheid.pattern.bind import Bound, Result
-from cepheid.pattern.types import plain
+from cepheid.pattern.durations import ARROW_UNITS
+from cepheid.pattern.types import Kind, Type, plain
 from cepheid.values.facts import Fact
 from cepheid.values.keys import sort_key
 
@@ -60,3 +63,81 @@ def as_times(ticks: Ints, arrow: pa.DataType) -> pa.Array:
     if pa.types.is_date(arrow):
         return found.cast(pa.int32()).cast(pa.date32()).cast(arrow)
     return found.view(arrow) if pa.types.is_timestamp(arrow) else found.cast(arrow)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Results as a scan gives them: times in ticks, attributes in the form in which expressions have them."""
+
+    starts: Ints
+    ends: Ints
+    columns: list[Any]
+
+
+def joined(parts: Sequence[Made]) -> Made:
+    """One after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = [pa.concat_arrays(column) for column in zip(*(part.columns for part in parts), strict=True)]
+    starts, ends = (np.concatenate(times) for times in zip(*((p.starts, p.ends) for p in parts), strict=True))
+    return Made(starts, ends, columns)
+
+
+def once(query: Bound, made: Made) -> Matches:
+    """Each result once, in the order of ends, starts and contents."""
+    assert query.algebra is not None
+    order = np.lexsort((made.starts, made.ends))
+    starts, ends = made.starts[order], made.ends[order]
+    tied = (starts[1:] == starts[:-1]) & (ends[1:] == ends[:-1])
+    if tied.any():
+        order = _told_apart(made, order, tied)
+        starts, ends = made.starts[order], made.ends[order]
+    kept = from_numpy(order)
+    columns = [column.take(kept) for column in made.columns]
+    shown = [_shown(column, type_) for column, type_ in zip(columns, query.algebra.types, strict=True)]
+    return result_matches(query, starts, ends, shown)
+
+
+def _told_apart(made: Made, order: Ints, tied: Any) -> Ints:
+    """An order by times with those of one time by content, equal ones once."""
+    among = np.zeros(len(order), bool)
+    among[1:] |= tied
+    among[:-1] |= tied
+    places = np.flatnonzero(among)
+    rows = order[places]
+    kept = from_numpy(rows)
+    ranks = [_ranks(column.take(kept)) for column in made.columns]
+    own = np.lexsort((*reversed(ranks), made.starts[rows], made.ends[rows]))
+    new = np.ones(len(own), bool)
+    same = np.ones(len(own) - 1, bool)
+    for key in (made.starts[rows], made.ends[rows], *ranks):
+        same &= key[own][1:] == key[own][:-1]
+    new[1:] = ~same
+    order = order.copy()
+    order[places] = rows[own]
+    wanted = np.ones(len(order), bool)
+    wanted[places] = new
+    return order[wanted]
+
+
+def _ranks(column: pa.Array) -> Ints:
+    """Numbers in the order of values: NULL first, NaN last."""
+    if pa.types.is_floating(column.type):
+        ranks = np.unique(column.to_numpy(zero_copy_only=False), return_inverse=True)[1] + 1
+    else:
+        encoded = column.dictionary_encode()
+        place = np.empty(len(encoded.dictionary), np.int64)
+        place[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(1, len(encoded.dictionary) + 1)
+        codes = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        ranks = place[codes] if len(place) else np.zeros(len(column), np.int64)
+    return np.where(column.is_null().to_numpy(zero_copy_only=False), 0, ranks)
+
+
+def _shown(column: pa.Array, type_: Type) -> pa.Array:
+    """Times and durations are in nanoseconds, or days, so far."""
+    arrow = plain(type_)
+    if type_.kind in (Kind.TIMESTAMP, Kind.DURATION):
+        return pc.divide(column.cast(pa.int64()), ARROW_UNITS[arrow.unit]).cast(arrow)
+    if type_.kind is Kind.DATE:
+        return column.cast(pa.int32()).cast(pa.date32()).cast(arrow)
+    return column

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.event_output import EventOutput
+from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_columns import Ints, MatchColumns
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound, Result
@@ -189,8 +190,10 @@ def _joined(parts: Sequence[Any]) -> Any:
     return [value for part in lists for value in part]
 
 
-def arranged(found: MatchTable) -> MatchTable:
-    """Matches that became certain at different times, in the order of S9."""
+def arranged(found: MatchTable, instants: Instants | None = None) -> MatchTable:
+    """Matches that became certain at different times, in the order of S9. instants: where events are simultaneous."""
+    if instants is not None:
+        return found.take(in_order(found, found.rows, instants.of(found.rows)))
     last = found.last
     if (last[1:] >= last[:-1]).all():
         return found

@@ -203,6 +203,7 @@ class CompiledQuery:
         # Under NON_OVERLAP a match ends all runs of its partition: every one of them began at or before its end.
         resets = (
             query.output is Output.NON_OVERLAP
+            and not automaton.simultaneous
             and not query.cooldown
             and query.having is None
             and not any(e.absent or e.fence or e.witnesses for e in automaton.exits)

@@ -15,6 +15,7 @@ from cepheid.engine.encoding.derived import EVENT, Derived, Step, carried
 from cepheid.engine.planning.lifetimes import Settled, settle_lifetimes
 from cepheid.language import print_expression
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra.result import BoundAlgebra
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.bound_automata import BoundAutomaton
 from cepheid.pattern.nested import key_type
@@ -53,7 +54,10 @@ class Flattened:
         placement = self._changed(placement, self._computed)
         condition = condition and self._columns_in(condition, sure=False)  # it has no mask, even if it reads one event
         own = original.automaton and self._changed_automaton(original.automaton)
-        self.query = replace(self._with_columns(placement, condition), automaton=own) if self.derived else original
+        algebra = original.algebra and self._changed_algebra(original.algebra)
+        if self.derived:
+            original = replace(self._with_columns(placement, condition), automaton=own, algebra=algebra)
+        self.query = original
 
     def retimed(self, settled: Settled) -> Flattened:
         """The same code where arcs come and go at other times, or with other constants."""
@@ -118,6 +122,18 @@ class Flattened:
             for arc in settled.arcs
         )
         return replace(settled, arcs=tuple(arcs))
+
+    def _changed_algebra(self, algebra: BoundAlgebra) -> BoundAlgebra:
+        """The edges of a CESAR expression in terms of columns."""
+
+        def asked(condition: ex.Expression) -> ex.Expression:
+            alone = not any(isinstance(node, ex.Register) for node in walk(condition))
+            return self._path(condition) if alone else self._columns_in(self._path(condition), sure=True)
+
+        def given(value: ex.Expression) -> ex.Expression:
+            return self._columns_in(self._path(value), sure=True)
+
+        return replace(algebra, flat=algebra.automaton.rewritten(asked, given))
 
     # Parts of nested columns.
 

@@ -73,7 +73,7 @@ class ArcCode:
                 given = Registered(changed, new, kept, field)
                 last = reuse if room is lists[-1] else n.FALSE
                 # The run of a slot that goes on in a list has another history than what a list had at hand.
-                node = NEWEST if not stretches else None if history == HISTORY else history
+                node = self.graph.newest if not stretches else None if history == HISTORY else history
                 self.lists[room.name].add(room, node, given, last)
 
     def read_on_entry(self, arc: Arc) -> frozenset[Register]:

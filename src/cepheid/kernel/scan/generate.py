@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from cepheid.automaton.model import Arc, Automaton, Exit, Kill, Time, Witness, Witnessed
+from cepheid.automaton.model import Arc, Automaton, Ended, Exit, Kill, Started, Time, Witness, Witnessed
 from cepheid.kernel.arguments import CELLS, NOWHERE, EventFact, StateArray
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.fold import all_of, any_of, choose
-from cepheid.kernel.code.types import INT64
+from cepheid.kernel.code.types import INT64, UINT8
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constants
 from cepheid.kernel.expressions import Sort, Value
@@ -22,7 +22,7 @@ from cepheid.kernel.reads import KIND, PIECE, EventReader, I
 from cepheid.kernel.runtime import NEVER, NIL, TESTS
 from cepheid.kernel.scan import program as p
 from cepheid.kernel.scan.arcs import ArcCode
-from cepheid.kernel.scan.graph import GraphCode
+from cepheid.kernel.scan.graph import GraphCode, NoGraph
 from cepheid.kernel.scan.kernel import (
     MATCH_ROOM,
     MATCHES,
@@ -51,9 +51,12 @@ from cepheid.kernel.scan.variables import (
     NOW,
     OLDEST,
     OLDEST_END,
+    SETTLES,
     STORE,
     TRIED,
     earlier_witness,
+    over,
+    soon,
     witness,
 )
 from cepheid.pattern import expressions as ex
@@ -83,7 +86,7 @@ def check_scan(automaton: Automaton) -> None:
     events = EventReader((), frozenset(), Constants())
 
     def leaf(node: ex.Expression) -> Value | None:
-        return Value(NOW, Sort.INTEGER) if isinstance(node, Time | Witnessed) else events.leaf(node)
+        return Value(NOW, Sort.INTEGER) if isinstance(node, Time | Started | Ended | Witnessed) else events.leaf(node)
 
     registers = Registers(automaton, leaf, events.translator)
     translator = registers.translator(new)
@@ -120,10 +123,13 @@ class _Generator:
         self.before = before
         self.events = EventReader(program.types, nullable, self.constants, setting.timed, setting.bits)
         self.values = LaneValues(self.code, lanes=setting.lanes)
+        self.apart = program.simultaneous
         if setting.counted:
             self.values.declare("seen", INT64)
         for absent in automaton.witnesses:
             self.values.declare(witness(absent.negation), INT64, NEVER)
+            if self.apart and not absent.lasting:
+                self.values.declare(soon(witness(absent.negation)), INT64, NEVER)
             if absent.lasting:
                 self.values.declare(earlier_witness(absent.negation), INT64, NEVER)
         periods = {number: self.constants.named(f"period_{number}", ticks) for number, ticks in before.items()}
@@ -131,10 +137,19 @@ class _Generator:
         self.declare_slots()
         bits = (len(automaton.configs) + len(automaton.exits) - 1).bit_length()
         shift = max(LASTING_BITS if automaton.lasting else 1, bits)
-        self.graph = GraphCode(self.code, shift, windowed=setting.windowed, own=automaton.own)
+        graph = NoGraph if automaton.valued else GraphCode
+        self.graph = graph(self.code, shift, windowed=setting.windowed, own=automaton.own)
         merges = any(isinstance(step, p.Merge) for step in program.steps)
         self.lists = [
-            ListCode(self.code, pool, self.registers, self.values, self.graph, merges=merges and not pool.waits)
+            ListCode(
+                self.code,
+                pool,
+                self.registers,
+                self.values,
+                self.graph,
+                merges=merges and not pool.waits,
+                apart=self.apart,
+            )
             for pool in program_pools(program, lasting=setting.lasting)
         ]
         by_name = {name: lists for lists in self.lists for name in lists.pool.lists}
@@ -149,6 +164,10 @@ class _Generator:
         match node:
             case Time():
                 return Value(NOW, Sort.INTEGER)
+            case Started():
+                return Value(self.events.fact(EventFact.START)[I], Sort.INTEGER)
+            case Ended():
+                return Value(self.events.fact(EventFact.TIME)[I], Sort.INTEGER)
             case Witnessed(negation=negation):
                 return Value(self.values.get(witness(negation)), Sort.INTEGER)
         return self.events.leaf(node)
@@ -156,8 +175,12 @@ class _Generator:
     def declare_slots(self) -> None:
         """A slot has a node and registers for each lane."""
         for room in self.program.rooms:
+            if self.apart and self.program.may_end(room):
+                self.values.declare(over(room.name), UINT8)
             if room.is_slot:
                 self.values.declare(room.name, initial=NIL)
+                if self.apart:
+                    self.values.declare(soon(room.name), initial=NIL)
                 for name, scalar, coded in self.registers.fields(room.registers):
                     self.values.declare(f"{name}_{room.name}", scalar, coded=coded)
 
@@ -175,13 +198,19 @@ class _Generator:
             constants=constants,
             events=events,
             state=state,
-            slots=tuple(room.name for room in self.program.rooms if room.is_slot),
+            slots=tuple(
+                name
+                for room in self.program.rooms
+                if room.is_slot
+                for name in (room.name, *([soon(room.name)] if self.apart else []))
+            ),
             pools=tuple(lists.pool for lists in self.lists),
             witnesses=tuple(witness(w.negation) for w in self.program.automaton.witnesses if not w.lasting),
             lasting={witness(negation): ticks for negation, ticks in self.before.items()},
             types=self.program.types,
             shift=self.graph.shift,
             stretched=tuple(number in self.stretched for number in range(2**self.graph.shift)),
+            valued=self.program.automaton.valued,
         )
 
     def state(self) -> Iterator[StateArray]:
@@ -189,7 +218,7 @@ class _Generator:
         yield from self.values.state()
         for lists in self.lists:
             yield from lists.state()
-        yield from STORE
+        yield from () if self.program.automaton.valued else STORE
         yield from self.registers.given(self.program.automaton)
 
     def scan(self) -> None:
@@ -250,7 +279,9 @@ class _Generator:
         states = 2 * max(map(len, automaton.entries), default=1) + 2
         sources = [arc.source for arc in automaton.arcs if arc.source is not None]
         per_run = Counter([*sources, *(kill.source for kill in automaton.kills)])
-        return states * max(per_run.values(), default=1), states * (len(automaton.arcs) + len(automaton.kills) + 1) + 4
+        least = states * (len(automaton.arcs) + len(automaton.kills) + 1) + 4
+        # After an instant, what it has made is joined to each slot.
+        return states * max(per_run.values(), default=1), least + (len(self.program.rooms) if self.apart else 0)
 
     def event(self) -> None:
         """What happens on one event."""
@@ -273,10 +304,16 @@ class _Generator:
                 code.set(word, array[PIECE])
         if self.program.types:
             code.set(KIND, self.events.kind())
+        if self.apart:
+            code.set(SETTLES, self.events.fact(EventFact.SETTLES)[I].differs(0))
         counts = self.setting.counted and bool(self.program.holds)
         asked = n.TRUE if not self.program.types or self.program.sees_all or counts else KIND.differs(0)
         with code.when(asked):
             self.steps.all()
+        if self.apart:
+            with code.when(SETTLES):
+                code.note("The instant is over.")
+                self.steps.settle()
         if self.setting.tracked:
             self.note_quiet()
 
@@ -300,7 +337,8 @@ class _Generator:
         first, *others = (lists.count for lists in self.lists)
         load = first + others[0] if others else first
         needed = self.code.let("needed", load * each + least)
-        full = [NODE_COUNT + needed > NODE_LIMIT, MATCH_COUNT + needed > MATCH_LIMIT]
+        full = [MATCH_COUNT + needed > MATCH_LIMIT]
+        full += [] if self.program.automaton.valued else [NODE_COUNT + needed > NODE_LIMIT]
         full += [lists.used + needed > lists.room for lists in self.lists]
         with self.code.when(any_of(full)):
             self.code.leave()
@@ -323,6 +361,8 @@ def program_pools(program: p.Program, *, lasting: bool) -> Iterator[Pool]:
     rooms = {room.name: room.registers for room in program.rooms if not room.is_slot}
     holds = {hold.name: hold.registers for hold in program.holds}
     kinds = [kind for kind in (("runs", False, rooms), ("pending", True, holds)) if kind[2]]
+    ending = program.simultaneous and any(program.may_end(room) for room in program.rooms if not room.is_slot)
     for number, (name, waits, lists) in enumerate(kinds):
         registers = sorted({r for own in lists.values() for r in own}, key=lambda register: register.name)
-        yield Pool(name, number, waits, tuple(lists), tuple(registers), lasting and waits)
+        names = (*lists, *(map(soon, lists) if program.simultaneous else ()))
+        yield Pool(name, number, waits, names, tuple(registers), ending and not waits, lasting and waits)

@@ -6,7 +6,7 @@ from cepheid.kernel.arguments import NOWHERE
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.fold import all_of
-from cepheid.kernel.code.types import INT64
+from cepheid.kernel.code.types import INT64, UINT32
 from cepheid.kernel.reads import I
 from cepheid.kernel.scan.variables import (
     FIRST_ID,
@@ -106,6 +106,11 @@ class GraphCode:
             self._node(NO_EVENT, history, joined, None)
         code.set(joined, NEWEST)
 
+    @property
+    def newest(self) -> n.Expression:
+        """The node that was made last."""
+        return NEWEST
+
     def _start(self, history: n.Variable | None) -> n.Expression | None:
         """When the run began: only a window asks."""
         if not self.windowed:
@@ -121,3 +126,27 @@ class GraphCode:
         if start is not None:
             self.code.put(START, NODE_COUNT, start)
         self.code.step(NODE_COUNT)
+
+
+class NoGraph(GraphCode):
+    """What a scan writes whose runs are values: a run that is alike is the same one, and matches have no events."""
+
+    @property
+    def newest(self) -> n.Expression:
+        """What marks an entry as used."""
+        return n.Constant(0, UINT32)
+
+    def word(self, number: int) -> n.Expression:
+        """Nothing is bound."""
+        return NO_EVENT
+
+    def emit(self, node: n.Expression, word: n.Expression, low: n.Expression) -> None:
+        """A match, whose values are written down."""
+        self.code.step(MATCH_COUNT)
+
+    def append(self, word: n.Expression, history: n.Variable | None) -> None:
+        """There are no nodes."""
+
+    def unite(self, joined: n.Variable, history: n.Expression) -> None:
+        """Two runs are one."""
+        self.code.step(MERGES)

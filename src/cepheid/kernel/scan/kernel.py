@@ -35,6 +35,7 @@ class Pool:
     waits: bool  # these are matches that wait for an absence
     lists: tuple[str, ...]
     registers: tuple[Register, ...]  # that an entry has room for
+    ending: bool = False  # an entry also has whether its run ends with the instant that is going on
     lasting: bool = False  # an entry also has the time of the last event of its match, which its wait counts from
 
     @property
@@ -73,6 +74,7 @@ class ScanKernel:
     types: tuple[str, ...]
     shift: int  # a word of the match store is id << shift | config or exit
     stretched: tuple[bool, ...]  # by config or exit: whether a node stands for all events up to the one that follows
+    valued: bool = False  # runs and matches are values: there is no match store
 
     @property
     def cells(self) -> int:

@@ -13,7 +13,7 @@ from cepheid.kernel.arguments import NOWHERE, Extent, StateArray
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.fold import all_of, negate
-from cepheid.kernel.code.types import BOOL, INT64, UINT32, UINT64, Scalar
+from cepheid.kernel.code.types import BOOL, INT64, UINT8, UINT32, UINT64, Scalar
 from cepheid.kernel.runtime import NIL
 from cepheid.kernel.scan.graph import GraphCode
 from cepheid.kernel.scan.kernel import Pool
@@ -27,9 +27,13 @@ from cepheid.kernel.scan.variables import (
     FRESH,
     HISTORY,
     LANE,
+    OVER,
     REUSED,
     RUN,
+    STAYS,
     chain_of,
+    over,
+    soon,
     tail_of,
 )
 
@@ -48,7 +52,15 @@ class ListCode:
     """Writes code for the lists of one pool."""
 
     def __init__(
-        self, code: Code, pool: Pool, registers: Registers, values: LaneValues, graph: GraphCode, *, merges: bool
+        self,
+        code: Code,
+        pool: Pool,
+        registers: Registers,
+        values: LaneValues,
+        graph: GraphCode,
+        *,
+        merges: bool,
+        apart: bool = False,
     ) -> None:
         self.code = code
         self.pool = pool
@@ -56,11 +68,13 @@ class ListCode:
         self.values = values
         self.graph = graph
         self.merges = merges  # runs that are alike become one, when they have become many
+        self.apart = apart  # what an instant adds is kept apart until it is over
         self.by_lane = values.lanes  # else all entries are of one lane
         self.marked = f"mark_{pool.name}"  # how many a lane may have before they are looked through
         self.next, self.node, self.lane, self.table = (
             n.Array(pool.array(what), UINT32) for what in ("next", "node", "lane", "table")
         )
+        self.over = n.Array(pool.array(OVER), UINT8)
         self.free, self.used, self.room = (
             n.Variable(f"{what}_{pool.name}", scalar)
             for what, scalar in (("free", UINT32), ("used", INT64), ("room", INT64))
@@ -81,6 +95,8 @@ class ListCode:
             yield StateArray(n.Array(self.pool.array(name), scalar), Extent.RUNS, 0, self.pool.name, coded)
         if self.pool.lasting:
             yield StateArray(n.Array(self.pool.array(ENDED), INT64), Extent.RUNS, 0, self.pool.name)
+        if self.pool.ending:
+            yield StateArray(self.over, Extent.RUNS, 0, self.pool.name)
         if self.merges:
             yield StateArray(self.table, Extent.TABLE, NIL, self.pool.name)
 
@@ -133,8 +149,12 @@ class ListCode:
     def open(self, room: Room) -> None:
         """Before the event: it has added nothing yet."""
         self.code.set(chain_of(room), NOWHERE)
-        if not room.state.ends.contiguous:
+        if self.has_tail(room):
             self.code.set(tail_of(room), NOWHERE)
+
+    def has_tail(self, room: Room) -> bool:
+        """Whether what an event adds to a list is put before what is there."""
+        return self.apart or not room.state.ends.contiguous
 
     def add(self, room: Room, node: n.Expression | None, given: Registered, reuse: n.Expression) -> None:
         """A run of a list, kept aside until the event is over. `node`: its history, if not that of the run at hand.
@@ -156,14 +176,14 @@ class ListCode:
         self.fill(given.changed, given.new)
         chain = chain_of(room)
         code.put(self.next, FRESH, chain)
-        if not room.state.ends.contiguous:
+        if self.has_tail(room):
             with code.when(chain.equals(NOWHERE)):
                 code.set(tail_of(room), FRESH)
         code.set(chain, FRESH)
 
     def put_first(self, name: str, node: n.Expression) -> None:
         """A new entry at the head of a list."""
-        code = self.code
+        code, name = self.code, soon(name) if self.apart else name
         self.take()
         code.put(self.node, FRESH, node)
         code.put(self.next, FRESH, self.first(name))
@@ -184,13 +204,49 @@ class ListCode:
 
     def close(self, room: Room) -> None:
         """After the event: what it has added is part of the list."""
-        chain, first = chain_of(room), self.pool.first(room.name)
-        if room.state.ends.contiguous:  # no run waits longer than for one event: these are all
+        chain, first = chain_of(room), self.pool.first(soon(room.name) if self.apart else room.name)
+        if not self.has_tail(room):  # no run waits longer than for one event: these are all
             self.values.put(first, chain)
             return
         with self.code.when(chain.differs(NOWHERE)):
             self.code.put(self.next, tail_of(room), self.values.get(first))
             self.values.put(first, chain)
+
+    # Instants.
+
+    def end(self, name: str) -> None:
+        """The run at hand of a list ends with the instant."""
+        self.code.put(self.over, RUN, 1)
+        self.values.put(over(name), 1)
+
+    def forget_end(self) -> None:
+        """The run at hand goes at once; an earlier event of the instant may have ended it before."""
+        self.code.put(self.over, RUN, 0)
+
+    def drop_ended(self, name: str) -> None:
+        """After an instant: the runs that it has ended go."""
+        code = self.code
+        with code.when(self.values.get(over(name)).differs(0)):
+            self.values.put(over(name), 0)
+            code.set(RUN, self.first(name))
+            code.set(BEFORE, NOWHERE)
+            with code.loop(RUN.differs(NOWHERE)):
+                code.set(FOLLOWING, self.next[RUN])
+                code.set(STAYS, self.over[RUN].equals(0))
+                code.put(self.over, RUN, 0)
+                self.unlink(name, negate(STAYS))
+                code.set(RUN, FOLLOWING)
+
+    def admit(self, name: str) -> None:
+        """After an instant: what it has added is part of the list."""
+        code, first, added = self.code, self.pool.first(name), self.pool.first(soon(name))
+        with code.when(self.first(soon(name)).differs(NOWHERE)):
+            code.set(RUN, self.first(soon(name)))
+            with code.loop(self.next[RUN].differs(NOWHERE)):
+                code.set(RUN, self.next[RUN])
+            code.put(self.next, RUN, self.first(name))
+            self.values.put(first, self.values.get(added))
+            self.values.put(added, NOWHERE)
 
     def clear(self, name: str) -> None:
         """End all runs of a list."""
@@ -215,6 +271,7 @@ class ListCode:
         place, found = n.Variable("place", UINT64), n.Variable("found", UINT32)
         mask = n.Variable("mask", UINT64)
         fields = [n.Array(self.pool.array(name), s) for name, s, _ in self.registers.fields(room.registers)]
+        fields += [self.over] if self.pool.ending else []
 
         def find(until: n.Expression) -> None:
             code.set(place, n.Constant(0, UINT64))

@@ -2,6 +2,9 @@
 
 A state whose runs all behave alike is a *slot*: one node of the match store for each lane (partition), since runs with
 equal registers are one run (SASE+ 5.2.2). Other states are *lists*: linked runs for each lane, each with its registers.
+
+Where events of one time are simultaneous (S2), what they make is kept apart, and runs whose wait they end stay, until
+the instant is over.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cepheid.automaton.liveness import pending, registers_in
-from cepheid.automaton.model import Absent, Arc, Automaton, Exit, Kill, Register, State, Witness
+from cepheid.automaton.model import Absent, Arc, Automaton, Ends, Exit, Kill, Register, State, Witness
 from cepheid.kernel.names import distinct
 
 
@@ -70,10 +73,14 @@ class Decide:
 
 @dataclass(frozen=True, slots=True)
 class Meet:
-    """The run of a slot that waits for this event only: it goes on by the arcs that hold, or ends."""
+    """The run of a slot to which nothing is joined while the event is at hand: it goes on by the arcs that hold.
+
+    It waits for this event only, or the instant is not over.
+    """
 
     room: Room
     arcs: tuple[Arc, ...]
+    kills: tuple[Kill, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +147,16 @@ class Program:
     types: tuple[str, ...]  # that it asks for
 
     @property
+    def simultaneous(self) -> bool:
+        """Whether the events of an instant are seen together."""
+        return self.automaton.simultaneous
+
+    def may_end(self, room: Room) -> bool:
+        """Whether an event can end the wait of some runs of a room, and not of all."""
+        ends_some = room.state.ends is Ends.DECISION
+        return ends_some or any(kill.source == room.number for kill in self.automaton.kills)
+
+    @property
     def sees_all(self) -> bool:
         """Whether an event of any type matters."""
         return any(room.state.ends.contiguous for room in self.rooms) or not all(_asked(self.automaton))
@@ -152,13 +169,14 @@ class Program:
         for hold in self.holds:
             yield f"{hold.name}: matches that wait for an absence"
         yield from map(self._told, self.steps)
+        if self.simultaneous:
+            yield "after an instant: what it ended goes, what it made comes"
 
     def _told(self, step: Step) -> str:
         match step:
             case Decide(room=room, arcs=arcs) | Walk(room=room, arcs=arcs) | Meet(room=room, arcs=arcs):
                 ways = ", ".join(self._way(arc) for arc in arcs)
-                kills = () if isinstance(step, Meet) else step.kills
-                killed = f"; {len(kills)} must be absent" if kills else ""
+                killed = f"; {len(step.kills)} must be absent" if step.kills else ""
                 return f"{type(step).__name__.lower()} {room.name}: {ways or 'nothing'}{killed}"
             case Follow(room=room) | Leave(room=room):
                 return f"{type(step).__name__.lower()} {room.name}"
@@ -206,13 +224,15 @@ def _rooms(automaton: Automaton, merge: bool) -> Iterator[Room]:
 
 
 def _keeping(automaton: Automaton, q: int) -> Keeping:
-    if automaton.lasting:
+    if automaton.lasting or automaton.valued:
         return Keeping.LIST
     if not automaton.live[q]:
         return Keeping.SLOT
     if not _is_determined(automaton, q):
         return Keeping.LIST
-    return Keeping.SLOT if automaton.states[q].ends.contiguous else Keeping.BUNDLES
+    # Of an instant, every event may lead to the state, each with registers of its own.
+    alone = automaton.states[q].ends.contiguous and not automaton.simultaneous
+    return Keeping.SLOT if alone else Keeping.BUNDLES
 
 
 def _is_determined(automaton: Automaton, q: int) -> bool:
@@ -236,13 +256,14 @@ def _steps(
     kills = {room.number: tuple(kill for kill in automaton.kills if kill.source == room.number) for room in rooms}
     yield from map(Refute, holds)
     # Before anything is joined to a slot whose run may stay, it is decided what that run does.
-    staying = [room for room in rooms if room.is_slot and not room.state.ends.contiguous]
+    apart = automaton.simultaneous  # nothing is joined to it before the instant is over
+    staying = [room for room in rooms if room.is_slot and not room.state.ends.contiguous and not apart]
     yield from (Decide(room, arcs[room.number], kills[room.number]) for room in staying)
     for room in rooms:
         if room in staying:
             yield Follow(room, arcs[room.number])
         elif room.is_slot:
-            yield Meet(room, arcs[room.number])
+            yield Meet(room, arcs[room.number], kills[room.number])
         else:
             yield Walk(room, arcs[room.number], kills[room.number])
     yield from (Begin(arc) for arc in automaton.arcs if arc.source is None)

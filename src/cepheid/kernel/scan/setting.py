@@ -32,7 +32,7 @@ def stretched_configs(automaton: Automaton, setting: Setting) -> frozenset[int]:
 
     The ids of a stream without lanes have no gaps, so where such a stretch ends is known from what follows it.
     """
-    if setting.lanes:
+    if setting.lanes or automaton.simultaneous:
         return frozenset()
     waits: dict[int, set[Ends]] = {}
     for state in automaton.states:

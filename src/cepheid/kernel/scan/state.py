@@ -47,7 +47,7 @@ class ScanState:
         self.ahead: Any = None  # of each lane: up to which time its events are known, where that is further than all
         least = 16_384 if native else 256
         many = max(least, min(2 * events, MOST_NODES // 2))
-        self.room = {Extent.NODES: many, Extent.MATCHES: many}
+        self.room = {Extent.MATCHES: many} if kernel.valued else {Extent.NODES: many, Extent.MATCHES: many}
         self.pool_room = {pool.name: 1024 if native else 64 for pool in kernel.pools}
         self.cells: Array = longer(None, "int64", kernel.cells, 0, native=native)
         self.arrays: dict[str, Array] = {}
@@ -78,7 +78,7 @@ class ScanState:
                 pool = self._pool_linked_by(name)
                 if pool is not None:
                     self._add_free(pool, have, size)
-        self.cells[NODE_ROOM], self.cells[MATCH_ROOM] = self.room[Extent.NODES], self.room[Extent.MATCHES]
+        self.cells[NODE_ROOM], self.cells[MATCH_ROOM] = self.room.get(Extent.NODES, 0), self.room[Extent.MATCHES]
         for pool in self.kernel.pools:
             self.cells[pool.cells.room] = self.pool_room[pool.name]
 
@@ -130,7 +130,7 @@ class ScanState:
         if keeps and max(self.room.values()) >= MOST_NODES:
             return False
         used = {pool.name: int(self.cells[pool.cells.used]) for pool in self.kernel.pools}
-        held = {Extent.NODES: self.nodes, Extent.MATCHES: self.matches}
+        held = {extent: self.nodes if extent is Extent.NODES else self.matches for extent in self.room}
         least = min(self.room[e] - held[e] for e in held)
         least = min([least, *(self.pool_room[name] - used[name] for name in used)])
         for extent, count in held.items():
@@ -333,6 +333,8 @@ class ScanState:
 
     def collect(self, clock: int) -> None:
         """Clear the nodes that no match to come can reach, and close the gaps."""
+        if self.kernel.valued:
+            return
         s, nodes = self.arrays, self.nodes
         limits: Any = np.full(nodes, FREE, np.int64)
         starts = np.asarray(s["node_start"])

@@ -10,6 +10,7 @@ from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.fold import all_of, any_of, choose, negate
 from cepheid.kernel.code.types import BOOL, INT64, Scalar
 from cepheid.kernel.reads import EventReader
+from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan import program as p
 from cepheid.kernel.scan.arcs import ArcCode
 from cepheid.kernel.scan.graph import NO_EVENT, GraphCode
@@ -29,13 +30,16 @@ from cepheid.kernel.scan.variables import (
     OLDEST_END,
     REUSED,
     RUN,
+    SETTLES,
     START,
     STAYS,
     TRIED,
     earlier_witness,
     goes,
     left_in,
+    over,
     run_of,
+    soon,
     witness,
 )
 
@@ -70,6 +74,7 @@ class StepCode:
         self.lists = lists  # by the name of a room or a hold
         self.arcs = arcs
         self.window = window
+        self.apart = program.simultaneous
         self.periods = periods  # of witnesses that must have been absent for a while
 
     def all(self) -> None:
@@ -96,7 +101,8 @@ class StepCode:
         if absent.lasting:
             with self.code.when(self.values.get(witness(absent.negation)) < NOW):
                 self.values.put(earlier_witness(absent.negation), self.values.get(witness(absent.negation)))
-        self.values.put(witness(absent.negation), NOW)
+        name = witness(absent.negation)
+        self.values.put(soon(name) if self.apart and not absent.lasting else name, NOW)
 
     def step(self, step: p.Step) -> None:
         """The code of one step."""
@@ -138,6 +144,10 @@ class StepCode:
         """The run of a slot as the event finds it, what the event leaves of it, and new runs of a list."""
         if room.is_slot:
             run = self.code.set(run_of(room), self.values.get(room.name))
+            if self.apart:
+                self.code.set(left_in(room), self.values.get(soon(room.name)))
+                self.graph.filled.add(left_in(room))
+                return
             self.code.set(left_in(room), NOWHERE if room.state.ends.contiguous else run)
             if not room.state.ends.contiguous:
                 self.graph.filled.add(left_in(room))
@@ -172,7 +182,7 @@ class StepCode:
                 self.lose_ways(room, left, field, lambda: code.set(left, NOWHERE))
 
     def meet(self, step: p.Meet) -> None:
-        """The arcs that hold for the run of a slot, which does not stay."""
+        """The arcs that hold for the run of a slot, which does not stay, or not beyond the instant if it is ended."""
         code, room = self.code, step.room
         code.note(self.told(room))
         field = self.slot_field(room)
@@ -181,6 +191,10 @@ class StepCode:
             for arc in step.arcs:
                 with code.when(all_of(self.events.fence(arc.types, arc.fence, translator))):
                     self.arcs.enter(arc, run_of(room), field)
+                    if room.state.ends is Ends.DECISION and arc.decides:
+                        self.values.put(over(room.name), 1)
+            if step.kills:
+                self.lose_ways(room, run_of(room), field, lambda: self.values.put(over(room.name), 1))
 
     def is_alive(self, run: n.Variable) -> n.Expression:
         """Whether there is a run, and its window is not over."""
@@ -196,7 +210,7 @@ class StepCode:
     def walk(self, step: p.Walk) -> None:
         """The runs of a list, one after the other."""
         code, room, lists = self.code, step.room, self.lists[step.room.name]
-        contiguous = room.state.ends.contiguous
+        contiguous = room.state.ends.contiguous and not self.apart
         code.note(self.told(room))
         translator = self.registers.translator(lists.field(RUN))
         code.set(RUN, lists.first(room.name))
@@ -238,9 +252,12 @@ class StepCode:
         reuses = listed and (contiguous or decided)
         if reuses:
             code.set(REUSED, n.FALSE)
-        if not contiguous:
+        stays = self.apart or not contiguous  # beyond the event, as far as is known now
+        if stays:
             code.set(STAYS, in_window)
-        with code.when(in_window if contiguous else STAYS if self.setting.windowed else n.TRUE):
+        with code.when(in_window if not stays else STAYS if self.setting.windowed else n.TRUE):
+            if self.apart and contiguous:
+                code.set(STAYS, negate(SETTLES))
             conditions = list(fits)
             ahead = reuses and len(fits) > 1
             if ahead:
@@ -249,20 +266,32 @@ class StepCode:
                 ]
                 if decided:
                     with code.when(any_of(c for c, arc in zip(conditions, step.arcs, strict=True) if arc.decides)):
-                        code.set(STAYS, n.FALSE)
+                        self.end(room)
             for k, (arc, condition) in enumerate(zip(step.arcs, conditions, strict=True)):
                 later = any_of(conditions[k + 1 :])
                 ends = decided and arc.decides
                 with code.when(condition):
                     if ends and not ahead:
-                        code.set(STAYS, n.FALSE)
-                    over = n.TRUE if contiguous or ends else negate(STAYS) if ahead else n.FALSE
-                    self.arcs.enter(arc, HISTORY, self.lists[room.name].field(RUN), all_of([over, negate(later)]))
+                        self.end(room)
+                    gone = n.TRUE if contiguous or ends else negate(STAYS) if ahead else n.FALSE
+                    gone = all_of([gone, SETTLES]) if self.apart else gone
+                    self.arcs.enter(arc, HISTORY, self.lists[room.name].field(RUN), all_of([gone, negate(later)]))
             if step.kills:
                 with code.when(STAYS):
                     field = self.lists[room.name].field(RUN)
-                    self.lose_ways(room, HISTORY, field, lambda: code.set(STAYS, n.FALSE))
+                    self.lose_ways(room, HISTORY, field, lambda: self.end(room))
         return reuses
+
+    def end(self, room: p.Room) -> None:
+        """The run at hand of a list ends: with the event or, where more may come, with the instant."""
+        if not self.apart:
+            self.code.set(STAYS, n.FALSE)
+            return
+        with self.code.when(SETTLES):
+            self.code.set(STAYS, n.FALSE)
+            self.lists[room.name].forget_end()
+        with self.code.otherwise():
+            self.lists[room.name].end(room.name)
 
     def hoist(self, fences: Sequence[Fence]) -> tuple[list[n.Expression], list[n.Expression]]:
         """What is asked of the event is computed once for all runs; what each arc asks, and which ask runs."""
@@ -348,6 +377,9 @@ class StepCode:
     def leave(self, room: p.Room) -> None:
         """What the event leaves behind."""
         left = left_in(room)
+        if room.is_slot and self.apart:
+            self.values.put(soon(room.name), left)
+            return
         if room.is_slot:
             self.values.put(room.name, left)
             if room.registers:
@@ -371,6 +403,44 @@ class StepCode:
             value = translator.value(arc.transfer[register])
             for (name, scalar), part in zip(kept.fields, kept.parts(value), strict=True):
                 put(name, scalar, part)
+
+    # After an instant.
+
+    def settle(self) -> None:
+        """What the instant has ended goes, and what it has made comes."""
+        for room in self.program.rooms:
+            self.settle_slot(room) if room.is_slot else self.settle_list(room)
+        for hold in self.program.holds:
+            self.lists[hold.name].admit(hold.name)
+        for name in (witness(w.negation) for w in self.automaton.witnesses if not w.lasting):
+            with self.code.when(self.values.get(soon(name)).differs(NEVER)):
+                self.values.put(name, self.values.get(soon(name)))
+                self.values.put(soon(name), NEVER)
+
+    def settle_slot(self, room: p.Room) -> None:
+        """The run of a slot."""
+        run, added = run_of(room), self.values.get(soon(room.name))
+        if not room.state.ends.contiguous:
+            self.code.set(run, self.values.get(room.name))
+            if self.program.may_end(room):
+                with self.code.when(self.values.get(over(room.name)).differs(0)):
+                    self.code.set(run, NOWHERE)
+                    self.values.put(over(room.name), 0)
+            with self.code.when(added.differs(NOWHERE)):
+                self.graph.filled.add(run)
+                self.graph.join(run, added)
+            added = run
+        self.values.put(room.name, added)
+        self.values.put(soon(room.name), NOWHERE)
+
+    def settle_list(self, room: p.Room) -> None:
+        """The runs of a list."""
+        lists = self.lists[room.name]
+        if room.state.ends.contiguous:
+            lists.clear(room.name)
+        elif self.program.may_end(room):
+            lists.drop_ended(room.name)
+        lists.admit(room.name)
 
     def restart(self) -> None:
         """End all runs of the lane."""

@@ -30,6 +30,7 @@ MATCHES_BEFORE = n.Variable("matches_before", INT64)
 RUN, BEFORE, FOLLOWING = (n.Variable(name, UINT32) for name in ("run", "before", "following"))
 HISTORY, FRESH = n.Variable("history", UINT32), n.Variable("fresh", UINT32)
 STAYS = n.Variable("stays", BOOL)
+SETTLES = n.Variable("settles_now", BOOL)  # no more events of the lane come at this time
 REUSED = n.Variable("reused", BOOL)  # the entry of the run is that of the run which it has become
 
 
@@ -58,6 +59,18 @@ def tail_of(room: Room) -> n.Variable:
     return n.Variable(f"tail_{room.name}", UINT32)
 
 
+def soon(name: str) -> str:
+    """The name of what an instant adds to a slot, a list or what is known of a witness, until it is over (S2)."""
+    return f"soon_{name}"
+
+
+def over(name: str) -> str:
+    """The name of whether an instant has ended the run of a slot, or some runs of a list."""
+    return f"over_{name}"
+
+
+OVER = "over"
+"""The array of which runs an instant has ended."""
 ENDED = "ended"
 """The array of when a match had its last event, which it waits from for an absence that lasts a while."""
 

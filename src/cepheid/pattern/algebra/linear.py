@@ -5,7 +5,7 @@ What edges ask and give is written in terms of the instance, whose attributes ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cepheid.pattern import expressions as ex
@@ -18,6 +18,7 @@ from cepheid.pattern.walk import conjuncts, substitute
 EVENT_START, EVENT_END = " e.start", " e.end"
 """When the event at hand starts and ends, in ticks; START and END are of the instance."""
 Values = Mapping[str, ex.Expression]
+Change = Callable[[ex.Expression], ex.Expression]
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,24 @@ class EventAutomaton:
     states: tuple[Wait, ...]
     edges: tuple[Edge, ...]
     types: Mapping[str, Type] = field(default_factory=dict)  # of the results
+
+    @property
+    def bounds(self) -> tuple[ex.Expression | None, ...]:
+        """By state: how many ticks an instance may last, its next event included; None: as long as it takes."""
+        return tuple(_bound(self.ends(number)) for number in range(len(self.states)))
+
+    def rewritten(self, ask: Change, give: Change) -> EventAutomaton:
+        """The same with other expressions in the place of what edges ask and give."""
+        edges = (
+            replace(
+                edge,
+                decides=tuple(map(ask, edge.decides)),
+                asks=tuple(map(ask, edge.asks)),
+                values={name: give(value) for name, value in edge.values.items()},
+            )
+            for edge in self.edges
+        )
+        return replace(self, edges=tuple(edges))
 
     def leaving(self, state: int | None) -> tuple[Edge, ...]:
         """The edges out of a state."""
@@ -174,6 +193,7 @@ class _Builder:
 
 
 _HELD_START = ex.Register(START, INT)
+_LENGTH = ex.Arithmetic("-", _EVENT_END, _HELD_START)
 
 
 def _columns(term: b.Base) -> Values:
@@ -183,6 +203,33 @@ def _columns(term: b.Base) -> Values:
 def _within(node: ex.Expression, scope: Values) -> ex.Expression:
     """An expression on the attributes of a stream in terms of what these are made of."""
     return substitute(node, lambda part: scope[part.name] if isinstance(part, ex.Register) else None)
+
+
+def _bound(ends: Sequence[Edge]) -> ex.Expression | None:
+    """The greatest of what bounds each way to end a wait, if all of them are bounded."""
+    found: list[ex.Literal] = []
+    for edge in ends:
+        own = [limit for condition in edge.decides if (limit := _limit(condition)) is not None]
+        if not own:
+            return None
+        found.append(min(own, key=_amount))
+    return max(found, key=_amount, default=None)
+
+
+def _limit(condition: ex.Expression) -> ex.Literal | None:
+    """`DUR <= c` of the instance with the event at hand, as it is written by then."""
+    if (
+        not isinstance(condition, ex.Compare)
+        or condition.left != _LENGTH
+        or not isinstance(condition.right, ex.Literal)
+    ):
+        return None
+    return condition.right if condition.operator in ("<", "<=", "=") else None
+
+
+def _amount(limit: ex.Literal) -> int:
+    assert isinstance(limit.value, int)
+    return limit.value
 
 
 def keys_of(automaton: EventAutomaton, columns: Sequence[str]) -> tuple[str, ...]:

@@ -31,10 +31,12 @@ class BoundAlgebra:
 
     columns: tuple[str, ...]  # that may split the stream
 
+    flat: EventAutomaton | None = None  # the automaton as kernels see it
+
     @cached_property
     def automaton(self) -> EventAutomaton:
         """The expression as an automaton, if its right operands are base streams."""
-        return build_linear(self.term)
+        return self.flat or build_linear(self.term)
 
     @cached_property
     def keys(self) -> tuple[str, ...]:

@@ -1,0 +1,97 @@
+"""A CESAR expression on its scan (S22): an instance is its values, and so is a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.automaton.algebra import BEGAN, ENDED, given
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.batch import StreamCodes
+from cepheid.engine.machines.policy import Policy
+from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.machines.scan_machine import ScanMachine
+from cepheid.engine.matches.made_matches import Made, joined, once
+from cepheid.engine.matches.match_table import NONE, MatchTable
+from cepheid.engine.matches.matches import Matches
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.pattern.types import Kind, Type
+
+
+class AlgebraMachine(ScanMachine):
+    """One expression over a stream that comes in batches."""
+
+    def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, events: int = 0) -> None:
+        super().__init__(compiled, codes, policy, events)
+
+    def begin(self, compiled: CompiledQuery, events: int, *, native: bool = False) -> None:
+        """Before the first event, or all over again."""
+        super().begin(compiled, events, native=native)
+        self.made: list[Made] = []  # results that were taken to make room
+
+    def flush(self) -> None:
+        """Take the results so far."""
+        count = self.state.matches
+        if count:
+            starts, ends = self._given(BEGAN)[0], self._given(ENDED)[0]
+            self.made.append(Made(starts, ends, [self._column(k, type_) for k, type_ in enumerate(self._types)]))
+            self.state.take_matches()
+
+    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | Matches:
+        """The results so far: an event that is to come ends later. Those of several lanes may be equal."""
+        self.flush()
+        found, self.made = self.made, []
+        if now is None and self.native and self.codes.once:
+            self.hand_back()
+        return once(self.query, joined(found)) if found else NONE
+
+    @property
+    def _types(self) -> Sequence[Type]:
+        assert self.query.algebra is not None
+        return self.query.algebra.types
+
+    def _given(self, name: str) -> tuple[Any, Any]:
+        """What results have of a register, and where that is NULL."""
+        count = self.state.matches
+        flags = self.state.arrays.get(f"match_null_{name}")
+        null = None if flags is None else np.array(flags[:count], np.uint8).astype(bool)
+        return np.array(self.state.arrays[f"match_{name}"][:count]), null
+
+    def _column(self, number: int, type_: Type) -> pa.Array:
+        """An attribute of the results, in the form in which expressions have it."""
+        values, null = self._given(given(number))
+        if type_.kind is Kind.STRING:
+            texts = pa.array(list(self.codes.strings.codes) or [""], pa.string())
+            codes = np.clip(values.astype(np.int64), 0, len(texts) - 1)
+            return texts.take(pa.array(codes, mask=null))
+        if type_.kind is Kind.FLOAT:
+            values = values.astype(np.float64) + 0.0  # no negative zero
+        elif type_.kind is Kind.BOOL:
+            values = values.astype(bool)
+        return from_numpy(values) if null is None else pa.array(values, mask=null)
+
+    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
+        """Results of several lanes may be equal, and are one."""
+        return False
+
+    def first_waiting(self) -> int | None:
+        """A result is certain when its instant is over."""
+        return None
+
+    def unsettled(self) -> int | None:
+        """A result is certain when its instant is over."""
+        return None
+
+    def compact(self, now: int) -> int | None:
+        """Instances have values, and need no events."""
+        return None
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The arrays as they are."""
+        self.flush()
+        assert not self.made
+        facts, arrays = self.state.dump()
+        return {**self.dump_facts(), **facts}, arrays
