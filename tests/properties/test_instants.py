@@ -1,4 +1,4 @@
-"""Events of one time that are simultaneous (S2): every engine gives what the reference gives."""
+"""Simultaneous events (S2) and composite events (S13, S25): every engine gives what the reference gives."""
 
 from random import Random
 
@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheid import Matches
-from cepheid.pattern.tree import Ties
+from cepheid.pattern.tree import Output, Ties
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.sessions import Feed, batch_of_1, restart_every_batch, shuffled_within_watermark
-from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, scenarios
+from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, merges, programs, scenarios, streams
 from cepheid.testing.strategies.schemas import TIME
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
@@ -38,18 +38,27 @@ def closer(scenario: Scenario, unit: int) -> Scenario:
 
 
 SIMULTANEOUS = Features(ties=(Ties.SIMULTANEOUS,))
+SHORT = Features(conditions=False, repetition=False, negation=False, having=False, outputs=(Output.ALL,), scopes=False)
 TIED = st.builds(closer, scenarios(SIMULTANEOUS, schema=PLAIN), st.sampled_from((1, 3, 5)))
 
 
+COMPOSITE = st.builds(
+    closer,
+    st.tuples(programs(PLAIN, SHORT) | merges(PLAIN, SHORT), streams(PLAIN, min_size=3, max_size=7)),
+    st.sampled_from((1, 3)),
+)
+"""What reads composite events, of which many overlap."""
+
+
 @pytest.mark.parametrize("engine", ["auto", "plain", "interpreted"])
-@given(scenario=TIED)
+@given(scenario=TIED | COMPOSITE)
 def test_that_an_engine_gives_what_the_reference_gives(engine: str, scenario: Scenario) -> None:
     query, events = scenario
     assert rows(query.make().match(events, engine=engine)) == reference(scenario)
 
 
 @settings(max_examples=settings.default.max_examples // 10)  # a kernel takes a second or two to compile
-@given(TIED)
+@given(TIED | COMPOSITE)
 def test_that_a_compiled_kernel_gives_what_the_reference_gives(scenario: Scenario) -> None:
     query, events = scenario
     assert rows(query.make().match(events, engine="compiled")) == reference(scenario)
@@ -66,7 +75,7 @@ def test_that_matches_can_be_counted_and_cut(scenario: Scenario, limit: int) -> 
 
 
 @pytest.mark.parametrize("feed", FEEDS)
-@given(scenario=TIED, chance=st.randoms(use_true_random=False))
+@given(scenario=TIED | COMPOSITE, chance=st.randoms(use_true_random=False))
 def test_that_a_session_gives_what_one_call_gives(feed: Feed, scenario: Scenario, chance: Random) -> None:
     query, events = scenario
     calls = [rows(matches) for matches in feed(query.make(), events, TIME, chance)]

@@ -21,6 +21,7 @@ from cepheid.automaton.model import (
     NotNative,
     Now,
     Register,
+    Started,
     State,
     Test,
     Witness,
@@ -70,10 +71,8 @@ def build(query: Bound, *, having: bool = False, results: bool = False, lasting:
 
 def _check(query: Bound) -> None:
     strategies = set(query.strategies.values())
-    if query.ties is Ties.SIMULTANEOUS and query.output is not Output.ALL:
-        raise NotNative("OUTPUT with TIES SIMULTANEOUS")
-    if query.schema.start is not None:
-        raise NotNative("composite events")
+    if query.schema.start is not None and query.output is not Output.ALL:
+        raise NotNative("OUTPUT of composite events")
     _check_periods(query)
     if query.same and query.schema.roles.types is not None:
         raise NotNative("[attr] with declared types")
@@ -264,7 +263,27 @@ class _Builder:
         if len(self.arcs) == MAX_ARCS:
             raise NotNative(f"more than {MAX_ARCS} arcs")
         unseen = tuple(self.absent(move, lasting=True)) if source is None else ()
-        self.arcs.append((Arc(source, target, variable, spot.event.types, tuple(fence), {}, decides, unseen), again))
+        closing: tuple[Register, ...] = ()
+        if source is not None:
+            fence += self.after_last(variable)
+            if self.closes(self.waiting[source]):
+                closing = tuple(self.registers.closed(m.number).register for m in move.marks if m.step is Step.ABSENT)
+        arc = Arc(source, target, variable, spot.event.types, tuple(fence), {}, decides, unseen, closing)
+        self.arcs.append((arc, again))
+
+    def after_last(self, variable: str) -> list[Test]:
+        """S13: what comes next starts after the end of what precedes it."""
+        if self.query.schema.start is None:
+            return []
+        condition = ex.Compare(">", Started(), self.registers.end())
+        return [Test(condition, condition, variable, unary=False)]
+
+    def closes(self, state: _Wait) -> bool:
+        """Whether an absent event is noted, not acted on: what starts before it is over does not come after it."""
+        if state.strategy in (Strategy.STRICT, Strategy.PARTITION):
+            return False
+        several = len(state.moves) > 1
+        return self.query.schema.start is not None or (self.query.ties is Ties.SIMULTANEOUS and several)
 
     def absent(self, move: Move, *, lasting: bool) -> Iterator[int]:
         """What must be absent before a move, for a while that FOR says or as long as others say."""
@@ -330,16 +349,18 @@ class _Builder:
         if state.strategy in (Strategy.STRICT, Strategy.PARTITION):
             return  # nothing lies between neighbours
         self.check_early(move, negation)
-        target = None
-        if state.take is not None and move is not state.take:
-            if self.query.ties is Ties.SIMULTANEOUS:
-                raise NotNative("an absent event after a Kleene closure, with TIES SIMULTANEOUS")
+        target, closes = None, None
+        if self.closes(state):
+            closes = self.registers.closed(negation).register
+        elif state.take is not None and move is not state.take:
             rest = tuple(m for m in state.others if m is not move)
             target = self.state(number, state.take, rest)
         elif len(state.moves) > 1:
             raise NotNative("an absent event inside a repeated group")
-        absent = self.layout.negations[negation]
-        self.kills.append(Kill(source, target, absent.event.types, self.witness(negation, self.points[number])))
+        absent, fence = self.layout.negations[negation], self.witness(negation, self.points[number])
+        kill = Kill(source, target, absent.event.types, fence, closes)
+        if closes is None or kill not in self.kills:
+            self.kills.append(kill)
 
     def check_early(self, move: Move, negation: int) -> None:
         """Whether all that an absent event is compared with is known while it may come."""
@@ -370,7 +391,9 @@ class _Builder:
         variable = self.layout.negations[negation].variable
         sight = Sight(self.query, self.registers, config, variable)
         found = [sight.test(c) for c in self.query.placement.of_witness.get(negation, ())]
-        return (*self.agreement(variable, begin=config is self.blank), *(t for t in found if t is not None))
+        begin = config is self.blank
+        after = () if begin else self.after_last(variable)
+        return (*self.agreement(variable, begin=begin), *after, *(t for t in found if t is not None))
 
     def exit(self, number: int, move: Move) -> None:
         """A match, and what must be absent around it."""
@@ -405,5 +428,7 @@ class _Builder:
             variable = self.layout.negations[number].variable
             if self.keyed or any(use.variable != variable for c in conditions for use in uses(c)):
                 raise NotNative("an absent event at the start, compared with others")
+            if self.query.schema.start is not None:
+                raise NotNative("an absent event before composite events")
             lasting = self.query.periods[number] is not None
             yield Witness(number, self.layout.negations[number].event.types, self.witness(number, self.blank), lasting)

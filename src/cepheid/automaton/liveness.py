@@ -21,7 +21,7 @@ def find_live(automaton: Automaton, start: Register | None) -> Automaton:
         new = list(live)
         for arc in automaton.arcs:
             if arc.source is not None:
-                new[arc.source] |= read(arc.fence)
+                new[arc.source] |= read(arc.fence) | set(arc.closing)
                 for register in needed[arc.target]:
                     assigned = arc.transfer.get(register)
                     new[arc.source] |= {register} if assigned is None else registers_in(assigned)

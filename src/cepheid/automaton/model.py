@@ -147,6 +147,7 @@ class Arc:
 
     A register that the transfer does not assign keeps its value. `decides`: whether the event is the one that the state
     waits for. `unseen`: where a run begins, the witnesses that must not have been seen for a while before (S26).
+    `closing`: an event that starts after the time that one of these holds does not go by it, and decides all the same.
     """
 
     source: int | None
@@ -157,16 +158,21 @@ class Arc:
     transfer: Mapping[Register, Expression]
     decides: bool
     unseen: tuple[int, ...] = ()
+    closing: tuple[Register, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """An event that must be absent while a run waits: the run goes to a state that can do less, or is dropped."""
+    """An event that must be absent while a run waits: the run goes to a state that can do less, or is dropped.
+
+    `closes`: it stays, and the register holds when the first such event was; arcs that it closes ask for that.
+    """
 
     source: int
     target: int | None
     types: tuple[str, ...]
     fence: tuple[Test, ...]
+    closes: Register | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +228,4 @@ class Automaton:
     own: bool = False  # the user's: a match is its first and its last event, and the register
     lasting: bool = False  # its arcs may change while it runs: every run holds all registers
     valued: bool = False  # of CESAR: a run is its registers, and a match what its exit gives; neither has events
-    simultaneous: bool = (
-        False  # events of one time are one instant: it is seen whole, and what it makes does not see it
-    )
+    simultaneous: bool = False  # an instant, all events of one time, is seen whole; what it makes does not see it

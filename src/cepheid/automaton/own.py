@@ -15,12 +15,14 @@ from cepheid.automaton.model import (
     Arc,
     Automaton,
     Config,
+    Ended,
     Ends,
     Exit,
     Held,
     NotNative,
     Now,
     Register,
+    Started,
     State,
     Test,
     Time,
@@ -30,6 +32,7 @@ from cepheid.pattern.bind import Bound
 from cepheid.pattern.bound_automata import BoundArc, BoundAutomaton
 from cepheid.pattern.registers import EVENT
 from cepheid.pattern.tree import Fires, Ties
+from cepheid.pattern.types import INT
 from cepheid.pattern.walk import conjuncts, substitute, walk
 
 _GIVEN = "given_"
@@ -53,8 +56,6 @@ def build_own(query: Bound, *, lasting: bool = False) -> Automaton:
     """
     if query.ties is Ties.SIMULTANEOUS:
         raise NotNative("TIES SIMULTANEOUS")
-    if query.schema.start is not None:
-        raise NotNative("composite events")
     if query.schema.roles.types is not None:
         raise NotNative("declared types")
     assert query.automaton is not None
@@ -76,6 +77,8 @@ class _Builder:
         }
         self.given = {slot.name: Register(f"{_GIVEN}{k}", slot.type) for k, slot in enumerate(own.slots)}
         self.start = Register("start", query.schema.columns[query.schema.roles.time])
+        # S13: what comes next must start after the end of what precedes it.
+        self.end = Register("end", INT) if query.schema.start is not None else None
         self.kept: Values = {slot.name: ex.Register(slot.name) for slot in own.slots}
         self.initial: Values = {slot.name: slot.initial for slot in own.slots}
 
@@ -102,7 +105,12 @@ class _Builder:
             kills=(),
             exits=tuple(exits),
             witnesses=(),
-            registers=(*self.registers.values(), *self.given.values(), *([self.start] if own.waits else [])),
+            registers=(
+                *self.registers.values(),
+                *self.given.values(),
+                *([self.start] if own.waits else []),
+                *([] if self.end is None else [self.end]),
+            ),
             own=True,
         )
         return find_live(automaton, self.start if own.waits else None)
@@ -136,6 +144,10 @@ class _Builder:
             if source is None and self.own.waits:
                 transfer[self.start] = Time()
             fence = tuple(self.test(condition) for condition in way.asks)
+            if self.end is not None:
+                transfer[self.end] = Ended()
+                after = ex.Compare(">", Started(), Held(self.end))
+                fence += () if source is None else (Test(after, after, EVENT, unary=False),)
             yield Arc(source, configs[way.target], arc.source, arc.types, fence, transfer, decides=True)
 
     def at_end(self, state: str, config: int) -> Iterator[Exit]:

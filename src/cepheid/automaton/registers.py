@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
-from cepheid.automaton.model import Fixed, Held, NotNative, Now, Ratio, Register, Root, Time, Witnessed
+from cepheid.automaton.model import Ended, Fixed, Held, NotNative, Now, Ratio, Register, Root, Time, Witnessed
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.types import BOOL, FLOAT, INT, NULL, Type
 from cepheid.pattern.walk import walk
@@ -13,6 +13,8 @@ from cepheid.pattern.walk import walk
 ZERO, ONE = Fixed(0, INT), Fixed(1, INT)
 ZERO_REAL = Fixed(0.0, FLOAT)
 NOTHING = ex.Literal(None, NULL)
+FOREVER = Fixed(2**63 - 1, INT)
+"""Later than all times."""
 FOLDED = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
 """The aggregates that a few registers hold."""
 MAX_STEPS = 16
@@ -23,7 +25,7 @@ MAX_STEPS = 16
 class Rule:
     """What the events of a variable do to a register: the first one, and each later one (None: it keeps its value).
 
-    Without a variable, the first event of the run sets it and no other does.
+    Without a variable, the events are those of all variables.
     """
 
     register: Register
@@ -34,7 +36,7 @@ class Rule:
     def change(self, variable: str, *, again: bool, begin: bool) -> ex.Expression | None:
         """What an event that is bound to a variable assigns. `begin`: it is the first event of the run."""
         if self.variable is None:
-            return self.first if begin else None
+            return self.first if begin else self.later
         if self.variable != variable:
             return None
         return self.later if again else self.first
@@ -95,6 +97,14 @@ class Registers:
     def witness(self, negation: int) -> Held:
         """When the last event was seen that must be absent before the first one."""
         return self._rule(("seen", negation), f"seen_{negation}", self._time, None, Witnessed(negation), None)
+
+    def end(self) -> Held:
+        """When the last event was."""
+        return self._rule("end", "end", INT, None, Ended(), Ended())
+
+    def closed(self, negation: int) -> Held:
+        """When the first event was seen that must be absent after the last one."""
+        return self._rule(("closed", negation), f"closed_{negation}", INT, None, FOREVER, FOREVER)
 
     def aggregate(self, function: str, variable: str, argument: ex.Expression, type_: Type, of: Type) -> ex.Expression:
         """A running aggregate over the events of a variable; `argument` reads the event at hand. NULLs do not count."""

@@ -97,6 +97,8 @@ def _scanned(query: Bound, program: Program, kernel: ScanKernel, *, having: bool
         kept = "one run for each partition" if room.is_slot else "runs that agree on these are merged"
         label = program.automaton.configs[room.state.config].label
         yield f"state {room.number}, after {label}: holds {held}; {kept}"
+    if program.simultaneous:
+        yield "events of one time: what they begin or end is so after the last of them"
     if query.having is not None:
         told = "tested when a run is complete" if having else "tested on matches, one by one"
         yield f"HAVING: {told}{'; by match, when a run is complete, unless these are too many' if tried else ''}"

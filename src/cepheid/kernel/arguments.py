@@ -32,7 +32,7 @@ class EventFact(Enum):
     PIECES = "pieces"  # the times at which what is a function of the time changes; the last one never comes
     SKIP = "skip"  # where the scan goes on after such an event; 0: at the next one
     START = "starts"  # when a composite event started; of others, their time
-    SETTLES = "settles"  # whether it is the last event of its lane at its time
+    SETTLES = "settles"  # 1: it is the last event of its lane at its time; 2: it is the only one; 0: neither
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,15 @@ It reads nothing of the query but how events are split and what the window is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import groupby
 from typing import Any
 
 from cepheid.automaton.model import (
     Arc,
     Automaton,
+    Ended,
     Ends,
     Exit,
     Fixed,
@@ -22,6 +24,7 @@ from cepheid.automaton.model import (
     Ratio,
     Register,
     Root,
+    Started,
     Test,
     Time,
     Witnessed,
@@ -65,50 +68,66 @@ class AutomatonRunner:
 
     def run(self) -> set[tuple[Binding, ...]]:
         """All matches, each as what it binds, in the order of the stream."""
-        for event in self.lane.events:
-            self.step(event)
+        apart: Callable[[Event], int] = lambda event: event.position  # noqa: E731
+        together: Callable[[Event], int] = lambda event: event.time  # noqa: E731
+        for _, instant in groupby(self.lane.events, key=together if self.automaton.simultaneous else apart):
+            self.step(tuple(instant))
         self.matches |= {run.bound for run in self.runs if run.exit is not None}  # the input has ended: so it is absent
         return self.matches
 
-    def step(self, event: Event) -> None:
-        """Every run meets the event; then runs begin; what is made on an event does not see that event."""
-        met, self.runs = self.runs, []
+    def step(self, instant: Sequence[Event]) -> None:
+        """Every run meets an event, or all of an instant; then runs begin; what is made here does not see that."""
         new: list[Run] = []
-        for run in met:
+        left = [self.meet(run, instant, new) for run in self.runs]
+        for event in instant:
+            for arc in self.automaton.arcs:
+                begins = arc.source is None and self.passes(arc.types, arc.fence, event, None)
+                if begins and all(self.is_unseen(negation, event) for negation in arc.unseen):
+                    new += self.enter(arc, event, Run(None, {}, (), event))
+        self.runs = [*(run for run in left if run is not None), *new]
+        for event in instant:
+            for witness in self.automaton.witnesses:
+                if self.passes(witness.types, witness.fence, event, None):
+                    self.seen[witness.negation] = self.time(event)
+                    self.moments.setdefault(witness.negation, []).append(event.time)
+
+    def meet(self, run: Run, instant: Sequence[Event], new: list[Run]) -> Run | None:
+        """Where every event of an instant takes a run; and the run itself, if none of them ends its wait."""
+        left: Run | None = run
+        for event in instant:
             if not self.is_open(run, event):
                 self.matches |= {run.bound} if run.exit is not None else set()
-            elif run.exit is not None:
-                refuted = any(self.passes(a.types, a.fence, event, run) for a in run.exit.absent)
-                self.runs += [] if refuted else [run]
-            else:
-                new += self.follow(run, event)
-        for arc in self.automaton.arcs:
-            begins = arc.source is None and self.passes(arc.types, arc.fence, event, None)
-            if begins and all(self.is_unseen(negation, event) for negation in arc.unseen):
-                new += self.enter(arc, event, Run(None, {}, (), event))
-        self.runs += new
-        for witness in self.automaton.witnesses:
-            if self.passes(witness.types, witness.fence, event, None):
-                self.seen[witness.negation] = self.time(event)
-                self.moments.setdefault(witness.negation, []).append(event.time)
+                return None
+            if run.exit is not None:
+                if any(self.passes(a.types, a.fence, event, run) for a in run.exit.absent):
+                    return None
+                continue
+            passed = [
+                arc
+                for arc in self.automaton.arcs
+                if arc.source == run.state and self.passes(arc.types, arc.fence, event, run)
+            ]
+            for arc in passed:
+                if all(event.start <= run.registers[register] for register in arc.closing):
+                    new += self.enter(arc, event, run)
+            left = None if left is None or self.ends(run, passed) else self.after_kills(left, event)
+        return left
 
-    def follow(self, run: Run, event: Event) -> Iterator[Run]:
-        """Where an event takes a run, by every arc that it passes; and the run itself, if it goes on waiting."""
+    def ends(self, run: Run, passed: Sequence[Arc]) -> bool:
+        """Whether an event that passes some arcs ends the wait of a run."""
         assert run.state is not None
         ends = self.automaton.states[run.state].ends
-        arcs = [arc for arc in self.automaton.arcs if arc.source == run.state]
-        passed = [arc for arc in arcs if self.passes(arc.types, arc.fence, event, run)]
-        for arc in passed:
-            yield from self.enter(arc, event, run)
-        if not ends.contiguous and not (ends is Ends.DECISION and any(arc.decides for arc in passed)):
-            left = self.after_kills(run, event)
-            yield from [] if left is None else [left]
+        return ends.contiguous or (ends is Ends.DECISION and any(arc.decides for arc in passed))
 
     def after_kills(self, run: Run, event: Event) -> Run | None:
         """A run that an event closes ways of: in the state that has the others, or gone."""
         kills: list[Kill] = [kill for kill in self.automaton.kills if kill.source == run.state]
         for kill in kills:
-            if self.passes(kill.types, kill.fence, event, run):
+            if kill.closes is not None:
+                if self.passes(kill.types, kill.fence, event, run):
+                    first = min(run.registers[kill.closes], event.time)
+                    run = replace(run, registers={**run.registers, kill.closes: first})
+            elif self.passes(kill.types, kill.fence, event, run):
                 return None if kill.target is None else self.after_kills(replace(run, state=kill.target), event)
         return run
 
@@ -182,6 +201,10 @@ class AutomatonRunner:
                 return value
             case Time():
                 return self.time(event)
+            case Started():
+                return event.start
+            case Ended():
+                return event.time
             case Witnessed(negation=negation):
                 return self.seen.get(negation)
             case Ratio(left=left, right=right):

@@ -80,7 +80,6 @@ def test_where_two_ways_give_one_match(pattern: str, ambiguous: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("PATTERN SEQ(A a, B b) OUTPUT NON_OVERLAP TIES SIMULTANEOUS", "SIMULTANEOUS"),
         ("PATTERN SEQ(A a, !(C c), B b) WHERE c.x = b.x", "a later one"),
         ("PATTERN SEQ(!(C c), A a) WHERE c.x = a.x WITHIN 9", "at the start"),
         ("PATTERN SEQ(A{200} a[], B b)", "more than 128 states"),

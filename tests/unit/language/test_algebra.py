@@ -3,7 +3,7 @@
 import pytest
 
 from cepheid import ParseError
-from cepheid.language import parse
+from cepheid.language import parse, print_program
 from cepheid.pattern import types
 from cepheid.pattern.algebra.tree import (
     Add,
@@ -307,3 +307,28 @@ def test_that_deep_nesting_is_refused() -> None:
         with pytest.raises(ParseError) as caught:
             parse(f"CESAR {text}")
         assert caught.value.code == "CEP104"
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("cesar  a", "CESAR a"),
+        ("CESAR A into X", "CESAR A INTO X"),
+        ("CESAR LET x := 1 A INTO X", "CESAR\n  LET x := 1\n  A\n  INTO X"),
+        ("CESAR A ;[true] (B ; C) ;_c D", "CESAR A ; (B ; C) ;[c] D"),
+        ("CESAR (A ∪ B) ;[c] C", "CESAR THEN[c](A UNION B, C)"),
+        ("CESAR A ∪ (B ∪ C)", "CESAR A UNION (B UNION C)"),
+        ("CESAR μ[σ[b] ∘ ρ[a ↦ b], TRUE](A, B)", "CESAR ITERATE[SELECT[b] . RENAME[a -> b], TRUE](A, B)"),
+        ("CESAR μ[b, c](A, B ; C)", "CESAR ITERATE[SELECT[b], c](A, B ; C)"),
+        (
+            "CESAR LET f := a ↦ b LET g := n ↦ 1 ρ_f(A)",
+            "CESAR\n  LET f := a -> b\n  LET g := n := 1\n  RENAME[a -> b](A)",
+        ),
+        ("CESAR `Union` UNION `a b`", "CESAR `Union` UNION `a b`"),
+        ("CESAR A; EVENT A a", "CESAR A;\n\nPATTERN A a"),
+    ],
+)
+def test_printing(text: str, printed: str) -> None:
+    program = parse(text)
+    assert print_program(program) == printed
+    assert parse(printed) == program

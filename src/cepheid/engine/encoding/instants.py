@@ -8,16 +8,21 @@ import numpy as np
 
 
 def last_of_instants(times: Any, lanes: Any = None) -> Any:
-    """Whether each event is the last one of its lane at its time. The times are in order; None: there is one lane.
+    """Of each event: 1 if it is the last one of its lane at its time, 2 if it is the only one, else 0.
 
-    >>> last_of_instants(np.array([1, 1, 2, 2, 2])).tolist()
-    [0, 1, 0, 0, 1]
+    The times are in order; without lanes, all events are of one.
+
+    >>> last_of_instants(np.array([1, 1, 2, 3, 3])).tolist()
+    [0, 1, 2, 0, 1]
     >>> last_of_instants(np.array([1, 1, 2, 2, 2]), np.array([0, 1, 0, 1, 0])).tolist()
-    [1, 1, 0, 1, 1]
+    [2, 2, 0, 2, 1]
     """
-    found = np.ones(len(times), np.uint8)
+    found = np.full(len(times), 2, np.uint8)
     tied = times[1:] == times[:-1]
-    if lanes is None or not tied.any():
+    if not tied.any():
+        return found
+    if lanes is None:
+        found[1:][tied] = 1
         found[:-1][tied] = 0
         return found
     among = np.zeros(len(times), bool)
@@ -26,6 +31,7 @@ def last_of_instants(times: Any, lanes: Any = None) -> Any:
     events = np.flatnonzero(among)
     events = events[np.lexsort((lanes[events], times[events]))]  # which keeps the order of equal ones
     same = (np.diff(times[events]) == 0) & (np.diff(lanes[events].astype(np.int64)) == 0)
+    found[events[1:][same]] = 1
     found[events[:-1][same]] = 0
     return found
 

@@ -11,11 +11,12 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.codec import decode, encode
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_columns import Ints
 from cepheid.engine.matches.match_table import NONE, MatchTable, arranged, concatenate
 from cepheid.kernel.runtime import NEVER
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.tree import Output
+from cepheid.pattern.tree import Output, Ties
 from cepheid.values.columns import column_values, read_column
 from cepheid.values.keys import group_key
 from cepheid.values.value import Value
@@ -39,23 +40,23 @@ class Choice:
 
     def choose(self, found: MatchTable, events: Events, limit: int | None) -> MatchTable:
         """S12: the matches that are given now. From `limit` on, an earlier match may still become certain."""
-        found = self._with_held(found.moved(events.base))
-        waits = found.last >= limit if limit is not None else np.zeros(len(found), bool)
+        found = self._with_held(found.moved(events.base), events)
+        waits = events.at(found.last) >= limit if limit is not None else np.zeros(len(found), bool)
         self.held = found.take(np.flatnonzero(waits))
         return self._take(found.take(np.flatnonzero(~waits)), events, None)
 
     def choose_longest(self, found: MatchTable, events: Events, opened: Open | None) -> MatchTable:
         """S24: the matches that are given now; None: no event is to come."""
-        found = self._with_held(found.moved(events.base))
-        found = found.take(np.lexsort((np.arange(len(found)), -found.last, found.first)))
+        found = self._with_held(found.moved(events.base), events)
+        found = found.take(np.lexsort((np.arange(len(found)), -events.at(found.last), events.at(found.first))))
         return self._take(found, events, opened)
 
-    def _with_held(self, found: MatchTable) -> MatchTable:
-        return arranged(concatenate([self.held, found])) if len(self.held) else found
+    def _with_held(self, found: MatchTable, events: Events) -> MatchTable:
+        return events.arranged(concatenate([self.held, found])) if len(self.held) else found
 
     def _take(self, found: MatchTable, events: Events, opened: Open | None) -> MatchTable:
         """Of matches in the order in which they are preferred, those that are given."""
-        starts, ends = found.first.tolist(), found.last.tolist()
+        starts, ends = events.at(found.first).tolist(), events.at(found.last).tolist()
         keys = events.keys(found.first, self.columns)
         wanted: list[int] = []
         held: list[int] = []
@@ -74,8 +75,8 @@ class Choice:
                 stopped[key] = start
                 held.append(k)
         if self.longest:
-            self.held = arranged(found.take(np.array(held, np.int64)))
-        return arranged(found.take(np.array(wanted, np.int64))).moved(-events.base)
+            self.held = events.arranged(found.take(np.array(held, np.int64)))
+        return events.arranged(found.take(np.array(wanted, np.int64))).moved(-events.base)
 
     def bound(self, key: Key, events: Events) -> int:
         """The first event that the next match of a partition may start with."""
@@ -138,6 +139,18 @@ class Events:
     def time(self, event: int) -> int:
         """The time of an event."""
         return int(self.times[event - self.base])
+
+    def at(self, events: Ints) -> Ints:
+        """What stands for some events in the order of starts and ends: of those of an instant, its last one (S2)."""
+        if self.query.ties is Ties.ORDERED or not len(events):
+            return events
+        found: Ints = np.searchsorted(self.times, self.times[events - self.base], side="right") + self.base - 1
+        return found
+
+    def arranged(self, found: MatchTable) -> MatchTable:
+        """Matches in the order of S9."""
+        simultaneous = self.query.ties is Ties.SIMULTANEOUS
+        return arranged(found, Instants(lambda: self.times, self.base) if simultaneous else None)
 
     def first_at(self, time: int) -> int:
         """The first event at or after a time; the one after the last if there is none."""

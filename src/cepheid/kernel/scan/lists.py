@@ -30,7 +30,6 @@ from cepheid.kernel.scan.variables import (
     OVER,
     REUSED,
     RUN,
-    STAYS,
     chain_of,
     over,
     soon,
@@ -129,6 +128,8 @@ class ListCode:
         """The entry of the run at hand is free."""
         code = self.code
         code.put(self.node, RUN, NOWHERE)
+        if self.pool.ending:
+            code.put(self.over, RUN, 0)
         code.put(self.next, RUN, self.free)
         code.set(self.free, RUN)
         code.set(self.used, self.used - 1)
@@ -143,6 +144,10 @@ class ListCode:
     def put_field(self, name: str, scalar: Scalar, value: n.Expression) -> None:
         """A register of the new entry."""
         self.code.put(n.Array(self.pool.array(name), scalar), FRESH, value)
+
+    def change_field(self, name: str, scalar: Scalar, value: n.Expression) -> None:
+        """A register of the run at hand, which stays."""
+        self.code.put(n.Array(self.pool.array(name), scalar), RUN, value)
 
     # Lists.
 
@@ -220,7 +225,7 @@ class ListCode:
         self.values.put(over(name), 1)
 
     def forget_end(self) -> None:
-        """The run at hand goes at once; an earlier event of the instant may have ended it before."""
+        """Another run may have the entry at once; an earlier event of the instant may have ended this one before."""
         self.code.put(self.over, RUN, 0)
 
     def drop_ended(self, name: str) -> None:
@@ -232,9 +237,7 @@ class ListCode:
             code.set(BEFORE, NOWHERE)
             with code.loop(RUN.differs(NOWHERE)):
                 code.set(FOLLOWING, self.next[RUN])
-                code.set(STAYS, self.over[RUN].equals(0))
-                code.put(self.over, RUN, 0)
-                self.unlink(name, negate(STAYS))
+                self.unlink(name, self.over[RUN].differs(0))
                 code.set(RUN, FOLLOWING)
 
     def admit(self, name: str) -> None:

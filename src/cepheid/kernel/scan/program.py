@@ -154,7 +154,7 @@ class Program:
     def may_end(self, room: Room) -> bool:
         """Whether an event can end the wait of some runs of a room, and not of all."""
         ends_some = room.state.ends is Ends.DECISION
-        return ends_some or any(kill.source == room.number for kill in self.automaton.kills)
+        return ends_some or any(kill.source == room.number and kill.closes is None for kill in self.automaton.kills)
 
     @property
     def sees_all(self) -> bool:

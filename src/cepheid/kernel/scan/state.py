@@ -17,7 +17,7 @@ from cepheid.kernel.arrays import Array, Pins, as_kind, as_read, longer, nbytes,
 from cepheid.kernel.compile import library_function
 from cepheid.kernel.runtime import FAILED, NIL, TESTS
 from cepheid.kernel.scan.kernel import MATCH_ROOM, MATCHES, MERGED, NODE_ROOM, NODES, Pool, ScanKernel
-from cepheid.kernel.scan.variables import ENDED
+from cepheid.kernel.scan.variables import ENDED, OVER
 from cepheid.kernel.store import FREE
 
 MOST_NODES = 8_000_000
@@ -282,6 +282,8 @@ class ScanState:
                     self.cells[cells.free] = entry
                     self.cells[cells.used] -= 1
                     nodes[entry] = NIL
+                    if pool.ending:
+                        self.arrays[pool.array(OVER)][entry] = 0
                     if counts is not None:
                         counts[lane] -= 1
                 else:

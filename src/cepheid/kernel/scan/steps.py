@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from cepheid.automaton.model import Ends, Witness
-from cepheid.kernel.arguments import NOWHERE
+from cepheid.automaton.model import Arc, Ends, Kill, Witness
+from cepheid.kernel.arguments import NOWHERE, EventFact
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.fold import all_of, any_of, choose, negate
 from cepheid.kernel.code.types import BOOL, INT64, Scalar
-from cepheid.kernel.reads import EventReader
+from cepheid.kernel.reads import EventReader, I
 from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan import program as p
 from cepheid.kernel.scan.arcs import ArcCode
@@ -275,12 +275,30 @@ class StepCode:
                         self.end(room)
                     gone = n.TRUE if contiguous or ends else negate(STAYS) if ahead else n.FALSE
                     gone = all_of([gone, SETTLES]) if self.apart else gone
-                    self.arcs.enter(arc, HISTORY, self.lists[room.name].field(RUN), all_of([gone, negate(later)]))
+                    with code.when(self.is_open(arc, self.lists[room.name])):
+                        self.arcs.enter(arc, HISTORY, self.lists[room.name].field(RUN), all_of([gone, negate(later)]))
             if step.kills:
                 with code.when(STAYS):
                     field = self.lists[room.name].field(RUN)
+                    self.close_ways(step.kills, self.lists[room.name])
                     self.lose_ways(room, HISTORY, field, lambda: self.end(room))
         return reuses
+
+    def is_open(self, arc: Arc, lists: ListCode) -> n.Expression:
+        """Whether no event that must be absent came before the event at hand started."""
+        field = lists.field(RUN)
+        start = self.events.fact(EventFact.START)[I] if arc.closing else NOW
+        return all_of(start <= field(register.name, INT64) for register in arc.closing)
+
+    def close_ways(self, kills: Sequence[Kill], lists: ListCode) -> None:
+        """The run at hand notes when the first event came that must be absent."""
+        field = lists.field(RUN)
+        for kill in kills:
+            if kill.closes is not None:
+                time, name = self.events.fact(EventFact.TIME)[I], kill.closes.name
+                fence = self.events.fence(kill.types, kill.fence, self.registers.translator(field))
+                with self.code.when(all_of([*fence, time < field(name, INT64)])):
+                    lists.change_field(name, INT64, time)
 
     def end(self, room: p.Room) -> None:
         """The run at hand of a list ends: with the event or, where more may come, with the instant."""
@@ -345,7 +363,7 @@ class StepCode:
         translator = self.registers.translator(field)
 
         def settle(at: int | None, known: Mapping[n.Expression, bool]) -> None:
-            for kill in (kill for kill in self.automaton.kills if kill.source == at):
+            for kill in (kill for kill in self.automaton.kills if kill.source == at and kill.closes is None):
                 condition = all_of(self.events.fence(kill.types, kill.fence, translator))
                 if known.get(condition) is False:
                     continue

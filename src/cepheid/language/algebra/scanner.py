@@ -10,6 +10,7 @@ from cepheid.language.advice import QUOTED
 
 BLANKS = re.compile(r"(?:[\s\ufeff]+|/\*.*?\*/|--[^\n]*)*", re.DOTALL)
 WORD = re.compile(r"[^\W\d]\w*")
+UNKNOWN_COMMAND = r"this command of LaTeX is unknown: operators are \sigma \pi \rho \alpha \mu \circ \cup, or words"
 NAME = re.compile(r"`(?:[^`]|``)+`|[^\W\d]\w*")
 
 
@@ -106,4 +107,6 @@ class Scanner:
             raise ParseError("CEP103", "the quote is not closed", "add the closing quote", self.span(start, start + 1))
         found = re.match(r"\w+|\\\w+|:=|->|[<>=!]+|'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`", rest)
         shown = found[0] if found else rest[0]
+        if shown.startswith("\\"):
+            remedy = UNKNOWN_COMMAND
         self.fail(f"unexpected '{shown}'", remedy, start, start + len(shown))

@@ -9,9 +9,9 @@ from cepheid.errors import ParseError, Span, nearest
 from cepheid.language.advice import QUOTED
 from cepheid.language.algebra.scanner import Scanner, after_blanks
 from cepheid.language.algebra.values import ValueReader
+from cepheid.language.algebra.words import LETTERS, OPERATORS
 from cepheid.pattern.durations import UNITS
 
-OPERATORS = ("SELECT", "PROJECT", "RENAME", "ADD", "THEN", "ITERATE")
 _FORMS = {
     "SELECT": "SELECT[price > 10](S)",
     "PROJECT": "PROJECT[name, price](S)",
@@ -20,8 +20,7 @@ _FORMS = {
     "THEN": "THEN[S1.name = S2.name](S1, S2)",
     "ITERATE": "ITERATE[S2.price > S2.price.last, S1.name = S2.name](S1, S2)",
 }
-_FORMS |= {"σ": _FORMS["SELECT"], "π": _FORMS["PROJECT"], "ρ": _FORMS["RENAME"], "α": _FORMS["ADD"]}
-_FORMS |= {"μ": _FORMS["ITERATE"]}
+_FORMS |= {letter: _FORMS[word].replace(word, letter) for letter, word in LETTERS.items()}
 # What others call the operators.
 _MEANT = {
     "WHERE": "SELECT",
@@ -62,6 +61,7 @@ _COMPLETE = re.compile(
     rf"|\d(?={_NEXT_LINE}(?:{'|'.join(UNITS)})\b)",
     re.IGNORECASE,
 )
+_NEXT = re.compile(rf"{QUOTED.pattern}|(?<![.\w])(?P<next>let\b|;)", re.IGNORECASE | re.DOTALL)
 _MISSING = "write a stream: the name of a type or of a LET, or an operator on one, as SELECT[price > 10](Stock)"
 _VALUE = re.compile(r"(?:[.=<>!+*/%≤≥≠∧∨&|-]|\\|(?:and|or|is|in|not|between|like|rlike)\b)", re.IGNORECASE)
 _BEFORE = re.compile(r";\s*(\w+)\s*\Z")
@@ -70,7 +70,8 @@ _ONE_LINE = re.compile(r"[ \t]*([\[({])")
 
 def end_of_value(text: str, start: int, limit: int) -> int:
     """Where a value of LET ends because the next line begins a stream, and no function's argument and no unit."""
-    for found in _COMPLETE.finditer(text, start, limit):
+    ends = (found.start() for found in _NEXT.finditer(text, start, limit) if found["next"])
+    for found in _COMPLETE.finditer(text, start, next(ends, limit)):
         part = QUOTED.sub("", text[start : found.end()])
         if all(part.count(opening) == part.count(closing) for opening, closing in ("()", "[]", "{}")):
             return found.end()
@@ -162,8 +163,8 @@ def check_name(here: Scanner, found: re.Match[str]) -> None:
     name, word = found[0], found[0].upper()
     opened = _ONE_LINE.match(here.plain, here.position, here.limit)
     plain_name = not name.startswith("`")
-    if plain_name and name in ("σ", "π", "ρ", "α", "μ"):
-        here.fail(f"{name} has no brackets", f"write {_FORMS[name].replace(_word(name), name)}", *found.span())
+    if plain_name and name in LETTERS:
+        here.fail(f"{name} has no brackets", f"write {_FORMS[name]}", *found.span())
     if plain_name and word in OPERATORS and (opened or _another(here)):
         if word == "SELECT" and re.search(r"\bfrom\b", here.plain[here.position : here.limit], re.IGNORECASE):
             here.fail(
@@ -178,10 +179,6 @@ def check_name(here: Scanner, found: re.Match[str]) -> None:
         _unknown(here, found)
     if _VALUE.match(here.plain, after_blanks(here.plain, here.position, here.limit), here.limit):
         _no_value(here, found)
-
-
-def _word(letter: str) -> str:
-    return {"σ": "SELECT", "π": "PROJECT", "ρ": "RENAME", "α": "ADD", "μ": "ITERATE"}[letter]
 
 
 def _another(here: Scanner) -> bool:

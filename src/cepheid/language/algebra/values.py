@@ -9,7 +9,7 @@ from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
 
 from cepheid.errors import CepheidError, ParseError, nearest
-from cepheid.language.algebra.scanner import WORD, Scanner
+from cepheid.language.algebra.scanner import UNKNOWN_COMMAND, WORD, Scanner
 from cepheid.language.elements import as_elements
 from cepheid.language.expressions import ExpressionBuilder
 from cepheid.language.mistakes import syntax_error
@@ -31,8 +31,9 @@ _FACTOR = re.compile(r"[ \t]*([^\W\d]\w*(?:\s*[\[(.])?)")
 class ValueReader:
     """Reads one expression where a scanner is, and remembers why it ended there."""
 
-    def __init__(self, scanner: Scanner) -> None:
+    def __init__(self, scanner: Scanner, products: bool = True) -> None:
         self.scanner = scanner
+        self.products = products
         self.start = scanner.place()
         self.error: UnexpectedInput | None = None
         self.stop = -1
@@ -57,7 +58,7 @@ class ValueReader:
                 if alone and self._joined(taken):
                     taken, self.stop = [], self.start
                     continue
-                more = _implied(taken, error, scanner)
+                more = _implied(taken, error, scanner, self.products)
                 if more and _fits(scanner, taken + more):
                     taken += more
                     continue
@@ -106,6 +107,10 @@ class ValueReader:
         elif remedy.startswith("there is no opening bracket") and scanner.is_open(self.start):
             remedy = "a value is missing: write an attribute such as S1.price, a number, or a text in quotes"
         assert found.span is not None
+        command = re.compile(r"\\\w*").match(scanner.plain, found.span.start, scanner.limit)
+        if command:
+            place = scanner.span(*command.span())
+            return ParseError(found.code, f"unexpected '{command[0]}'", UNKNOWN_COMMAND, place)
         return ParseError(found.code, found.message, remedy, scanner.span(found.span.start, found.span.end))
 
 
@@ -143,12 +148,12 @@ def _place(error: UnexpectedInput) -> int:
     return int(position)
 
 
-def _implied(taken: list[Token], error: UnexpectedInput, scanner: Scanner) -> list[Token]:
+def _implied(taken: list[Token], error: UnexpectedInput, scanner: Scanner, products: bool) -> list[Token]:
     """What the notation of a paper leaves out: the sign in `1.1 price`, AND and the repetition in `1 < x < 2`."""
     if not taken:
         return []
     after = scanner.plain[taken[-1].end_pos or 0 : scanner.limit]
-    if taken[-1].type in ("INTEGER", "DECIMAL") and (factor := _FACTOR.match(after)):
+    if products and taken[-1].type in ("INTEGER", "DECIMAL") and (factor := _FACTOR.match(after)):
         refused = _NO_FACTOR.match(factor[1]) or nearest(factor[1], NANOSECONDS, 0.75)
         return [] if refused else [Token.new_borrow_pos("STAR", "*", taken[-1])]
     if isinstance(error, UnexpectedToken) and error.token.type == "COMPARE":

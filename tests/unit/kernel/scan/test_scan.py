@@ -27,6 +27,8 @@ QUERIES = {
         [id] AND a[1].volume > 1000 AND a[i].price > a[i-1].price AND b.volume < 80 } WITHIN 1 hour""",
     "contiguous": "PATTERN SEQ(A+ a[], B b) WHERE strict_contiguity { a[i].price < a[i-1].price } WITHIN 20 events",
     "legs": """PATTERN SEQ(A+ a[], B+ b[]) WHERE strict_contiguity { a.LEN = b.LEN } WITHIN 20 events""",
+    "instants": """PATTERN SEQ(A a, B b, !(D d), C c) WHERE skip_till_next_match { [id] AND c.price > b.price }
+        TIES SIMULTANEOUS""",
     "absence": "PATTERN SEQ(A a, !(B b)) WHERE b.s = a.s WITHIN 5 OUTPUT NON_OVERLAP",
 }
 
