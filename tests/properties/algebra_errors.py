@@ -1,8 +1,6 @@
 """Texts that must be refused, and how: with a CepheidError that has a code and a caret, before any event is read if possible."""
 
 import cepheid as cep
-import cepheid.api.query as aq
-aq.print_program = repr
 
 ROWS = [{"ts": 1, "began": 0, "type": "A", "x": 1, "s": "a"}, {"ts": 2, "began": 2, "type": "B", "x": 2, "s": "b"}]
 TEXTS = {

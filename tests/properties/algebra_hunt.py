@@ -19,10 +19,7 @@ from algebra_generator import Printer, scenario, smaller
 from algebra_oracle import NAN, World, Wrong, evaluate
 
 import cepheid as cep
-import cepheid.api.query as aq
 
-if not hasattr(cep, 'PRINTS_CESAR'):
-    aq.print_program = repr  # until the printer is there
 
 TYPES = {"int": pa.int64(), "float": pa.float64(), "str": pa.string(), "bool": pa.bool_()}
 SECONDS = {"ms": 0.001, "s": 1, "min": 60}
