@@ -50,14 +50,16 @@ def schema_of(source: Source, events: Schema, made: Mapping[str, Bound], roles: 
         roles = replace(roles, type=MERGED_TYPE)
     parts = {name: events.arrow if name is None else composite_columns(made[name], roles) for name in source}
     copies = {column: key for name in source if name is not None for column, key in made[name].copies.items()}
+    origins = {column: origin for name in source if name is not None for column, origin in made[name].origins.items()}
     if len(source) == 1:
-        return replace(composite_schema(parts[source[0]], roles), copies=copies)
+        return replace(composite_schema(parts[source[0]], roles), copies=copies, origins=origins)
     if None in source:
         _check_reserved(events)
     typed = {name: part if name is None else _declared(made[name], part) for name, part in parts.items()}
     found = composite_schema(_merged_columns(typed, made), roles, roles.order_by if None in source else ())
     known = {c: key for c, key in copies.items() if found.columns.get(key) == found.columns[c]}
-    return replace(found, streams={name or "": tuple(part.names) for name, part in parts.items()}, copies=known)
+    streams = {name or "": tuple(part.names) for name, part in parts.items()}
+    return replace(found, streams=streams, copies=known, origins=origins)
 
 
 def as_merged(table: pa.Table, schema: Schema, stream: str | None) -> pa.Table:

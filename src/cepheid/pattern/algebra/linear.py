@@ -166,13 +166,11 @@ class _Builder:
 
     def iteration(self, term: b.Iteration) -> Iterator[_Way]:
         """A state that takes one event after the other; each step goes on and comes about."""
-        first = {**{name: ex.Register(name, term.left.types[name]) for name in term.carried}, **term.begins}
-        types = {name: self.held_type(term, name) for name in first}
         before = self.ways(term.left)
-        state = self.wait(types, iterates=True)
+        state = self.wait(term.held, iterates=True)
         for way in before:
-            self.lead(way, state, {name: _within(value, way.scope) for name, value in first.items()})
-        held: dict[str, ex.Expression] = {name: ex.Register(name, type_) for name, type_ in types.items()}
+            self.lead(way, state, {name: _within(value, way.scope) for name, value in term.begins.items()})
+        held: dict[str, ex.Expression] = {name: ex.Register(name, type_) for name, type_ in term.held.items()}
         lasts = {last_of(name): value for name, value in held.items()}
         times = {START: _HELD_START, END: _EVENT_END}
         for event in self.ways(term.right):
@@ -186,12 +184,8 @@ class _Builder:
                 else:
                     values = {name: _within(value, scope) for name, value in step.values.items()}
             way = _Way(state, event.type, decides, tuple(asks), values, _HELD_START)
-            self.lead(way, state, {name: values.get(name, held[name]) for name in held})
+            self.lead(way, state, {name: values[of] for name, of in term.handed.items()})
             yield replace(way, values={name: values[name] for name in term.types})
-
-    def held_type(self, term: b.Iteration, name: str) -> Type:
-        """The type of what an instance has between two steps."""
-        return term.types[name] if name in term.types else term.left.types[name]
 
 
 _HELD_START = ex.Register(START, INT)

@@ -32,6 +32,7 @@ class BoundAlgebra:
     columns: tuple[str, ...]  # that may split the stream
     copied: Mapping[str, str]  # columns of composite events, and those of events that they are known to equal
 
+    origins: Mapping[str, tuple[str | None, str]]  # the stream and the column that an attribute comes from
     flat: EventAutomaton | None = None  # the automaton as kernels see it
 
     @cached_property
