@@ -207,15 +207,13 @@ class _Binder:
 
     def iterate(self, term: Iterate, left: _Typed, right: _Typed) -> _Typed:
         """The types of what a step hands on are found by trying: an average of integers becomes a float."""
-        begun = dict(left.types)
+        known: dict[str, Type] = {}
         for _ in range(4):
-            found, result, origins = self.stepped(term, replace(left, term=_as(left.term, begun)), right)
-            handed = {name: found.handed[name] for name in found.held if name in left.types}
-            wider = {n: self.wider(n, begun[n], result[of], term.span) for n, of in handed.items()}
-            if all(begun[name] == type_ for name, type_ in wider.items()):
-                widened = {of: wider[n] for n, of in handed.items()}
-                return _Typed(self.widened(replace(found, left=self.fitted(left, begun)), widened), origins)
-            begun |= wider
+            found, origins = self.stepped(term, left, right, known)
+            wider = {n: self.wider(n, t, found.types[found.handed[n]], term.span) for n, t in found.held.items()}
+            if wider == found.held:
+                return _Typed(self.widened(found, {found.handed[n]: type_ for n, type_ in wider.items()}), origins)
+            known |= wider
         raise BindError("CEP305", "the types of ADD differ from step to step", "write a CAST", term.span)
 
     def widened(self, term: b.Iteration, types: Mapping[str, Type]) -> b.Iteration:
@@ -235,15 +233,21 @@ class _Binder:
             raise BindError("CEP305", message, "give it one type with CAST", span)
         return common_type(before, after)
 
-    def stepped(self, term: Iterate, left: _Typed, right: _Typed) -> tuple[b.Iteration, Mapping[str, Type], Origins]:
-        """One step: concatenate, θ, F from inner to outer, drop `.last` (S21)."""
-        together: dict[str, Type] = {**left.types, **right.types}
+    def stepped(
+        self, term: Iterate, left: _Typed, right: _Typed, wider: Mapping[str, Type]
+    ) -> tuple[b.Iteration, Origins]:
+        """One step: concatenate, θ, F from inner to outer, drop `.last` (S21).
+
+        wider: the types of what is handed on, where these are known to be wider than those of the first stream.
+        """
+        carried = [name for name in left.types if name not in right.types]
+        together = {**left.types, **{name: wider[name] for name in carried if name in wider}, **right.types}
         origins: Origins = {**{n: o for n, o in left.origins.items() if n not in right.types}, **right.origins}
         made = self.names_after(term, together)
         lasts = self.first_lasts(left, [*together, *made], origins)
         begun = {name: value for name, value in lasts.items() if value is not None}
         # An attribute that only F gives has no type before the first step, and then no `.last` either.
-        of_last = {n: left.types.get(n) or together.get(n, left.types[o]) for n, o in begun.items()}
+        of_last = {n: wider.get(n) or left.types.get(n) or together.get(n, left.types[o]) for n, o in begun.items()}
         kinds = {**_TIMES, **{last_of(n): type_ for n, type_ in of_last.items()}}
         unbegun = [name for name, value in lasts.items() if value is None]
 
@@ -263,7 +267,6 @@ class _Binder:
             values, types, known = self.made(operator, scope(now), {**now, **kinds}, known)
             steps.append(b.Make(values))
             now = dict(types)
-        carried = [name for name in left.types if name not in right.types]
         lost = next((name for name in carried if name not in now), None)
         if lost is not None:
             message = f"a step of ITERATE renames '{lost}', which the next step needs"
@@ -276,7 +279,7 @@ class _Binder:
         }
         after = dict(zip(together, made, strict=False))  # ρ keeps the places, and α adds to the end
         handed = {name: name if name in now else after[name] for name in held}
-        return replace(found, begins=begins, held={n: of_last[n] for n in held}, handed=handed), now, known
+        return replace(found, begins=begins, held={n: of_last[n] for n in held}, handed=handed), known
 
     def names_after(self, term: Iterate, types: Mapping[str, Type]) -> list[str]:
         """The attributes that there are after a step, each in the place that it had before it was renamed."""
@@ -316,10 +319,6 @@ class _Binder:
             remedy = f"{how_to_declare(name, typer.functions)}; or write CAST(… AS double)"
             raise BindError("CEP305", "the type of this value is not known before it runs", remedy, node.span)
         return checked, from_arrow(declared)
-
-
-def _as(term: b.BoundTerm, types: Mapping[str, Type]) -> b.BoundTerm:
-    return replace(term, types=types)
 
 
 def _typed(node: ex.Expression, types: Mapping[str, Type]) -> ex.Expression:
