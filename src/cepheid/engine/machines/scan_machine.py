@@ -232,7 +232,8 @@ class ScanMachine(KernelMachine):
     @property
     def chooses_in_store(self) -> bool:
         """Whether matches stay in the store until they are chosen or not."""
-        return self.chosen is not None and not len(self.chosen.held) and not self.compiled.automaton.simultaneous
+        lasts = self.query.schema.start is not None or self.compiled.automaton.simultaneous
+        return self.chosen is not None and not len(self.chosen.held) and not lasts
 
     def instants(self, rows: KeptRows) -> Instants | None:
         """The instants of the events that are kept, where those of one time are simultaneous."""
@@ -322,7 +323,12 @@ class ScanMachine(KernelMachine):
         for key, node, low in zip(keys, nodes, lows, strict=True):
             found.setdefault(key, []).append((node, low))
 
+        chosen = self.chosen
+
         def first(key: Key, bound: int) -> int | None:
+            if chosen.lasts:
+                every = (event for one in found.get(key, ()) for event, _ in walk.starts(walk.below([one])))
+                return min((event for event in every if chosen.may_start(key, event, events)), default=None)
             starts = [walk.first_start(node, low, bound) for node, low in found.get(key, ())]
             return min((start for start in starts if start is not None), default=None)
 

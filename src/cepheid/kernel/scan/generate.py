@@ -338,8 +338,8 @@ class _Generator:
         first, *others = (lists.count for lists in self.lists)
         load = first + others[0] if others else first
         needed = self.code.let("needed", load * each + least)
-        full = [MATCH_COUNT + needed > MATCH_LIMIT]
-        full += [] if self.program.automaton.valued else [NODE_COUNT + needed > NODE_LIMIT]
+        full = [] if self.program.automaton.valued else [NODE_COUNT + needed > NODE_LIMIT]
+        full += [MATCH_COUNT + needed > MATCH_LIMIT]
         full += [lists.used + needed > lists.room for lists in self.lists]
         with self.code.when(any_of(full)):
             self.code.leave()
