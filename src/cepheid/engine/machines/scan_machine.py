@@ -255,8 +255,8 @@ class ScanMachine(KernelMachine):
         if self.chooses_in_store:
             return self.choose(now, rows)
         instants = self.instants(rows)
+        decoder = self.decoder if instants is None else replace(self.decoder, instants=instants)
         if not self.finishes and not self.given:
-            decoder = self.decoder if instants is None else replace(self.decoder, instants=instants)
             if now is None:
                 done = self.hand_back if self.native and self.codes.once else None
                 return GraphMatches(self.graph(), decoder, rows.base, done)
@@ -265,10 +265,13 @@ class ScanMachine(KernelMachine):
             found = GraphMatches(self.graph(), decoder, rows.base).some(EAGER if self.native else EAGER // 100)
             self.state.take_matches()
             return found
-        self.flush()
-        table = concatenate(self.given) if self.given else NONE
-        self.given = []
-        table = arranged(table, instants)
+        if not self.given and self.state.matches:
+            table = GraphMatches(self.graph(), decoder, 0).all()
+            self.state.take_matches()
+        else:
+            self.flush()
+            table = arranged(concatenate(self.given), instants) if self.given else NONE
+            self.given = []
         return self.finish(table.moved(-rows.base), rows, now)
 
     def choose(self, now: int | None, rows: KeptRows) -> MatchTable:
