@@ -20,6 +20,7 @@ from cepheid.builder import (
     Column,
     Draft,
     Pattern,
+    Stream,
     Variable,
     add_arc,
     any_order,
@@ -31,9 +32,11 @@ from cepheid.builder import (
     count,
     count_distinct,
     distinct,
+    duration,
     either,
     event,
     filtered,
+    iterate,
     lit,
     match_id,
     median,
@@ -43,17 +46,20 @@ from cepheid.builder import (
     remove_arc,
     seq,
     stddev,
+    stream,
     var,
     when,
 )
 
 # Not in __all__: `from cepheid import *` must not hide built-ins and other common names.
+from cepheid.builder import add as add
 from cepheid.builder import all as all
 from cepheid.builder import any as any
 from cepheid.builder import first as first
 from cepheid.builder import last as last
 from cepheid.builder import max as max
 from cepheid.builder import min as min
+from cepheid.builder import rename as rename
 from cepheid.builder import sum as sum
 from cepheid.errors import (
     BindError,
@@ -84,7 +90,7 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """The API, without the modules that it is made of."""
-    return sorted([*__all__, "all", "any", "first", "last", "max", "min", "spark", "sum"])
+    return sorted([*__all__, "add", "all", "any", "first", "last", "max", "min", "rename", "spark", "sum"])
 
 
 __all__ = [
@@ -108,6 +114,7 @@ __all__ = [
     "Query",
     "Session",
     "Stats",
+    "Stream",
     "UsageError",
     "Variable",
     "__version__",
@@ -122,9 +129,11 @@ __all__ = [
     "count",
     "count_distinct",
     "distinct",
+    "duration",
     "either",
     "event",
     "filtered",
+    "iterate",
     "lit",
     "match_id",
     "median",
@@ -136,6 +145,7 @@ __all__ = [
     "replace_query",
     "seq",
     "stddev",
+    "stream",
     "var",
     "when",
 ]

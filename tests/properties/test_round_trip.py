@@ -5,14 +5,31 @@ from hypothesis import given
 
 from cepheid import ParseError, PatternError, Query
 from cepheid.language import parse, print_program
+from cepheid.pattern import tree
+from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.tree import Program
-from cepheid.testing.strategies import PLAIN, GeneratedQuery, any_programs, merges, programs, queries, text_near_queries
+from cepheid.testing.strategies import (
+    PLAIN,
+    GeneratedQuery,
+    any_algebra,
+    any_programs,
+    merges,
+    programs,
+    queries,
+    text_near_queries,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 
 
 @given(any_programs())
 def test_that_a_printed_tree_is_read_back(program: Program) -> None:
+    assert parse(print_program(program)) == program
+
+
+@given(any_algebra())
+def test_that_a_printed_algebra_is_read_back(algebra: Algebra) -> None:
+    program = Program((tree.Query(algebra),))
     assert parse(print_program(program)) == program
 
 

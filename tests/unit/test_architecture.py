@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,14 +16,17 @@ from cepheid.errors import CepheidError
 from cepheid.language import parse, printer
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import functions, tree
+from cepheid.pattern.algebra import tree as algebra
+from cepheid.pattern.algebra.walk import walk_terms
 from cepheid.pattern.automata import with_register
 from cepheid.pattern.components import components, name_events
 from cepheid.pattern.layout import lay_out
 from cepheid.pattern.schema import make_schema
 from cepheid.pattern.typing import Typer
-from cepheid.pattern.walk import expressions, walk
+from cepheid.pattern.walk import expressions, rewrite_expressions, walk
 from cepheid.testing import read_cases
 from cepheid.testing.strategies import NESTED, PLAIN, GeneratedQuery, any_automata, automata, queries
+from cepheid.testing.strategies import trees as algebra_strategies
 from cepheid.testing.strategies.operators import OF_UNITS, SAME, SIGNATURES
 from cepheid.testing.strategies.trees import BRANCHES, COMPOUNDS, LEAVES, any_events
 from cepheid.values import functions as meanings
@@ -41,6 +44,9 @@ def concrete(module: ModuleType, base: type) -> list[type]:
 EXPRESSIONS = concrete(ex, ex.Expression)
 PATTERNS = concrete(tree, tree.Pattern)
 NODES = [*EXPRESSIONS, *PATTERNS]
+RESOLVED = {algebra.Source, algebra.Prefix}  # what names stand for, which has no spelling
+TERMS = [term for term in concrete(algebra, algebra.Term) if term not in RESOLVED]
+OPERATORS = concrete(algebra, algebra.Operator)
 
 REPLACED = {
     ex.Name: "parameters.resolve_names puts the parameter or the attribute in its place",
@@ -66,7 +72,35 @@ def test_that_all_nodes_are_where_they_are_looked_for() -> None:
     below = {c for base in (ex.Expression, tree.Pattern, *NODES) for c in base.__subclasses__()}
     # What automata and joins read, events and registers, is no part of the language.
     written = {c.__name__ for c in below if not c.__module__.startswith(("cepheid.automaton", "cepheid.plan"))}
-    assert written == {node.__name__ for node in NODES}
+    assert written == {node.__name__ for node in NODES} | {"Algebra"}
+    below = {c.__name__ for base in (algebra.Term, algebra.Operator) for c in base.__subclasses__()}
+    assert below == {node.__name__ for node in [*TERMS, *RESOLVED, *OPERATORS]} | {"Listed"}  # of the reader
+
+
+@pytest.mark.parametrize("node", [*TERMS, *OPERATORS], ids=lambda node: node.__name__)
+def test_that_a_node_of_the_algebra_has_a_printer_a_strategy_and_a_walk(node: type) -> None:
+    """What is printed is read back, and every expression in it is walked and rewritten."""
+    if issubclass(node, algebra.Term):
+        term = find(algebra_strategies.TERMS[node](algebra_strategies.any_terms()), lambda _: True, settings=QUICK)
+    else:
+        operator = find(
+            algebra_strategies.OPERATORS[node](), lambda found: found != algebra.Project(()), settings=QUICK
+        )
+        term = algebra.Apply(operator, algebra.Named("S"))
+    query = tree.Query(algebra.Algebra((), term))
+    assert parse(printer.print_query(query)).queries == (query,)
+    marked = rewrite_expressions(query, lambda _: ex.Name("marked"))
+    assert len(list(expressions(query))) == len(list(expressions(marked)))
+    assert {*expressions(marked)} <= {ex.Name("marked")}
+    assert isinstance(query.pattern, algebra.Algebra)
+    assert node in {type(part) for part in nodes_of_terms(query.pattern.term)}
+
+
+def nodes_of_terms(term: algebra.Term) -> Iterator[algebra.Term | algebra.Operator]:
+    for part in walk_terms(term):
+        yield part
+        if isinstance(part, algebra.Apply):
+            yield part.operator
 
 
 @by_name

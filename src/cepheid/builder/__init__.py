@@ -11,6 +11,7 @@ WHERE [symbol]
 WITHIN 1 hour
 """
 
+from cepheid.builder.algebra import Step, Stream, add, duration, iterate, rename, stream
 from cepheid.builder.automata import Automaton, automaton
 from cepheid.builder.changes import add_arc, remove_arc
 from cepheid.builder.columns import Column, col, lit, param
@@ -47,7 +48,10 @@ __all__ = [
     "Draft",
     "Events",
     "Pattern",
+    "Step",
+    "Stream",
     "Variable",
+    "add",
     "add_arc",
     "all",
     "any",
@@ -60,10 +64,12 @@ __all__ = [
     "count",
     "count_distinct",
     "distinct",
+    "duration",
     "either",
     "event",
     "filtered",
     "first",
+    "iterate",
     "last",
     "lit",
     "match_id",
@@ -74,8 +80,10 @@ __all__ = [
     "percentile",
     "program",
     "remove_arc",
+    "rename",
     "seq",
     "stddev",
+    "stream",
     "sum",
     "var",
     "when",

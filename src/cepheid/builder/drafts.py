@@ -7,19 +7,21 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from cepheid.builder.algebra import Stream as AlgebraStream
 from cepheid.builder.columns import Column, condition, joined, operand
 from cepheid.builder.keys import read_key
 from cepheid.builder.misuse import check_name, misuse, shown
+from cepheid.builder.placing import check_depth, placed
 from cepheid.builder.streams import read_streams
 from cepheid.builder.variables import Events, Variable, source_of, variable_name
 from cepheid.errors import BindError, did_you_mean
-from cepheid.language import parse, print_program
+from cepheid.language import print_program
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import tree
 from cepheid.pattern.durations import spell
 from cepheid.pattern.lengths import with_lengths
 from cepheid.pattern.parameters import read_window
-from cepheid.pattern.walk import MAX_DEPTH, conjuncts, too_deep
+from cepheid.pattern.walk import conjuncts
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -150,7 +152,10 @@ class Draft:
         return self._with(into=name)
 
     def from_(
-        self, stream: str | Sequence[str] | Mapping[str, Sequence[str] | None], *types: str, where: Column | None = None
+        self,
+        stream: str | AlgebraStream | Sequence[str] | Mapping[str, Sequence[str] | None],
+        *types: str,
+        where: Column | None = None,
     ) -> Draft:
         """The stream to read: the events, or the composite events that another query of the program writes with `into`.
 
@@ -195,7 +200,7 @@ class Draft:
         return Draft(replace(self.query, **changes))
 
 
-def program(*drafts: Draft) -> tree.Program:
+def program(*drafts: Draft | AlgebraStream) -> tree.Program:
     """Queries that feed each other: `into` names what a later `from_` reads. `cep.Query` runs it.
 
     >>> from cepheid import builder as cep
@@ -203,21 +208,19 @@ def program(*drafts: Draft) -> tree.Program:
     >>> len(cep.program(rises, cep.event("Rise", "r").from_("Rise")).queries)
     2
     """
-    made = _checked(*drafts)
-    # The tree is read back from its own text, so that later errors can point to places in it. If a constant does not
-    # print as itself, the two trees differ and the original one is used.
-    placed = parse(print_program(made))
-    return placed if placed == made else made
+    return placed(_checked(*drafts))
 
 
-def _checked(*drafts: Draft) -> tree.Program:
+def _checked(*drafts: Draft | AlgebraStream) -> tree.Program:
     _require(drafts, "program", "cep.event('Shelf', 'a')")
+    queries: list[tree.Query] = []
     for draft in drafts:
-        if not isinstance(draft, Draft):
+        if not isinstance(draft, Draft | AlgebraStream):
             raise misuse(f"{shown(draft)} is not a query", "pass patterns such as cep.event('Shelf', 'a')")
-        if too_deep(draft.query) is not None:
-            raise misuse(f"the query is nested more than {MAX_DEPTH} levels deep", "split it into simpler conditions")
-    return tree.Program(tuple(with_lengths(draft.query) for draft in drafts))
+        query = draft.query if isinstance(draft, Draft) else draft._query
+        check_depth(query)
+        queries.append(with_lengths(query) if isinstance(draft, Draft) else query)
+    return tree.Program(tuple(queries))
 
 
 def _cooldown(cooldown: object) -> tree.Window | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from cepheid.builder.algebra import Stream as AlgebraStream
+from cepheid.builder.algebra import name_of
 from cepheid.builder.misuse import check_name, misuse
 from cepheid.pattern.tree import Stream
 
@@ -11,7 +13,7 @@ _REMEDY = "write from_('readings', 'Shelf', 'Exit'), or from_({'readings': ['She
 
 
 def read_streams(
-    given: str | Sequence[str] | Mapping[str, Sequence[str] | None], types: tuple[str, ...]
+    given: str | AlgebraStream | Sequence[str] | Mapping[str, Sequence[str] | None], types: tuple[str, ...]
 ) -> tuple[Stream, ...]:
     """One stream with its types, a list of streams, or a dict of streams and their types; None stands for all types."""
     if isinstance(given, list | tuple | Mapping):
@@ -30,4 +32,6 @@ def _stream(name: object, types: Sequence[str] | None) -> Stream:
     if isinstance(types, str) or not isinstance(types, Iterable):
         raise misuse(f"{types!r} is not a list of types", _REMEDY)
     found = tuple(check_name(one, "a type", _REMEDY) for one in types)
+    if isinstance(name, AlgebraStream):
+        name = name_of(name) or name
     return Stream(check_name(name, "a stream", "write from_('Alert')"), found)

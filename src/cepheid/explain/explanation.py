@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from cepheid.explain.algebra import algebra_lines, algebra_picture
 from cepheid.explain.automata import automaton_lines
 from cepheid.explain.execution import explain_execution
 from cepheid.explain.mermaid import draw
@@ -14,6 +15,7 @@ from cepheid.explain.nondeterminism import bound as bound_of
 from cepheid.explain.nondeterminism import splits
 from cepheid.explain.table import table
 from cepheid.language import print_expression, print_query, print_window
+from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.automata import VALID_UNTIL
 from cepheid.pattern.bind import Bound
@@ -76,12 +78,13 @@ def explain_program(
     for number, (query, source) in enumerate(zip(queries, sources, strict=True)):
         title = f"Query {number + 1} of {len(queries)}" if len(queries) > 1 else "Query"
         reads = _reads(source)
-        lines = list(_lines(query, title + reads))
+        lines = list(_lines(query, title + reads, bound[number] if bound is not None else None))
         if executions:
             lines += ["Plan", *(f"  {line}" for line in executions[number].plan)]
             lines += ["Execution", *(f"  {line}" for line in executions[number].lines)]
         parts.append("\n".join(lines))
     pictures = tuple(draw(q.query.pattern) for q in queries if isinstance(q.query.pattern, Automaton))
+    pictures += tuple(algebra_picture(one.algebra.automaton) for one in bound or () if one.algebra is not None)
     return Explanation("\n\n".join(parts), tuple(execution.source for execution in executions), pictures)
 
 
@@ -91,11 +94,17 @@ def _reads(source: Source) -> str:
     return f", reads {' and '.join('the events' if name is None else name for name in source)}"
 
 
-def _lines(query: Analysed, title: str) -> Iterator[str]:
+def _lines(query: Analysed, title: str, bound: Bound | None) -> Iterator[str]:
     yield title
     yield from ("  " + line for line in normal_form(query).splitlines())
     if isinstance(query.query.pattern, Automaton):
         yield from automaton_lines(query, query.query.pattern)
+    elif isinstance(query.query.pattern, Algebra):
+        yield from algebra_lines(query, bound)
+        if bound is not None and bound.algebra is not None:
+            yield "Output"
+            yield f"  {', '.join(bound.match_schema().names)}"
+        return
     else:
         yield from _pattern_lines(query)
     yield "Output"
@@ -115,6 +124,8 @@ def _pattern_lines(query: Analysed) -> Iterator[str]:
 
 def normal_form(query: Analysed) -> str:
     """The query with every default written out."""
+    if isinstance(query.query.pattern, Algebra):
+        return print_query(query.query)
     if isinstance(query.query.pattern, Automaton):
         own = replace(query.query, returns=tuple(item for item in query.query.returns if item.name != VALID_UNTIL))
         return _with_defaults(query, own)

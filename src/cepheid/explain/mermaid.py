@@ -23,10 +23,10 @@ def draw(automaton: Automaton) -> str:
     lines = [f"begin(( )) --> {numbers[automaton.start]}"]
     for state, number in numbers.items():
         left, right = ("(((", ")))") if state in automaton.finals else ("([", "])")
-        lines.append(f'{number}{left}"{_escaped(state)}"{right}')
+        lines.append(f'{number}{left}"{escaped(state)}"{right}')
     for arc in automaton.arcs:
         line = "-->" if arc.fires in (Fires.EVENT, Fires.INSTANT) else "-.->"
-        label = "<br>".join(map(_escaped, _label(arc)))
+        label = "<br>".join(map(escaped, _label(arc)))
         lines.append(f'{numbers[arc.source]} {line}|"{label}"| {numbers[arc.target]}')
     return "\n  ".join(["flowchart LR", *lines])
 
@@ -46,6 +46,6 @@ def _label(arc: Arc) -> list[str]:
 _SIGN = re.compile(r"""["#`;&]|<(?=[\w/!?])""")
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text in the quotes of Mermaid, which would read some signs as its own or as those of HTML."""
     return _SIGN.sub(lambda sign: f"#{ord(sign[0])};", " ".join(text.split()))

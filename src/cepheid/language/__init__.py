@@ -1,5 +1,6 @@
-"""SASE and SASE+ as text: the grammar, text to tree, tree to text."""
+"""SASE, SASE+ and CESAR as text: the grammar, text to tree, tree to text."""
 
+from cepheid.language.algebra.printer import print_term
 from cepheid.language.printer import (
     print_arc,
     print_expression,
@@ -19,6 +20,7 @@ __all__ = [
     "print_pattern",
     "print_program",
     "print_query",
+    "print_term",
     "print_window",
 ]
 

@@ -137,7 +137,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return self.number_literal(float(Decimal(parts[0][:-1]) / 100), types.FLOAT, self.span(meta))
 
     def duration(self, meta: Meta, parts: list[Token]) -> ex.Expression:
-        return self.duration_of(Decimal(parts[0]) * NANOSECONDS[UNITS[parts[1].lower()]], meta)
+        return self.duration_of(Decimal(parts[0]) * NANOSECONDS[UNITS[parts[1].casefold()]], meta)
 
     def interval_text(self, meta: Meta, parts: list[Any]) -> ex.Expression:
         units = [str(part) for part in parts[1:] if part is not None]

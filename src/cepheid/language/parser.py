@@ -8,7 +8,9 @@ from lark.exceptions import UnexpectedInput, VisitError
 
 from cepheid.errors import CepheidError, ParseError, Span
 from cepheid.language.advice import QUOTED
-from cepheid.language.algebra import after_blanks, begins_algebra, read_algebra, without_latex
+from cepheid.language.algebra.printed import without_latex
+from cepheid.language.algebra.reader import begins_algebra, read_algebra
+from cepheid.language.algebra.scanner import after_blanks
 from cepheid.language.builder import QueryBuilder
 from cepheid.language.mistakes import syntax_error
 from cepheid.language.tables import grammar

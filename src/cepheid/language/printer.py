@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import tree
+from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.durations import spell
 from cepheid.pattern.paths import spell as spell_path
 from cepheid.pattern.registers import REGISTER
@@ -18,6 +19,7 @@ from cepheid.pattern.types import Kind, zone_of
 from cepheid.pattern.walk import walk
 
 _WORD = re.compile(r"[^\W\d]\w*\Z")
+_INDEXED = re.compile(r"[α-ωΑ-Ω]_|µ(?:_|\Z)")  # which CESAR reads as a letter with an index: θ_3 is θ3 there
 _TYPE = re.compile(r"[^\W\d]\w*(-\w+)*\Z")
 # Words that the grammar would read as something else where a bare name stands in an expression or as a variable.
 # Matched as the grammar does, which folds case beyond ASCII.
@@ -32,16 +34,22 @@ _RESERVED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+# Words that may stand where a variable ends an event or a value: of automata, and of CESAR.
+_NEXT_WORDS = re.compile("automaton|register|arc|epsilon|ignore|set|let|union", re.IGNORECASE)
+
 
 def quote_name(name: str) -> str:
     """A name, in back quotes where it must be."""
-    plain = _WORD.match(name) and not _RESERVED.fullmatch(name)
+    reserved = _RESERVED.fullmatch(name) or _NEXT_WORDS.fullmatch(name) or _INDEXED.match(name)
+    plain = _WORD.match(name) and not reserved
     return name if plain else "`" + name.replace("`", "``") + "`"
 
 
 def quote_type(name: str) -> str:
     """A type or set name: hyphens need no quotes there."""
-    plain = _TYPE.match(name) and not _RESERVED.fullmatch(name.split("-")[0])
+    first, *rest = name.split("-")
+    reserved = _RESERVED.fullmatch(first) or any(map(_INDEXED.match, [first, *rest]))
+    plain = _TYPE.match(name) and not reserved
     return name if plain else "`" + name.replace("`", "``") + "`"
 
 
@@ -369,6 +377,11 @@ def print_window(window: tree.Window) -> str:
 
 def print_query(query: tree.Query) -> str:
     """A query as text, one clause a line, in the order of the semantics page."""
+    if isinstance(query.pattern, Algebra):
+        parts = ["CESAR", print_pattern(query.pattern)]
+        if query.into is not None:
+            parts.append(f"INTO {quote_name(query.into)}")
+        return ("\n  " if query.pattern.lets else " ").join(parts)
     lines = [_source(query)] if query.streams else []
     word = "AUTOMATON" if isinstance(query.pattern, tree.Automaton) else "PATTERN"
     lines.append(f"{word} {print_pattern(query.pattern)}")

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.bind import bind_term
+from cepheid.pattern.algebra.linear import longest
 from cepheid.pattern.algebra.result import BoundAlgebra, result_columns, result_schema, result_values
 from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.analysis import Analysed, Functions, columns_read
@@ -169,7 +170,8 @@ class Bound:
     def span(self) -> int | None:
         """Within how many ticks the events of a match are; None where only the events tell."""
         if self.algebra is not None:
-            return None
+            ticks = longest(self.algebra.automaton, points=self.schema.start is None)
+            return None if ticks is None else max(ticks, 0) + 1
         if self.within is not None:
             return self.window if self.timed else None
         single = all(move.target is None for moves in self.layout.moves for move in moves)

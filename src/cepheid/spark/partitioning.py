@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from cepheid.automaton.model import NotNative
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra.linear import attributes_with
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.flow import Source
 from cepheid.pattern.layout import always_bound
@@ -55,7 +56,8 @@ def _why_not_by_time(queries: Sequence[Bound]) -> str:
     if query.counted:
         return "its window counts events, not time"
     if query.span is None:
-        return "without WITHIN a match can be of any length"
+        bound = "DUR" if query.algebra is not None else "WITHIN"
+        return f"without {bound} a match can be of any length"
     if query.output is not Output.ALL:
         return f"under {query.output.value} each match depends on those before it"
     return ""
@@ -72,7 +74,9 @@ def _key(queries: Sequence[Bound], sources: Sequence[Source]) -> tuple[Path, ...
         origin = {path: key for path, key in origins[0].items() if all(one.get(path) == key for one in origins)}
         own = [origin[path] for path in lanes if path in origin]
         common = list(dict.fromkeys(own)) if common is None else [path for path in common if path in own]
-        if query.into is not None:
+        if query.into is not None and query.algebra is not None:
+            carried[query.into] = {(name,): origin[path] for name, path in _given(query) if path in origin}
+        elif query.into is not None:
             carried[query.into] = {
                 (result.name, *path[len(copied) :]): key
                 for result in query.returns
@@ -81,6 +85,16 @@ def _key(queries: Sequence[Bound], sources: Sequence[Source]) -> tuple[Path, ...
                 if key in own and path[: len(copied)] == copied
             }
     return tuple(common or ())
+
+
+def _given(query: Bound) -> Iterator[tuple[str, Path]]:
+    """The columns of the results of a CESAR expression that have a key, each with that of its events."""
+    assert query.algebra is not None
+    for key in query.algebra.keys:
+        given = attributes_with(query.algebra.automaton, key)
+        for attribute, name in zip(query.algebra.term.types, query.algebra.names, strict=True):
+            if attribute in given:
+                yield name, query.schema.path(key)
 
 
 def _copied(query: Bound, expression: ex.Expression) -> Path | None:
@@ -102,6 +116,9 @@ def _has_the_key(query: Bound, variable: str) -> bool:
 def _lanes(query: Bound) -> tuple[str, ...]:
     """Return the columns that partition one query: PARTITION BY, `[attr]`, or equations that connect all its events."""
     lanes = query.lanes
+    if query.algebra is not None:
+        # Results of different keys may be equal, and are one, unless they have the key.
+        return tuple(key for key in lanes.all if attributes_with(query.algebra.automaton, key))
     # Equations do not partition what NON_OVERLAP and LONGEST drop, nor what a window of events counts.
     counts = query.within is not None and query.within.events is not None
     if not lanes.columns and not lanes.agreed and query.output is Output.ALL and not counts:

@@ -8,7 +8,7 @@ import pytest
 
 import cepheid as cep
 
-OWN = {"all", "any", "first", "last", "max", "min", "spark", "sum"}
+OWN = {"add", "all", "any", "first", "last", "max", "min", "rename", "spark", "sum"}
 ROWS = [{"ts": 1, "type": "A"}]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from cepheid import ParseError
-from cepheid.language import parse
+from cepheid.language import parse, print_program
 from cepheid.pattern import types
 from cepheid.pattern.algebra.tree import (
     Add,
@@ -182,6 +182,16 @@ def test_definitions(text: str, expected: object) -> None:
     assert read(f"CESAR LET x ≡ {text} LET y := A\n(S)").lets[0].value == expected
 
 
+@pytest.mark.parametrize(
+    "value", ["1", "x > 1", "S.y", "x > y", "a -> b", "n := 1", "f(x) > y", "'a;b' = x", "A", "(A)"]
+)
+@pytest.mark.parametrize(
+    "stream", ["S", "(S ; A)", "S UNION A", "(A ∪ B) ; C", "(σ[c](S) ;[d] A)", "SELECT[x > 1](S) ; A"]
+)
+def test_that_the_stream_may_stand_on_the_line_of_a_definition(value: str, stream: str) -> None:
+    assert read(f"CESAR LET x := {value} {stream}") == read(f"CESAR LET x := {value}\n{stream}")
+
+
 def test_that_a_list_is_named_before_or_after_its_use() -> None:
     found = read("CESAR LET E := ρ_{f}(S) LET f := a -> b LET g := a -> b α_g(E)")
     assert found.lets == (
@@ -307,3 +317,28 @@ def test_that_deep_nesting_is_refused() -> None:
         with pytest.raises(ParseError) as caught:
             parse(f"CESAR {text}")
         assert caught.value.code == "CEP104"
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("cesar  a", "CESAR a"),
+        ("CESAR A into X", "CESAR A INTO X"),
+        ("CESAR LET x := 1 A INTO X", "CESAR\n  LET x := 1\n  A\n  INTO X"),
+        ("CESAR A ;[true] (B ; C) ;_c D", "CESAR A ; (B ; C) ;[c] D"),
+        ("CESAR (A ∪ B) ;[c] C", "CESAR THEN[c](A UNION B, C)"),
+        ("CESAR A ∪ (B ∪ C)", "CESAR A UNION (B UNION C)"),
+        ("CESAR μ[σ[b] ∘ ρ[a ↦ b], TRUE](A, B)", "CESAR ITERATE[SELECT[b] . RENAME[a -> b], TRUE](A, B)"),
+        ("CESAR μ[b, c](A, B ; C)", "CESAR ITERATE[SELECT[b], c](A, B ; C)"),
+        (
+            "CESAR LET f := a ↦ b LET g := n ↦ 1 ρ_f(A)",
+            "CESAR\n  LET f := a -> b\n  LET g := n := 1\n  RENAME[a -> b](A)",
+        ),
+        ("CESAR `Union` UNION `a b`", "CESAR `Union` UNION `a b`"),
+        ("CESAR A; EVENT A a", "CESAR A;\n\nPATTERN A a"),
+    ],
+)
+def test_printing(text: str, printed: str) -> None:
+    program = parse(text)
+    assert print_program(program) == printed
+    assert parse(printed) == program

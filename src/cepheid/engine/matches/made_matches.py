@@ -42,18 +42,25 @@ def result_matches(query: Bound, starts: Ints, ends: Ints, columns: Sequence[Any
     table = {TIME: as_times(ends, plain(time)), BEGAN: as_times(starts, plain(time))}
     table |= {column_of(k): column for k, column in enumerate(columns)}
     schema = query.result.schema.arrow
-    made = pa.table({name: column.cast(schema.field(name).type) for name, column in table.items()})
-    return Matches(query.result, made, one_each(len(ends)))
+    made = pa.table({name: as_type(column, schema.field(name).type) for name, column in table.items()})
+    values = tuple(made.column(column_of(k)) for k in range(len(columns)))
+    return Matches(query.result, made, one_each(len(ends), values or None))
 
 
-def one_each(count: int) -> MatchTable:
-    """Every row is a match."""
+def as_type(column: pa.Array, arrow: pa.DataType) -> pa.Array:
+    """A column with the type of its attribute."""
+    return column if column.type == arrow else column.cast(arrow)
+
+
+def one_each(count: int, values: tuple[Any, ...] | None) -> MatchTable:
+    """Every row is a match, and has these values."""
     return MatchTable(
         np.arange(count),
         np.zeros(count, np.int64),
         np.arange(count + 1),
         np.zeros(count, np.int64),
         (frozenset((EVENT,)),),
+        values,
     )
 
 
@@ -86,14 +93,17 @@ def joined(parts: Sequence[Made]) -> Made:
 def once(query: Bound, made: Made) -> Matches:
     """Each result once, in the order of ends, starts and contents."""
     assert query.algebra is not None
-    order = np.lexsort((made.starts, made.ends))
-    starts, ends = made.starts[order], made.ends[order]
-    tied = (starts[1:] == starts[:-1]) & (ends[1:] == ends[:-1])
-    if tied.any():
-        order = _told_apart(made, order, tied)
-        starts, ends = made.starts[order], made.ends[order]
-    kept = from_numpy(order)
-    columns = [column.take(kept) for column in made.columns]
+    starts, ends, columns = made.starts, made.ends, made.columns
+    later, same = ends[1:] > ends[:-1], ends[1:] == ends[:-1]
+    if not (later | (same & (starts[1:] > starts[:-1]))).all():
+        order = np.lexsort((starts, ends))
+        starts, ends = starts[order], ends[order]
+        tied = (starts[1:] == starts[:-1]) & (ends[1:] == ends[:-1])
+        if tied.any():
+            order = _told_apart(made, order, tied)
+            starts, ends = made.starts[order], made.ends[order]
+        kept = from_numpy(order)
+        columns = [column.take(kept) for column in columns]
     shown = [_shown(column, type_) for column, type_ in zip(columns, query.algebra.types, strict=True)]
     return result_matches(query, starts, ends, shown)
 

@@ -18,7 +18,7 @@ ASSIGN = re.compile(r":=|≡|:\s*=")
 _SIGN = re.compile(r"->|→|↦|⟼|:=|≡")
 _PATH = r"(?:`(?:[^`]|``)+`|[^\W\d]\w*)(?:\s*\.\s*(?:`(?:[^`]|``)+`|[^\W\d]\w*))*"
 _A_LIST = re.compile(rf"(?:{_PATH}|\(\s*{_PATH}(?:\s*,\s*{_PATH})*\s*\))\s*(?:->|→|↦|⟼|:=|≡)")
-_ALONE = re.compile(rf"{NAME.pattern}(?=\s*(?:[\]}}]|\Z))")
+_ALONE = re.compile(rf"(?:{NAME.pattern})(?=\s*(?:[\]}}]|\Z))")
 _OPEN, _CLOSE, _COMMA, _DOT = re.compile(r"\("), re.compile(r"\)"), re.compile(r","), re.compile(r"\.")
 _AS = re.compile(r"as\b", re.IGNORECASE)
 _EXAMPLE = {

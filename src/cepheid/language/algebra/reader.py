@@ -10,6 +10,7 @@ from cepheid.language.algebra import slips
 from cepheid.language.algebra.lists import ASSIGN, Draft, Entry, ListReader, with_lists
 from cepheid.language.algebra.scanner import NAME, Scanner
 from cepheid.language.algebra.values import ValueReader
+from cepheid.language.algebra.words import LETTERS, OPERATOR
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.tree import (
     Algebra,
@@ -34,19 +35,15 @@ _THEN = re.compile(r";")
 _COMPOSE = re.compile(r"[∘◦○.]")
 _OPEN, _CLOSE, _COMMA = re.compile(r"\("), re.compile(r"\)"), re.compile(r",")
 _ID = re.compile(r"id\b(?=\s*,)", re.IGNORECASE)
-# An operator is a word or a letter with brackets, or a letter with an index.
-_OPERATOR = re.compile(
-    r"(?P<word>(?i:select|project|rename|add|then|iterate)|[σπραμ])\s*(?:(?P<square>\[)|_\s*(?P<brace>\{))"
-    r"|(?P<letter>[σπραμ])(?:_(?P<index>\w+)|(?P<joined>\w+)(?=\s*[(∘◦○]))"
-)
-_LETTERS = {"σ": "SELECT", "π": "PROJECT", "ρ": "RENAME", "α": "ADD", "μ": "ITERATE"}
 # What may stand directly after `;`: a condition in brackets, or an index.
 _INDEX = re.compile(r"(?P<square>\[)|_\s*(?P<brace>\{)|_(?P<index>\w+)|(?P<joined>(?![σπραμ])[α-ω]\w*)(?=\s*[\w(`])")
 _A_QUERY = re.compile(r"(?:pattern|event|from|automaton|cesar)\b|\Z", re.IGNORECASE)
 _A_STREAM = re.compile(r"(?!(?:let|union|into)\b)[^\W\d`]|[`(]", re.IGNORECASE)
 # What can't stand after a stream's name, but after a value.
-_GOES_ON = re.compile(r"[.=<>!+\-*/%|&∧∨^≤≥≠]|\\|(?:and|or|is|in|not|between|like|rlike|regexp)\b", re.IGNORECASE)
-_A_VALUE = re.compile(r"[\d'\"‘“\-!¬~]|(?:true|false|null|not|case)\b", re.IGNORECASE)
+_GOES_ON = re.compile(
+    r"[.=<>!+\-*/%|&∧∨∈^≤≥≠:'\"‘“\d]|\\|(?:and|or|is|in|not|between|like|rlike|regexp)\b", re.IGNORECASE
+)
+_A_VALUE = re.compile(r"[\d'\"‘“\-!¬~]|(?:true|false|null|not|case|match_id)\b", re.IGNORECASE)
 _CALL = re.compile(r"[ \t]*\(")
 
 
@@ -84,7 +81,17 @@ class _Reader:
         here.take(_CESAR)
         drafts: list[Draft] = []
         while here.at(_LET):
+            last = here.position
             drafts.append(self.let())
+        if not here.at(_A_STREAM) and drafts:
+            # LET x := 1 S: one value only if a stream follows.
+            end, here.position, here.products = here.position, last, False
+            again = self.let()
+            here.products = True
+            if here.at(_A_STREAM):
+                drafts[-1] = again
+            else:
+                here.position = end
         if not here.at(_A_STREAM):
             slips.no_stream(here, bool(drafts))
         term = self.stream()
@@ -118,9 +125,13 @@ class _Reader:
         """What LET names: a list, a stream, or a value; a name alone is a stream."""
         here = self.scanner
         start = here.place()
+        limit, value_end = here.limit, slips.end_of_value(here)
         if ListReader(here).begins():
-            return ListReader(here).entries("")
-        if here.at(_OPERATOR):
+            here.limit = value_end
+            entries = ListReader(here).entries("")
+            here.limit = limit
+            return entries
+        if here.at(OPERATOR):
             return self.stream()
         refused: ParseError | None = None
         if not here.at(_A_VALUE):
@@ -132,9 +143,10 @@ class _Reader:
                 refused = error
                 self.depth = 0
         here.position = start
-        limit, here.limit = here.limit, slips.end_of_value(here.plain, start, here.limit)
+        here.limit = value_end
         try:
-            return self.expression(alone=True)
+            value = self.expression(alone=True)
+            return Named(value.name, span=value.span) if isinstance(value, ex.Name) else value
         except ParseError as error:
             if refused and refused.span and error.span and refused.span.start > error.span.start:
                 raise refused from None
@@ -188,11 +200,11 @@ class _Reader:
     def factor(self) -> Term:
         here = self.scanner
         start = here.place()
-        if here.at(_OPERATOR):
+        if here.at(OPERATOR):
             return self.apply(self.chain(), start)
         if here.take(_OPEN):
             inside = here.position
-            if here.at(_OPERATOR):
+            if here.at(OPERATOR):
                 operators = self.chain()
                 if here.take(_CLOSE):
                     return self.apply(operators, start)
@@ -211,14 +223,18 @@ class _Reader:
         slips.check_name(here, found)
         return Named(name, span=here.span(start))
 
-    def chain(self) -> list[Operator | _Pair]:
-        """Operators, the outermost first."""
+    def chain(self, steps: bool = False) -> list[Operator | _Pair]:
+        """Operators, the outermost first. `steps`: of ITERATE, where a name is a condition."""
         here = self.scanner
         operators = [self.operator()]
         while here.take(_COMPOSE):
-            if not here.at(_OPERATOR):
+            start = here.place()
+            if here.at(OPERATOR):
+                operators.append(self.operator())
+            elif steps and (name := here.name()):
+                operators.append(Select(ex.Name(name, span=here.span(start)), span=here.span(start)))
+            else:
                 slips.no_operator(here)
-            operators.append(self.operator())
         return operators
 
     def apply(self, operators: list[Operator | _Pair], start: int) -> Term:
@@ -260,10 +276,10 @@ class _Reader:
     def operator(self) -> Operator | _Pair:
         here = self.scanner
         start = here.place()
-        found = here.at(_OPERATOR)
+        found = here.at(OPERATOR)
         assert found is not None
         letter = found["letter"] or found["word"]
-        word = _LETTERS.get(letter.lower(), letter.upper())
+        word = LETTERS.get(letter.lower(), letter.upper())
         if word == "SELECT":
             return Select(self.condition(found, "the condition of SELECT"), span=here.span(start))
         if word == "THEN":
@@ -291,11 +307,11 @@ class _Reader:
             return ()
         start = here.place()
         parenthesis = here.take(_OPEN)
-        if not here.at(_OPERATOR):
+        if not here.at(OPERATOR):
             here.position = start
             condition = self.expression(alone=False)
             return (Select(condition, span=condition.span),)
-        operators = self.chain()
+        operators = self.chain(steps=True)
         if parenthesis and not here.take(_CLOSE):
             slips.after_a_stream(here, start, ")")
         steps = [operator for operator in operators if isinstance(operator, Operator)]

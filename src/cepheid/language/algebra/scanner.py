@@ -10,6 +10,7 @@ from cepheid.language.advice import QUOTED
 
 BLANKS = re.compile(r"(?:[\s\ufeff]+|/\*.*?\*/|--[^\n]*)*", re.DOTALL)
 WORD = re.compile(r"[^\W\d]\w*")
+UNKNOWN_COMMAND = r"this command of LaTeX is unknown: operators are \sigma \pi \rho \alpha \mu \circ \cup, or words"
 NAME = re.compile(r"`(?:[^`]|``)+`|[^\W\d]\w*")
 
 
@@ -17,6 +18,13 @@ def after_blanks(text: str, position: int, limit: int | None = None) -> int:
     """The place after blanks and comments."""
     found = BLANKS.match(text, position, len(text) if limit is None else limit)
     return found.end() if found else position
+
+
+def _mask(found: re.Match[str]) -> str:
+    text = found[0]
+    if text.startswith(("--", "/*")):
+        return re.sub(r"[^\n]", " ", text)
+    return text[0] + "x" * (len(text) - 2) + text[-1]
 
 
 class Scanner:
@@ -27,6 +35,8 @@ class Scanner:
         self.plain = plain
         self.position = position
         self.limit = len(plain)
+        self._masked: tuple[str, str] | None = None
+        self.products = True  # whether a number and a name make one value: `1.05 price`, `1 s`
 
     def at(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """What stands here after blanks and comments, if it is of this form."""
@@ -78,9 +88,15 @@ class Scanner:
             end = start + 1
         raise ParseError(code, message, remedy, self.span(start, end))
 
+    def masked(self) -> str:
+        """The text with blanks in the place of comments and letters in quotes: brackets there do not count."""
+        if self._masked is None or self._masked[0] is not self.plain:
+            self._masked = self.plain, QUOTED.sub(_mask, self.plain)
+        return self._masked[1]
+
     def is_open(self, end: int) -> bool:
         """Whether a bracket before this place is not closed there."""
-        part = QUOTED.sub("", self.plain[:end])
+        part = self.masked()[:end]
         return any(part.count(opening) > part.count(closing) for opening, closing in ("()", "[]", "{}"))
 
     def not_closed(self, what: str, closing: str, opened: int) -> NoReturn:
@@ -106,4 +122,6 @@ class Scanner:
             raise ParseError("CEP103", "the quote is not closed", "add the closing quote", self.span(start, start + 1))
         found = re.match(r"\w+|\\\w+|:=|->|[<>=!]+|'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`", rest)
         shown = found[0] if found else rest[0]
+        if shown.startswith("\\"):
+            remedy = UNKNOWN_COMMAND
         self.fail(f"unexpected '{shown}'", remedy, start, start + len(shown))

@@ -6,12 +6,11 @@ import re
 from typing import NoReturn
 
 from cepheid.errors import ParseError, Span, nearest
-from cepheid.language.advice import QUOTED
 from cepheid.language.algebra.scanner import Scanner, after_blanks
 from cepheid.language.algebra.values import ValueReader
+from cepheid.language.algebra.words import LETTERS, OPERATORS
 from cepheid.pattern.durations import UNITS
 
-OPERATORS = ("SELECT", "PROJECT", "RENAME", "ADD", "THEN", "ITERATE")
 _FORMS = {
     "SELECT": "SELECT[price > 10](S)",
     "PROJECT": "PROJECT[name, price](S)",
@@ -20,8 +19,7 @@ _FORMS = {
     "THEN": "THEN[S1.name = S2.name](S1, S2)",
     "ITERATE": "ITERATE[S2.price > S2.price.last, S1.name = S2.name](S1, S2)",
 }
-_FORMS |= {"σ": _FORMS["SELECT"], "π": _FORMS["PROJECT"], "ρ": _FORMS["RENAME"], "α": _FORMS["ADD"]}
-_FORMS |= {"μ": _FORMS["ITERATE"]}
+_FORMS |= {letter: _FORMS[word].replace(word, letter) for letter, word in LETTERS.items()}
 # What others call the operators.
 _MEANT = {
     "WHERE": "SELECT",
@@ -55,26 +53,43 @@ _CLAUSES = {
     "AS": "name a stream by LET before its use: LET S1 := Stock",
 }
 _KEYWORDS = r"and|or|not|in|like|rlike|regexp|between|when|then|else|case|is|union"
-_NEXT_LINE = r"[ \t]*(?:--[^\n]*)?\n(?:\s|--[^\n]*\n)*"
-# A value is complete before a parenthesis on the next line, and a number before a stream whose name is also a unit.
+_NEXT_LINE = r"[ \t]*\n\s*"
+_VALUE_END = rf"(?:\b(?!(?:{_KEYWORDS})\b)\w+|[)\]'\"`])"
+# A value is complete before a parenthesis on the next line, or one with streams in it, and a number before a stream
+# on the next line whose name is also a unit.
 _COMPLETE = re.compile(
-    rf"(?:\b(?!(?:{_KEYWORDS})[ \t]*(?:--|\n))\w+|[)\]'\"`])(?={_NEXT_LINE}\()"
-    rf"|\d(?={_NEXT_LINE}(?:{'|'.join(UNITS)})\b)",
+    rf"{_VALUE_END}(?={_NEXT_LINE}\()|\d(?={_NEXT_LINE}(?:{'|'.join(UNITS)})\b)|(?P<call>{_VALUE_END})(?=[ \t]*\()",
     re.IGNORECASE,
 )
+_STREAMS = re.compile(r";|[\w)`]\s+union\s+[\w(`]|[∪⋃]|[\]}]\s*\(", re.IGNORECASE)
+_NEXT = re.compile(r"(?<![.\w])let\b|;", re.IGNORECASE)
 _MISSING = "write a stream: the name of a type or of a LET, or an operator on one, as SELECT[price > 10](Stock)"
 _VALUE = re.compile(r"(?:[.=<>!+*/%≤≥≠∧∨&|-]|\\|(?:and|or|is|in|not|between|like|rlike)\b)", re.IGNORECASE)
 _BEFORE = re.compile(r";\s*(\w+)\s*\Z")
 _ONE_LINE = re.compile(r"[ \t]*([\[({])")
 
 
-def end_of_value(text: str, start: int, limit: int) -> int:
-    """Where a value of LET ends because the next line begins a stream, and no function's argument and no unit."""
-    for found in _COMPLETE.finditer(text, start, limit):
-        part = QUOTED.sub("", text[start : found.end()])
-        if all(part.count(opening) == part.count(closing) for opening, closing in ("()", "[]", "{}")):
+def end_of_value(here: Scanner) -> int:
+    """Where a value of LET that begins here ends because a stream begins, and no function's argument and no unit."""
+    text, start = here.masked(), here.place()
+    following = _NEXT.search(text, start, here.limit)
+    for found in _COMPLETE.finditer(text, start, following.start() if following else here.limit):
+        part = text[start : found.end()]
+        if any(part.count(opening) != part.count(closing) for opening, closing in ("()", "[]", "{}")):
+            continue
+        if found["call"] is None or _STREAMS.search(_inside(text, found.end("call"), here.limit)):
             return found.end()
-    return limit
+    return here.limit
+
+
+def _inside(text: str, start: int, limit: int) -> str:
+    """What stands in the parentheses that begin after a place."""
+    level = 0
+    for place in range(start, limit):
+        level += (text[place] in "([{") - (text[place] in ")]}")
+        if level == 0 and text[place] == ")":
+            return text[start:place]
+    return text[start:limit]
 
 
 def no_stream(here: Scanner, lets: bool) -> NoReturn:
@@ -162,8 +177,8 @@ def check_name(here: Scanner, found: re.Match[str]) -> None:
     name, word = found[0], found[0].upper()
     opened = _ONE_LINE.match(here.plain, here.position, here.limit)
     plain_name = not name.startswith("`")
-    if plain_name and name in ("σ", "π", "ρ", "α", "μ"):
-        here.fail(f"{name} has no brackets", f"write {_FORMS[name].replace(_word(name), name)}", *found.span())
+    if plain_name and name in LETTERS:
+        here.fail(f"{name} has no brackets", f"write {_FORMS[name]}", *found.span())
     if plain_name and word in OPERATORS and (opened or _another(here)):
         if word == "SELECT" and re.search(r"\bfrom\b", here.plain[here.position : here.limit], re.IGNORECASE):
             here.fail(
@@ -178,10 +193,6 @@ def check_name(here: Scanner, found: re.Match[str]) -> None:
         _unknown(here, found)
     if _VALUE.match(here.plain, after_blanks(here.plain, here.position, here.limit), here.limit):
         _no_value(here, found)
-
-
-def _word(letter: str) -> str:
-    return {"σ": "SELECT", "π": "PROJECT", "ρ": "RENAME", "α": "ADD", "μ": "ITERATE"}[letter]
 
 
 def _another(here: Scanner) -> bool:

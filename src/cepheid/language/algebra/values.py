@@ -9,7 +9,7 @@ from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
 
 from cepheid.errors import CepheidError, ParseError, nearest
-from cepheid.language.algebra.scanner import WORD, Scanner
+from cepheid.language.algebra.scanner import UNKNOWN_COMMAND, WORD, Scanner
 from cepheid.language.elements import as_elements
 from cepheid.language.expressions import ExpressionBuilder
 from cepheid.language.mistakes import syntax_error
@@ -62,11 +62,15 @@ class ValueReader:
                     taken += more
                     continue
             break
+        unit = taken[-1] if taken and taken[-1].type == "TIME_UNIT" else None
+        if unit and not scanner.products:
+            taken.pop()
+            self.stop = unit.start_pos or 0
         try:
             tree = _parser(scanner, taken).feed_eof(taken[-1] if taken else None)
         except UnexpectedInput as error:
             raise self.refused(self.error or error) from None
-        scanner.position = self.stop if self.error else scanner.limit
+        scanner.position = self.stop
         return self._built(tree)
 
     def _built(self, tree: Any) -> Expression:
@@ -106,6 +110,10 @@ class ValueReader:
         elif remedy.startswith("there is no opening bracket") and scanner.is_open(self.start):
             remedy = "a value is missing: write an attribute such as S1.price, a number, or a text in quotes"
         assert found.span is not None
+        command = re.compile(r"\\\w*").match(scanner.plain, found.span.start, scanner.limit)
+        if command:
+            place = scanner.span(*command.span())
+            return ParseError(found.code, f"unexpected '{command[0]}'", UNKNOWN_COMMAND, place)
         return ParseError(found.code, found.message, remedy, scanner.span(found.span.start, found.span.end))
 
 
@@ -148,7 +156,7 @@ def _implied(taken: list[Token], error: UnexpectedInput, scanner: Scanner) -> li
     if not taken:
         return []
     after = scanner.plain[taken[-1].end_pos or 0 : scanner.limit]
-    if taken[-1].type in ("INTEGER", "DECIMAL") and (factor := _FACTOR.match(after)):
+    if scanner.products and taken[-1].type in ("INTEGER", "DECIMAL") and (factor := _FACTOR.match(after)):
         refused = _NO_FACTOR.match(factor[1]) or nearest(factor[1], NANOSECONDS, 0.75)
         return [] if refused else [Token.new_borrow_pos("STAR", "*", taken[-1])]
     if isinstance(error, UnexpectedToken) and error.token.type == "COMPARE":

@@ -153,8 +153,9 @@ class _Builder:
 
     def sequence(self, term: b.Sequence) -> Iterator[_Way]:
         """A state that waits for the next event."""
+        before = self.ways(term.left)
         state = self.wait(term.left.types)
-        for way in self.ways(term.left):
+        for way in before:
             self.lead(way, state, way.values)
         held = {name: ex.Register(name, type_) for name, type_ in term.left.types.items()}
         for event in self.ways(term.right):
@@ -167,8 +168,9 @@ class _Builder:
         """A state that takes one event after the other; each step goes on and comes about."""
         first = {**{name: ex.Register(name, term.left.types[name]) for name in term.carried}, **term.begins}
         types = {name: self.held_type(term, name) for name in first}
+        before = self.ways(term.left)
         state = self.wait(types, iterates=True)
-        for way in self.ways(term.left):
+        for way in before:
             self.lead(way, state, {name: _within(value, way.scope) for name, value in first.items()})
         held: dict[str, ex.Expression] = {name: ex.Register(name, type_) for name, type_ in types.items()}
         lasts = {last_of(name): value for name, value in held.items()}
@@ -193,7 +195,6 @@ class _Builder:
 
 
 _HELD_START = ex.Register(START, INT)
-_LENGTH = ex.Arithmetic("-", _EVENT_END, _HELD_START)
 
 
 def _columns(term: b.Base) -> Values:
@@ -209,22 +210,19 @@ def _bound(ends: Sequence[Edge]) -> ex.Expression | None:
     """The greatest of what bounds each way to end a wait, if all of them are bounded."""
     found: list[ex.Literal] = []
     for edge in ends:
-        own = [limit for condition in edge.decides if (limit := _limit(condition)) is not None]
+        own = [limit for condition in edge.decides if (limit := _limit(condition, edge.start)) is not None]
         if not own:
             return None
         found.append(min(own, key=_amount))
     return max(found, key=_amount, default=None)
 
 
-def _limit(condition: ex.Expression) -> ex.Literal | None:
-    """`DUR <= c` of the instance with the event at hand, as it is written by then."""
-    if (
-        not isinstance(condition, ex.Compare)
-        or condition.left != _LENGTH
-        or not isinstance(condition.right, ex.Literal)
-    ):
+def _limit(condition: ex.Expression, start: ex.Expression) -> ex.Literal | None:
+    """`DUR <= c` of what an edge makes, as it is written by then. start: when that starts."""
+    if not isinstance(condition, ex.Compare) or condition.operator not in ("<", "<=", "="):
         return None
-    return condition.right if condition.operator in ("<", "<=", "=") else None
+    is_length = condition.left == ex.Arithmetic("-", _EVENT_END, start)
+    return condition.right if is_length and isinstance(condition.right, ex.Literal) else None
 
 
 def _amount(limit: ex.Literal) -> int:
@@ -268,8 +266,8 @@ def _ties(condition: ex.Expression, now: ex.Expression, held: set[str]) -> bool:
     return any(one == now and isinstance(other, ex.Register) and other.name in held for one, other in sides)
 
 
-def gives_key(automaton: EventAutomaton, column: str) -> bool:
-    """Whether results of different values of a key differ: one of their attributes has it."""
+def attributes_with(automaton: EventAutomaton, column: str) -> set[str]:
+    """The attributes of results that have the value of a key."""
     held = _held_keys(automaton, column) or []
     now = ex.Attribute(EVENT, ex.Index.ONE, column)
     wanted = set(automaton.types)
@@ -282,4 +280,20 @@ def gives_key(automaton: EventAutomaton, column: str) -> bool:
             if value == now
             or (isinstance(value, ex.Register) and edge.source is not None and value.name in held[edge.source])
         }
-    return bool(wanted)
+    return wanted
+
+
+def longest(automaton: EventAutomaton, *, points: bool) -> int | None:
+    """How many ticks there are at most from the start of a result to its end; None: as many as it takes.
+
+    points: every event is over at once.
+    """
+    found: list[int] = []
+    for edge in automaton.edges:
+        if edge.target is None:
+            limits = [_amount(limit) for c in edge.fence if (limit := _limit(c, edge.start)) is not None]
+            limits += [0] if points and edge.source is None else []
+            if not limits:
+                return None
+            found.append(min(limits))
+    return max(found, default=0)

@@ -6,8 +6,8 @@
 - `automata(schema, features)`, `automaton_programs(schema)`: the same for automata (S18)
 - `scenarios(features)`: a query and a stream for it
 - `patterns(types)`, `conjuncts(…)`, `conditions(scope)`, `expressions(scope, sort)`: their parts
-- `any_programs()`, `any_queries()`, `any_patterns()`, `any_automata()`, `any_expressions()`: everything that the
-  grammar can express, valid or not
+- `any_programs()`, `any_queries()`, `any_patterns()`, `any_automata()`, `any_algebra()`, `any_expressions()`:
+  everything that the grammar can express, valid or not
 - `text_near_queries()`: texts that are almost queries
 - `odd_events()`, `odd_options()`, `odd_values()`: invalid events and options, and unusual values
 
@@ -40,6 +40,7 @@ from cepheid.testing.strategies.sorts import Sort
 from cepheid.testing.strategies.streams import rows, streams
 from cepheid.testing.strategies.texts import text_near_queries
 from cepheid.testing.strategies.trees import (
+    any_algebra,
     any_automata,
     any_expressions,
     any_patterns,
@@ -55,6 +56,7 @@ __all__ = [
     "GeneratedQuery",
     "Scope",
     "Sort",
+    "any_algebra",
     "any_automata",
     "any_expressions",
     "any_patterns",

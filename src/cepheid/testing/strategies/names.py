@@ -9,6 +9,7 @@ _WORDS = """
     a b x price LEN len i T all ANY any seq SEQ and or not in is like between null true false case when then else end
     event pattern from where partition by within having return into as output ties ordered simultaneous non_overlap
     longest cooldown automaton register arc epsilon ignore set on at
+    cesar let union select project rename add iterate id dur DUR θ θ_3 θ3 σ σ_1 μ µ_1 ſelect _x
     date timestamp hours events s d skip_till_any_match strict_contiguity count sum first last ſum tieſ wıthin liKe
     """.split()  # noqa: SIM905  a list of words is read more easily
 

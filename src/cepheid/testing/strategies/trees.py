@@ -9,9 +9,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from cepheid.language.elements import with_elements
+from cepheid.language.elements import as_elements, with_elements
+from cepheid.language.printer import quote_name
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import tree, types
+from cepheid.pattern.algebra import tree as algebra
 from cepheid.pattern.components import name_events
 from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.walk import rewrite, rewrite_expressions, walk
@@ -20,6 +22,7 @@ from cepheid.testing.strategies.names import names, type_names
 
 Expressions = st.SearchStrategy[ex.Expression]
 Patterns = st.SearchStrategy[tree.Pattern]
+Terms = st.SearchStrategy[algebra.Term]
 
 _INDEXES = (
     st.sampled_from([index for index in ex.Index if index is not ex.Index.ONE])
@@ -158,6 +161,81 @@ def _arcs(draw: st.DrawFn, inner: Expressions) -> tree.Arc:
     return replace(arc, assigns=draw(_some(st.builds(tree.Assign, names(), inner), 0, 2)))
 
 
+def _values() -> Expressions:
+    """Expressions where there are no patterns: `a.LEN` is an attribute, `a[1]` an element of a column."""
+    plain = any_expressions().filter(lambda expression: not any(map(_has_no_spelling, walk(expression))))
+
+    def change(node: ex.Expression) -> ex.Expression:
+        return ex.Attribute(node.variable, ex.Index.ONE, "LEN") if isinstance(node, ex.Length) else node
+
+    return plain.map(lambda expression: as_elements(rewrite(expression, change)))
+
+
+def _has_no_spelling(node: ex.Expression) -> bool:
+    """What belongs to a pattern is read too, and refused later; but DISTINCT (…) and [θ_3] are not read back."""
+    if isinstance(node, ex.SameValue):
+        return quote_name(node.attribute) != node.attribute
+    return isinstance(node, ex.Aggregate) and node.distinct
+
+
+def _attributes() -> Expressions:
+    of_stream = st.builds(ex.Attribute, names(), st.just(ex.Index.ONE), names())
+    return LEAVES[ex.Name] | of_stream | st.builds(ex.Field, of_stream, names())
+
+
+def _changes() -> st.SearchStrategy[tuple[algebra.Change, ...]]:
+    return _some(st.builds(algebra.Change, _attributes(), names()), 1, 2)
+
+
+def _items() -> st.SearchStrategy[tuple[algebra.Item, ...]]:
+    return _some(st.builds(algebra.Item, names(), _values()), 1, 2)
+
+
+OPERATORS: Mapping[type[algebra.Operator], Callable[[], st.SearchStrategy[Any]]] = {
+    algebra.Select: lambda: st.builds(algebra.Select, _values()),
+    algebra.Project: lambda: st.builds(algebra.Project, _some(_attributes(), 0)),
+    algebra.Rename: lambda: st.builds(algebra.Rename, _changes()),
+    algebra.Add: lambda: st.builds(algebra.Add, _items()),
+}
+"""Strategies for the operators of CESAR."""
+
+
+@cache
+def any_operators() -> st.SearchStrategy[algebra.Operator]:
+    """Operators of every kind."""
+    return st.one_of(*(operator() for operator in OPERATORS.values()))
+
+
+TERMS: Mapping[type[algebra.Term], Callable[[Terms], Terms]] = {
+    algebra.Named: lambda inner: st.builds(algebra.Named, names()),
+    algebra.Apply: lambda inner: st.builds(algebra.Apply, any_operators(), inner),
+    algebra.Union: lambda inner: st.builds(algebra.Union, inner, inner),
+    algebra.Then: lambda inner: st.builds(
+        algebra.Then, inner, inner, st.just(ex.Literal(True, types.BOOL)) | _values()
+    ),
+    algebra.Iterate: lambda inner: st.builds(algebra.Iterate, inner, inner, _values(), _some(any_operators(), 0, 2)),
+}
+"""Strategies for the streams of CESAR, given one for their operands."""
+
+
+@cache
+def any_terms() -> Terms:
+    """Streams of every kind."""
+    return st.recursive(
+        st.builds(algebra.Named, names()),
+        lambda inner: st.one_of(*(term(inner) for term in TERMS.values())),
+        max_leaves=4,
+    )
+
+
+@cache
+def any_algebra() -> st.SearchStrategy[algebra.Algebra]:
+    """CESAR expressions. A name alone on the right of LET is a stream."""
+    values = _values().filter(lambda value: not isinstance(value, ex.Name))
+    lets = st.builds(algebra.Let, _some(names(), 1, 2), any_terms() | values | _changes() | _items())
+    return st.builds(algebra.Algebra, _some(lets, 0, 3), any_terms())
+
+
 def _windows() -> st.SearchStrategy[tree.Window]:
     number = st.integers(0, 2**63 - 1) | st.floats(0, allow_nan=False)
     amount = number.map(lambda n: ex.Literal(n, types.INT if isinstance(n, int) else types.FLOAT))
@@ -216,8 +294,8 @@ def _settled(query: tree.Query) -> tree.Query:
 
 @cache
 def any_queries() -> st.SearchStrategy[tree.Query]:
-    """Queries with every clause, valid or not."""
-    return _queries().map(_settled)
+    """Queries with every clause, valid or not; also CESAR expressions, which have none."""
+    return _queries().map(_settled) | st.builds(tree.Query, any_algebra(), into=st.none() | names())
 
 
 @cache

@@ -1,0 +1,94 @@
+"""A CESAR expression explained: what became a derived stream, its automaton, and what splits its events (S22)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cepheid.explain.mermaid import escaped
+from cepheid.explain.table import table
+from cepheid.language import print_expression
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra.attributes import END, START
+from cepheid.pattern.algebra.flow import is_hidden
+from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton
+from cepheid.pattern.analysis import Analysed
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.registers import EVENT
+from cepheid.pattern.walk import substitute
+
+_TIMES = {START: "start", END: "end", EVENT_START: f"{EVENT}.start", EVENT_END: f"{EVENT}.end"}
+
+
+def algebra_lines(query: Analysed, bound: Bound | None) -> Iterator[str]:
+    """The sections between the expression and its output."""
+    if is_hidden(query.query.into):
+        yield "Derived stream"
+        yield f"  {query.query.into}: an operand that is not made of single events, which no automaton can wait for."
+        yield "  It has an automaton of its own, whose results are events for the expression that reads it."
+    if bound is None or bound.algebra is None:
+        yield "Automaton"
+        yield "  known with the columns of the events: explain(events) or explain(schema)"
+        return
+    automaton = bound.algebra.automaton
+    yield "Automaton"
+    yield from table([_state(automaton, number) for number in range(len(automaton.states))]) or [
+        "  no state: single events"
+    ]
+    yield "Edges"
+    yield from table([row for edge in automaton.edges for row in [_edge(edge)]])
+    yield "Partition"
+    keys = ", ".join(bound.algebra.keys)
+    yield (
+        f"  by {keys}: every wait asks for the value that its instance has"
+        if keys
+        else "  none: no equality is in every wait"
+    )
+
+
+def algebra_picture(automaton: EventAutomaton) -> str:
+    """The automaton as text that Mermaid draws; a dotted loop lets an instance wait, as long as nothing ends that."""
+    lines = ["begin(( ))"]
+    lines += [f'{_name(number)}(["{_name(number)}"])' for number in range(len(automaton.states))]
+    lines.append('result((("result")))')
+    for edge in automaton.edges:
+        source = "begin" if edge.source is None else _name(edge.source)
+        label = "<br>".join(escaped(line) for line in ([f"ON {edge.type}"] if edge.type else []) + [_asked(edge.fence)])
+        lines.append(f'{source} -->|"{label}"| {_name(edge.target)}')
+    for number in range(len(automaton.states)):
+        ends = " OR ".join(dict.fromkeys(_asked(edge.decides) for edge in automaton.ends(number)))
+        lines.append(f'{_name(number)} -.->|"{escaped(f"waits while NOT ({ends})")}"| {_name(number)}')
+    return "\n  ".join(["flowchart LR", *lines])
+
+
+def _state(automaton: EventAutomaton, number: int) -> tuple[str, str, str]:
+    state = automaton.states[number]
+    ends = " or ".join(dict.fromkeys(_asked(edge.decides) for edge in automaton.ends(number)))
+    what = "takes one step after the other" if state.iterates else "waits for one event"
+    return _name(number), what, f"holds {', '.join(state.types) or 'only its times'}; the wait ends by {ends}"
+
+
+def _edge(edge: Edge) -> tuple[str, str, str]:
+    source = "start" if edge.source is None else _name(edge.source)
+    kind = f"an event of {edge.type}" if edge.type is not None else "an event"
+    return f"{source} -> {_name(edge.target)}", kind, f"if {_asked(edge.fence)}"
+
+
+def _name(number: int | None) -> str:
+    return "result" if number is None else chr(ord("A") + number) if number < 26 else f"state_{number}"
+
+
+def _asked(conditions: tuple[ex.Expression, ...]) -> str:
+    return " AND ".join(print_expression(_readable(condition)) for condition in conditions) or "TRUE"
+
+
+def _readable(node: ex.Expression) -> ex.Expression:
+    """An expression in which an attribute of the instance is `S1.price`, and one of the event `e.price`."""
+
+    def change(part: ex.Expression) -> ex.Expression | None:
+        if not isinstance(part, ex.Register):
+            return None
+        name = _TIMES.get(part.name, part.name)
+        head, dot, tail = name.rpartition(".")
+        return ex.Attribute(head, ex.Index.ONE, tail) if dot else ex.Name(name)
+
+    return substitute(node, change)
