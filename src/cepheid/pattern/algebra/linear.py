@@ -60,7 +60,7 @@ class EventAutomaton:
     types: Mapping[str, Type] = field(default_factory=dict)  # of the results
 
     @property
-    def bounds(self) -> tuple[ex.Expression | None, ...]:
+    def bounds(self) -> tuple[ex.Literal | None, ...]:
         """By state: how many ticks an instance may last, its next event included; None: as long as it takes."""
         return tuple(_bound(self.ends(number)) for number in range(len(self.states)))
 
@@ -200,15 +200,15 @@ def _within(node: ex.Expression, scope: Values) -> ex.Expression:
     return substitute(node, lambda part: scope[part.name] if isinstance(part, ex.Register) else None)
 
 
-def _bound(ends: Sequence[Edge]) -> ex.Expression | None:
+def _bound(ends: Sequence[Edge]) -> ex.Literal | None:
     """The greatest of what bounds each way to end a wait, if all of them are bounded."""
     found: list[ex.Literal] = []
     for edge in ends:
         own = [limit for condition in edge.decides if (limit := _limit(condition, edge.start)) is not None]
         if not own:
             return None
-        found.append(min(own, key=_amount))
-    return max(found, key=_amount, default=None)
+        found.append(min(own, key=amount_of))
+    return max(found, key=amount_of, default=None)
 
 
 def _limit(condition: ex.Expression, start: ex.Expression) -> ex.Literal | None:
@@ -219,7 +219,8 @@ def _limit(condition: ex.Expression, start: ex.Expression) -> ex.Literal | None:
     return condition.right if is_length and isinstance(condition.right, ex.Literal) else None
 
 
-def _amount(limit: ex.Literal) -> int:
+def amount_of(limit: ex.Literal) -> int:
+    """A bound in ticks."""
     assert isinstance(limit.value, int)
     return limit.value
 
@@ -303,7 +304,7 @@ def longest(automaton: EventAutomaton, *, points: bool) -> int | None:
     found: list[int] = []
     for edge in automaton.edges:
         if edge.target is None:
-            limits = [_amount(limit) for c in edge.fence if (limit := _limit(c, edge.start)) is not None]
+            limits = [amount_of(limit) for c in edge.fence if (limit := _limit(c, edge.start)) is not None]
             limits += [0] if points and edge.source is None else []
             if not limits:
                 return None
