@@ -6,6 +6,7 @@ from bench.harness import Figure, Options
 from bench.rows.afa import afa
 from bench.rows.arrow import arrow
 from bench.rows.automata import automata
+from bench.rows.cesar import cesar
 from bench.rows.changing import changing
 from bench.rows.choice import choice
 from bench.rows.cold import cold
@@ -39,6 +40,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "shoplifting": shoplifting,
     "vshapes": vshapes,
     "automata": automata,
+    "cesar": cesar,
     "changing": changing,
     "afa": afa,
     "switching": switching,

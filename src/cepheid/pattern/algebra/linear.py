@@ -12,7 +12,7 @@ from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra import bound as b
 from cepheid.pattern.algebra.attributes import END, START, last_of
 from cepheid.pattern.registers import EVENT
-from cepheid.pattern.types import INT, Type
+from cepheid.pattern.types import INT, Kind, Type
 from cepheid.pattern.walk import conjuncts, substitute
 
 EVENT_START, EVENT_END = " e.start", " e.end"
@@ -276,6 +276,33 @@ def _ties(condition: ex.Expression, now: ex.Expression, held: set[str]) -> bool:
         return False
     sides = (condition.left, condition.right), (condition.right, condition.left)
     return any(one == now and isinstance(other, ex.Register) and other.name in held for one, other in sides)
+
+
+def within_lanes(automaton: EventAutomaton, column: str, kind: Kind) -> EventAutomaton:
+    """The same where all events that an instance meets have its value of a key: it need not be held nor asked for."""
+    now = ex.Attribute(EVENT, ex.Index.ONE, column)
+    held = _held_keys(automaton, column) or [set() for _ in automaton.states]
+
+    def known(edge: Edge) -> Edge:
+        if edge.source is None:
+            return edge
+        names = held[edge.source]
+
+        def read(part: ex.Expression) -> ex.Expression | None:
+            same = isinstance(part, ex.Register) and part.name in names and part.type is not None
+            return now if same and part.type.kind is kind else None
+
+        def change(node: ex.Expression) -> ex.Expression:
+            return substitute(node, read)
+
+        return replace(
+            edge,
+            decides=tuple(change(c) for c in edge.decides if not _ties(c, now, names)),
+            asks=tuple(change(c) for c in edge.asks if not _ties(c, now, names)),
+            values={name: change(value) for name, value in edge.values.items()},
+        )
+
+    return replace(automaton, edges=tuple(map(known, automaton.edges)))
 
 
 def attributes_with(automaton: EventAutomaton, column: str, copies: Mapping[str, str]) -> set[str]:
