@@ -15,6 +15,7 @@ from cepheid import Matches, Query
 from cepheid.api.events import to_table
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.machines.algebra_machine import AlgebraMachine
 from cepheid.engine.machines.automaton_machine import AutomatonMachine
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.policy import Policy, When
@@ -95,6 +96,14 @@ class Ours:
         machine.hand_back()
         return machine.given[0]
 
+    def results(self) -> int:
+        """The same of a CESAR expression: its results in the columns that the kernel writes; how many."""
+        machine = self.scan()
+        assert isinstance(machine, AlgebraMachine)
+        found = machine.state.matches + sum(len(part.ends) for part in machine.made)
+        machine.hand_back()
+        return found
+
     def in_order(self) -> MatchTable:
         """The same, as positions and variables in the order of S9."""
         found: MatchTable = self._found().all()
@@ -126,7 +135,8 @@ class Ours:
         choice = read_plan(self.plan)
         if choice.joins:
             return StackMachine(self.compiled, codes, COMPILED, choice, self.table.num_rows)
-        kind = ScanMachine if self.compiled.query.automaton is None else AutomatonMachine
+        query = self.compiled.query
+        kind = AlgebraMachine if query.algebra else AutomatonMachine if query.automaton else ScanMachine
         return kind(self.compiled, codes, COMPILED, self.table.num_rows)
 
 

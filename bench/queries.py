@@ -173,3 +173,53 @@ Q2_WINDOW = 500
 def kleene(window: int) -> str:
     """Every subset of the Bs between an A and a C."""
     return f"PATTERN SEQ(A a, B+ b[], C c) WITHIN {window} events"
+
+
+# Expressions of Cayuga. In a result of Query 5, a step is an event later, so what lasts long has risen often.
+
+
+def query5(stream: str, least: int, same: str = "TRUE") -> str:
+    """Query 5: prices that rise without an end between, for so long at least."""
+    return f"""
+        CESAR
+          LET S1, S2 := {stream}
+          SELECT[DUR >= {least}](ITERATE[SELECT[S2.price > S2.price.last], {same}](S1, S2))
+    """
+
+
+def cesar_benchmark(template: str) -> str:
+    """Filter or NonDetAgg of the technical benchmark, with the constants that `native/cesar.cpp` has.
+
+    Both equalities of a step are on the primary attribute, as they may be: one query else has no match in a million
+    events.
+    """
+
+    def asks(number: int, *ranges: tuple[str, int]) -> str:
+        of = f"S{number}"
+        lows = [(f"{of}.{name}", low * 0.012) for name, low in ranges]
+        return " AND ".join([f"{of}.d0 = 0", *(f"{x} >= {low:.3f} AND {x} < {low + 0.7:.3f}" for x, low in lows)])
+
+    theta = asks(1, ("c0", 0), ("c1", 3)), asks(2, ("c0", 1), ("c2", 0)), asks(3, ("c1", 2), ("c3", 5))
+    waits = "DUR <= 20 AND S2.d0 = 0", "DUR <= 20 AND S3.d0 = 0"
+    begin = f"SELECT[{theta[0]}](S1)"
+    if template == "filter":
+        whole = f"SELECT[{theta[2]}](SELECT[{theta[1]}]({begin} ;[{waits[0]}] S2) ;[{waits[1]}] S3)"
+    else:
+        second = f"SELECT[{theta[1]}](ITERATE[ID, {waits[0]}]({begin}, S2))"
+        sums = (f"(S{k}.c0 + S{k}.c1 + S{k}.c2 + S{k}.c3)" for k in (1, 2, 3))
+        whole = f"ADD[total := {' + '.join(sums)}](SELECT[{theta[2]}](ITERATE[ID, {waits[1]}]({second}, S3)))"
+    return f"CESAR LET S1, S2, S3 := Event\n{whole}"
+
+
+def double_top() -> str:
+    """Double-Top by five μ, one for each monotonic sequence."""
+
+    def run(direction: str, before: str) -> str:
+        return f"ITERATE[SELECT[price {direction} price.last], company = name]({before}, Stock)"
+
+    at = "ADD[company := name](Stock)"
+    at = f"ADD[a := price]({run('<', at)})"
+    at = f"ADD[b := price](SELECT[price >= 1.2 * a]({run('>', at)}))"
+    at = f"ADD[c := price](SELECT[0.9 * a <= price AND price <= 1.1 * a]({run('<', at)}))"
+    at = f"ADD[d := price](SELECT[0.9 * b <= price AND price <= 1.1 * b]({run('>', at)}))"
+    return f"CESAR PROJECT[company, a, b, c, d, price](SELECT[price <= a]({run('<', at)}))"

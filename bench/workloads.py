@@ -131,6 +131,35 @@ def rfid(n: int, tags: int = 5000, theft: float = 0.01, seed: int = 5) -> pa.Tab
     )
 
 
+def cayuga(n: int, domain: int = 100, seed: int = 7) -> pa.Table:
+    """Cayuga (TR, section 5.1): four discrete and four continuous attributes, all uniform."""
+    rng = np.random.default_rng(seed)
+    columns = {"ts": np.arange(n, dtype=np.int64), "type": np.full(n, "Event")}
+    columns |= {f"d{k}": rng.integers(0, domain, n) for k in range(4)}
+    return pa.table(columns | {f"c{k}": rng.random(n) for k in range(4)})
+
+
+def closing(n: int, names: int = 24, smooth: int = 1, sigma: float = 0.06, seed: int = 20) -> pa.Table:
+    """Cayuga (TR, section 5.2.2): closing prices, made as geometric random walks, company by company on each day.
+
+    smooth: over how many days of its company a price is averaged.
+    """
+    rng = np.random.default_rng(seed)
+    days = -(-n // names) + smooth - 1
+    walks = np.exp(np.cumsum(rng.normal(0, sigma, (days, names)), axis=0))
+    prices = rng.uniform(10, 100, names) * walks
+    sums = np.cumsum(np.vstack([np.zeros(names), prices]), axis=0)
+    prices = (sums[smooth:] - sums[:-smooth]) / smooth
+    return pa.table(
+        {
+            "ts": np.arange(n, dtype=np.int64),
+            "type": np.full(n, "Stock"),
+            "name": np.arange(n) % names,
+            "price": prices.ravel()[:n],
+        }
+    )
+
+
 def disordered(table: pa.Table, percent: float, most: int, seed: int = 3) -> pa.Table:
     """A stream in another order of arrival: a share of its events is behind by 1 to `most` events."""
     rng = np.random.default_rng(seed)
@@ -151,6 +180,8 @@ STREAMS: dict[str, tuple[Stream, int]] = {
     "ticks": (ticks, 100_000),
     "rising_ticks": (lambda n: ticks(n, 0.7), 100_000),
     "rfid": (rfid, 1_000_000),
+    "cayuga": (cayuga, 100_000),
+    "closing": (closing, 112_635),
 }
 
 

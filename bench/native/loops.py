@@ -55,13 +55,14 @@ class Loop:
         return self._call("steps", self._run())
 
     def _run(self) -> c_void_p:
-        self._call("reset", self._state)
+        self._call("reset", self.state)
         batch = c_int64(len(self.columns[0])), c_int32(0)
-        self._call(self.push, self._state, *batch, *map(c_int32, self.codes), *map(_address, self.columns))
-        return self._state
+        self._call(self.push, self.state, *batch, *map(c_int32, self.codes), *map(_address, self.columns))
+        return self.state
 
     @cached_property
-    def _state(self) -> c_void_p:
+    def state(self) -> c_void_p:
+        """What it holds, made on first use."""
         state = c_void_p(self._call("new", *map(c_int64, self.setup)))
         finalize(self, getattr(library(self.library), f"{self.library}_free"), state)
         return state
@@ -73,23 +74,23 @@ class Loop:
 
 def w1(table: pa.Table, predicate: str, strategy: str, window: int) -> Loop:
     """SEQ(Stock+ a[], Stock b) by symbol, with p1, p2 or p3 and s2 or s3 of SASE+."""
-    types, codes = _coded(table)
+    types, codes = coded(table)
     symbol = dense(table, "symbol")
     columns = codes, symbol, plain(table, "price"), plain(table, "volume")
-    return Loop("w1", f"push_{predicate}{strategy}", (_distinct(symbol), window), (types["Stock"],), columns)
+    return Loop("w1", f"push_{predicate}{strategy}", (distinct(symbol), window), (types["Stock"],), columns)
 
 
 def w2(table: pa.Table, window: int) -> Loop:
     """SEQ(E1 a, E2 b, E3 c) by attr1."""
-    types, codes = _coded(table)
+    types, codes = coded(table)
     key = dense(table, "attr1")
     wanted = types["E1"], types["E2"], types["E3"]
-    return Loop("w2", "push", (_distinct(key), window), wanted, (codes, key, plain(table, "ts")), flat=True)
+    return Loop("w2", "push", (distinct(key), window), wanted, (codes, key, plain(table, "ts")), flat=True)
 
 
 def w3(table: pa.Table, rare: str, window: int) -> Loop:
     """A, B and C with rising prices, lazily; C is the "first", "middle" or "last"."""
-    types, codes = _coded(table)
+    types, codes = coded(table)
     wanted = types["A"], types["B"], types["C"]
     columns = codes, plain(table, "ts"), plain(table, "price")
     return Loop("w3", f"push_{rare}", (window,), wanted, columns, flat=True)
@@ -97,21 +98,21 @@ def w3(table: pa.Table, rare: str, window: int) -> Loop:
 
 def w4(table: pa.Table, window: int) -> Loop:
     """SEQ(Shelf a, !(Register b), Exit c) by tag."""
-    types, codes = _coded(table)
+    types, codes = coded(table)
     tag = dense(table, "tag_id")
     wanted = types["Shelf"], types["Register"], types["Exit"]
-    return Loop("w4", "push", (_distinct(tag), window), wanted, (codes, tag, plain(table, "ts")))
+    return Loop("w4", "push", (distinct(tag), window), wanted, (codes, tag, plain(table, "ts")))
 
 
 def w5_balanced(table: pa.Table, window: int) -> Loop:
     """AFA's Q1: a drop, then two Vs with as many rises as falls."""
-    types, codes = _coded(table)
+    types, codes = coded(table)
     return Loop("w5", "push_balanced", (window,), (types["Tick"],), (codes, plain(table, "change")))
 
 
 def w5_prices(table: pa.Table, window: int) -> Loop:
     """A large drop, then two Vs told by prices, up to the first fall after the second."""
-    types, codes = _coded(table)
+    types, codes = coded(table)
     columns = codes, plain(table, "price"), plain(table, "change")
     return Loop("w5", "push_prices", (window,), (types["Tick"],), columns)
 
@@ -120,7 +121,7 @@ def sase(table: pa.Table, algorithm: str, variant: str, window: int) -> Loop:
     """SASE+'s basic or backtrack algorithm on the template of W1, or on that of Experiment 4."""
     symbol = dense(table, "symbol")
     columns = symbol, plain(table, "price"), plain(table, "volume")
-    return Loop("sase", f"{algorithm}_{variant}", (_distinct(symbol), window), (), columns)
+    return Loop("sase", f"{algorithm}_{variant}", (distinct(symbol), window), (), columns)
 
 
 def plain(table: pa.Table, name: str) -> Array:
@@ -133,13 +134,15 @@ def dense(table: pa.Table, name: str) -> Array:
     return np.unique(plain(table, name), return_inverse=True)[1].astype(np.int32)
 
 
-def _coded(table: pa.Table) -> tuple[dict[str, int], Array]:
+def coded(table: pa.Table) -> tuple[dict[str, int], Array]:
+    """The codes of the types, and those of the events."""
     column = table.column("type").combine_chunks()
     codes = {name: code for code, name in enumerate(column.dictionary.to_pylist())}
     return codes, column.indices.to_numpy().astype(np.int32)
 
 
-def _distinct(codes: Array) -> int:
+def distinct(codes: Array) -> int:
+    """How many dense keys there are."""
     return int(codes.max(initial=-1)) + 1
 
 

@@ -6,6 +6,7 @@ from bench.harness import Figure, Options
 from bench.rows.afa import afa
 from bench.rows.arrow import arrow
 from bench.rows.automata import automata
+from bench.rows.cesar import cesar
 from bench.rows.changing import changing
 from bench.rows.choice import choice
 from bench.rows.cold import cold
@@ -14,6 +15,7 @@ from bench.rows.complexity import complexity
 from bench.rows.correct import correct
 from bench.rows.disorder import disorder
 from bench.rows.equivalence import equivalence
+from bench.rows.instants import instants
 from bench.rows.kleene import kleene
 from bench.rows.memory import long, memory
 from bench.rows.merging import merging
@@ -38,6 +40,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "shoplifting": shoplifting,
     "vshapes": vshapes,
     "automata": automata,
+    "cesar": cesar,
     "changing": changing,
     "afa": afa,
     "switching": switching,
@@ -55,6 +58,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "program": program,
     "push": push,
     "ties": ties,
+    "instants": instants,
     "memory": memory,
     "disorder": disorder,
     "speculation": speculation,

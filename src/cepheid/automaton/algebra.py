@@ -26,7 +26,7 @@ from cepheid.automaton.model import (
 )
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.attributes import END, START
-from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton
+from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton, within_lanes
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.registers import EVENT
 from cepheid.pattern.types import INT, Kind, Type
@@ -34,6 +34,8 @@ from cepheid.pattern.walk import substitute, walk
 
 BEGAN, ENDED = "given_start", "given_end"
 """The registers of a result that have its times; those of its attributes have numbers."""
+_EXACT = frozenset({Kind.INT, Kind.BOOL, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION})
+"""What is the same value where it is equal: zero may be negative."""
 _HELD = frozenset({Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION})
 
 
@@ -45,7 +47,12 @@ def given(number: int) -> str:
 def build_algebra(query: Bound) -> Automaton:
     """The automaton of an expression, or the reason why no kernel can run it."""
     assert query.algebra is not None
-    return _Builder(query, query.algebra.automaton).build()
+    automaton = query.algebra.automaton
+    for column in query.lanes.agreed:
+        kind = query.schema.columns[column].kind
+        if kind in _EXACT:
+            automaton = within_lanes(automaton, column, kind)
+    return _Builder(query, automaton).build()
 
 
 class _Builder:
@@ -119,7 +126,8 @@ class _Builder:
                 if (edge.type, edge.decides) not in alone:
                     fence = self.fence(edge.decides, number)
                     yield Arc(number, self.dead, "nothing", self.types(edge), fence, {}, decides=True)
-            for edge in edges:
+            # A result takes no entry: what comes after may have that of the instance.
+            for edge in sorted(edges, key=lambda edge: edge.target is not None):
                 yield self.arc(edge, results, decides=not edge.asks)
 
     def arc(self, edge: Edge, results: Sequence[Register], *, decides: bool) -> Arc:

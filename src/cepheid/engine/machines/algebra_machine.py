@@ -18,6 +18,7 @@ from cepheid.engine.matches.made_matches import Made, joined, once
 from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.pattern.algebra.linear import amount_of
 from cepheid.pattern.types import Kind, Type
 
 
@@ -86,8 +87,19 @@ class AlgebraMachine(ScanMachine):
         return None
 
     def compact(self, now: int) -> int | None:
-        """Instances have values, and need no events."""
+        """Instances have values, and need no events; those go that no event to come can end in time."""
+        longest = self._longest
+        if longest is not None:
+            self.state.end_runs_from("start", now - longest)
         return None
+
+    @property
+    def _longest(self) -> int | None:
+        """How many ticks an instance may last, if that is known of every state."""
+        assert self.query.algebra is not None
+        bounds = self.query.algebra.automaton.bounds
+        limits = [amount_of(bound) for bound in bounds if bound is not None]
+        return max(limits, default=None) if len(limits) == len(bounds) else None
 
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
         """The arrays as they are."""

@@ -266,7 +266,7 @@ class _Generator:
         width = (least - 1).bit_length()  # a shift is faster than a division
         with code.loop(I < END):
             code.set(stop, I + ((MATCH_LIMIT - MATCH_COUNT) >> width))
-            if not self.program.automaton.valued:  # runs that are values make no nodes
+            if not self.program.automaton.valued:
                 code.set(other, I + ((NODE_LIMIT - NODE_COUNT) >> width))
                 code.set(stop, choose(other < stop, other, stop))
             code.set(stop, choose(END < stop, END, stop))

@@ -30,6 +30,7 @@ from cepheid.kernel.scan.variables import (
     OVER,
     REUSED,
     RUN,
+    SETTLES,
     chain_of,
     over,
     soon,
@@ -214,8 +215,18 @@ class ListCode:
             self.values.put(first, chain)
             return
         with self.code.when(chain.differs(NOWHERE)):
-            self.code.put(self.next, tail_of(room), self.values.get(first))
-            self.values.put(first, chain)
+            if self.apart and not room.state.ends.contiguous:
+                with self.code.when(SETTLES):  # nothing more sees the instant
+                    self.prepend(room, self.pool.first(room.name))
+                with self.code.otherwise():
+                    self.prepend(room, first)
+            else:
+                self.prepend(room, first)
+
+    def prepend(self, room: Room, first: str) -> None:
+        """What the event has added comes before what a list has."""
+        self.code.put(self.next, tail_of(room), self.values.get(first))
+        self.values.put(first, chain_of(room))
 
     # Instants.
 

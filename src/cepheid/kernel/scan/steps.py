@@ -427,7 +427,19 @@ class StepCode:
     def settle(self) -> None:
         """What the instant has ended goes, and what it has made comes."""
         for room in self.program.rooms:
-            self.settle_slot(room) if room.is_slot else self.settle_list(room)
+            if room.is_slot:
+                self.settle_slot(room)
+            elif room.state.ends.contiguous:
+                self.lists[room.name].clear(room.name)
+                self.lists[room.name].admit(room.name)
+        waiting = [room for room in self.program.rooms if not room.is_slot and not room.state.ends.contiguous]
+        if waiting:
+            # What a single event ends and makes is so at once.
+            with self.code.when(self.events.fact(EventFact.SETTLES)[I].equals(1)):
+                for room in waiting:
+                    if self.program.may_end(room):
+                        self.lists[room.name].drop_ended(room.name)
+                    self.lists[room.name].admit(room.name)
         for hold in self.program.holds:
             self.lists[hold.name].admit(hold.name)
         for name in (witness(w.negation) for w in self.automaton.witnesses if not w.lasting):
@@ -436,29 +448,22 @@ class StepCode:
                 self.values.put(soon(name), NEVER)
 
     def settle_slot(self, room: p.Room) -> None:
-        """The run of a slot."""
+        """The run of a slot. What does not change is not written: in many lanes that takes long."""
         run, added = run_of(room), self.values.get(soon(room.name))
-        if not room.state.ends.contiguous:
-            self.code.set(run, self.values.get(room.name))
-            if self.program.may_end(room):
-                with self.code.when(self.values.get(over(room.name)).differs(0)):
-                    self.code.set(run, NOWHERE)
-                    self.values.put(over(room.name), 0)
-            with self.code.when(added.differs(NOWHERE)):
-                self.graph.filled.add(run)
-                self.graph.join(run, added)
-            added = run
-        self.values.put(room.name, added)
-        self.values.put(soon(room.name), NOWHERE)
-
-    def settle_list(self, room: p.Room) -> None:
-        """The runs of a list."""
-        lists = self.lists[room.name]
         if room.state.ends.contiguous:
-            lists.clear(room.name)
-        elif self.program.may_end(room):
-            lists.drop_ended(room.name)
-        lists.admit(room.name)
+            self.values.put(room.name, added)
+            self.values.put(soon(room.name), NOWHERE)
+            return
+        if self.program.may_end(room):
+            with self.code.when(self.values.get(over(room.name)).differs(0)):
+                self.values.put(room.name, NOWHERE)
+                self.values.put(over(room.name), 0)
+        with self.code.when(added.differs(NOWHERE)):
+            self.code.set(run, self.values.get(room.name))
+            self.graph.filled.add(run)
+            self.graph.join(run, added)
+            self.values.put(room.name, run)
+            self.values.put(soon(room.name), NOWHERE)
 
     def restart(self) -> None:
         """End all runs of the lane."""
