@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import fields, is_dataclass, replace
 from random import Random
 from typing import Any
 
-from algebra_oracle import NAN, TRUE, Add, Base, Copy, Expr, Iterate, Project, Rename, Select, Then, Union, World, Wrong, evaluate
+from algebra_oracle import (
+    NAN,
+    TRUE,
+    Add,
+    Base,
+    Copy,
+    Expr,
+    Iterate,
+    NotAllowedError,
+    Project,
+    Rename,
+    Select,
+    Then,
+    Union,
+    World,
+    beginnings,
+    evaluate,
+)
 
 RELATIONS = ["=", "=", "<>", "<", "<=", ">", ">="]
 
@@ -105,15 +120,19 @@ class Printer:
 
     def text(self, n: Any) -> str:
         body = self.term(n)
-        if body.startswith("(") and os.environ.get("PAREN"):
-            body = f"SELECT[TRUE]{body}"
         lines: list[tuple[list[str], str]] = []
         for name, of in self.lets:
             if lines and lines[-1][1] == of:
                 lines[-1][0].append(name)
             else:
                 lines.append(([name], of))
-        return "\n".join(["CESAR", *(f"  LET {', '.join(names)} {'≡' if self.greek else ':='} {of}" for names, of in lines), f"  {body}"])
+        return "\n".join(
+            [
+                "CESAR",
+                *(f"  LET {', '.join(names)} {'≡' if self.greek else ':='} {of}" for names, of in lines),
+                f"  {body}",
+            ]
+        )
 
 
 # Trees.
@@ -126,7 +145,6 @@ class Generator:
         self.world = World(columns, [])
         self.count = 0
         self.pool: list[Copy] = []
-        self.allow_rename_in_f = not os.environ.get("NORENAME")
 
     def chance(self, p: float) -> bool:
         return self.rng.random() < p
@@ -160,7 +178,10 @@ class Generator:
 
     def constant(self, kind: str) -> Expr:
         r = self.rng
-        return ("const", {"int": r.randint(-1, 3), "float": r.choice([0.0, 0.5, 1.0, 2.5]), "str": r.choice("abc")}[kind])
+        return (
+            "const",
+            {"int": r.randint(-1, 3), "float": r.choice([0.0, 0.5, 1.0, 2.5]), "str": r.choice("abc")}[kind],
+        )
 
     def number(self, scope: dict, lasts: dict, depth: int = 1) -> Expr:
         x = self.operand(scope, lasts, ("int", "float"))
@@ -221,10 +242,16 @@ class Generator:
         if r < 0.4 or not types:
             return Select(self.condition(types), n)
         if r < 0.55:
-            return Project(tuple(self.rng.sample(list(types), self.rng.randint(0 if self.chance(0.1) else 1, len(types)))), n)
+            return Project(
+                tuple(self.rng.sample(list(types), self.rng.randint(0 if self.chance(0.1) else 1, len(types)))), n
+            )
         if r < 0.75:
             olds = self.rng.sample(list(types), self.rng.randint(1, min(2, len(types))))
-            spare = [n for n in ["p", "q", "r", *self.columns, *(o for o in olds if "." not in o)] if n not in types or n in olds]
+            spare = [
+                n
+                for n in ["p", "q", "r", *self.columns, *(o for o in olds if "." not in o)]
+                if n not in types or n in olds
+            ]
             news = self.rng.sample(list(dict.fromkeys(spare)), len(olds))
             return Rename(tuple(zip(olds, news, strict=True)), n)
         return Add(self.items(types, {}), n)
@@ -276,7 +303,11 @@ class Generator:
             x, y = self.leaf(), self.leaf()
             if set(self.types(x)) != set(self.types(y)):
                 both = {**self.types(x), **self.types(y)}
-                make = [Then(self.condition(both), x, y), Then(self.condition(both), y, x), Iterate((), self.condition(both), x, y)]
+                make = [
+                    Then(self.condition(both), x, y),
+                    Then(self.condition(both), y, x),
+                    Iterate((), self.condition(both), x, y),
+                ]
                 return Union(*self.rng.sample(make, 2))
         ta, tb = self.types(a), self.types(b)
         pairs = [(n, m) for n in ta for m in tb if ta[n] == tb[m] or {ta[n], tb[m]} == {"int", "float"}]
@@ -292,7 +323,8 @@ class Generator:
         lb = [(m, u) for (_, m), u in zip(chosen, new, strict=True)]
         self.rng.shuffle(lb)
         return Union(
-            Rename(tuple(la), Project(tuple(n for n, _ in la), a)), Rename(tuple(lb), Project(tuple(m for m, _ in lb), b))
+            Rename(tuple(la), Project(tuple(n for n, _ in la), a)),
+            Rename(tuple(lb), Project(tuple(m for m, _ in lb), b)),
         )
 
     def iteration(self, left: Any, right: Any) -> Any:
@@ -308,8 +340,6 @@ class Generator:
         both = {**ta, **tb}
         steps: list[Any] = []
         probe = Iterate((Add(tuple((c, ("const", 1)) for c in counters), None),), TRUE, left, right)
-        from algebra_oracle import beginnings
-
         begin, _ = beginnings(probe, evaluate(left, self.world), evaluate(right, self.world))
         lasts = {n: ta[a] for n, a in begin.items() if n in tb or n in counters or self.chance(0.03)}
         lasts = {n: t for n, t in lasts.items() if (n not in tb or t == tb[n])}
@@ -319,7 +349,7 @@ class Generator:
             r = self.rng.random()
             if r < 0.5 and not (counters and self.chance(0.5)):
                 steps.append(Select(self.condition(scope, lasts), None))
-            elif r < 0.93 or not self.allow_rename_in_f or not tb:
+            elif r < 0.93 or not tb:
                 steps.append(Add(self.items(scope, lasts, counters), None))
                 scope |= {n: "float" for n, _ in steps[-1].items if n not in scope}
                 scope = self.after(steps, left, right) or scope
@@ -333,7 +363,7 @@ class Generator:
     def after(self, steps: list[Any], left: Any, right: Any) -> dict[str, str] | None:
         try:
             return self.types(Iterate(tuple(steps), TRUE, left, right))
-        except (Wrong, KeyError):
+        except (NotAllowedError, KeyError):
             return None
 
     def stream(self, depth: int) -> Any:
@@ -341,7 +371,7 @@ class Generator:
             try:
                 n = self.attempt(depth)
                 self.types(n)
-            except (Wrong, KeyError):
+            except (NotAllowedError, KeyError):
                 continue
             return n
         return self.leaf()
@@ -367,7 +397,9 @@ class Generator:
 # Streams of events.
 
 
-def rows(rng: Random, columns: dict[str, str], kinds: list[str], durations: bool, most: int = 14, fine: bool = False) -> list[dict[str, Any]]:
+def rows(
+    rng: Random, columns: dict[str, str], kinds: list[str], durations: bool, most: int = 14, fine: bool = False
+) -> list[dict[str, Any]]:
     nulls = rng.choice([0, 0.1, 0.3])
     nans = rng.choice([0, 0, 0.1])
     last = rng.choice([3, 5, 8, 8])
@@ -377,9 +409,17 @@ def rows(rng: Random, columns: dict[str, str], kinds: list[str], durations: bool
             out.append(dict(rng.choice(out)))
             continue
         end = rng.randint(0, last)
-        row: dict[str, Any] = {"end": end, "start": end - (rng.choice([0, 0, 1, 2, 3]) if durations else 0), "kind": rng.choice(kinds)}
+        row: dict[str, Any] = {
+            "end": end,
+            "start": end - (rng.choice([0, 0, 1, 2, 3]) if durations else 0),
+            "kind": rng.choice(kinds),
+        }
         for c, t in columns.items():
-            v = {"int": rng.randint(0, 3), "float": rng.choice([0.0, 0.5, 1.0, 2.5, NAN if rng.random() < nans else 1.0]), "str": rng.choice("abc")}[t]
+            v = {
+                "int": rng.randint(0, 3),
+                "float": rng.choice([0.0, 0.5, 1.0, 2.5, NAN if rng.random() < nans else 1.0]),
+                "str": rng.choice("abc"),
+            }[t]
             row[c] = None if rng.random() < nulls else v
         if fine:
             row["end"] /= 2
@@ -414,28 +454,3 @@ def scenario(seed: int) -> tuple[Any, str, World]:
             if evaluate(tree, world).events or (attempt == 0 and rng.random() < 0.05):
                 return tree, Printer(rng).text(tree), world
     return tree, Printer(rng).text(tree), world
-
-
-# Shrinking.
-
-
-def smaller(n: Any) -> list[Any]:
-    """Trees that are like this one, with a part less."""
-    out: list[Any] = []
-    if isinstance(n, tuple):
-        if n and isinstance(n[0], str) and n[0] not in ("attr", "last", "const", "dur", "true"):
-            out += [TRUE, *(a for a in n[1:] if isinstance(a, tuple) and a and isinstance(a[0], str))]
-        elif n and isinstance(n[0], tuple) or (n and is_dataclass(n[0])):
-            out += [n[:i] + n[i + 1 :] for i in range(len(n))]
-        for i, a in enumerate(n):
-            out += [(*n[:i], b, *n[i + 1 :]) for b in smaller(a)]
-        return out
-    if not is_dataclass(n) or isinstance(n, type):
-        return []
-    for f in fields(n):
-        child = getattr(n, f.name)
-        if is_dataclass(child):
-            out.append(child)
-    for f in fields(n):
-        out += [replace(n, **{f.name: c}) for c in smaller(getattr(n, f.name))]
-    return out

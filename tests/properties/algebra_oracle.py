@@ -1,7 +1,7 @@
-"""The CESAR algebra by its definition (S19-S22), apart from the package: streams are sets, operators are set comprehensions.
+"""The CESAR algebra by its definition (S19-S22), apart from the package: streams are sets, operators comprehensions.
 
-An event is `(values, start, end)`, its values in the order of the schema. An expression of values and conditions is a tuple,
-the operator first: `("=", ("attr", "S1.x"), ("const", 2))`; `("last", "S2.x")` is `S2.x.last`, `("dur",)` is DUR.
+An event is `(values, start, end)`, its values in the order of the schema. An expression is a tuple, the operator first:
+`("=", ("attr", "S1.x"), ("const", 2))`; `("last", "S2.x")` is `S2.x.last`, `("dur",)` is DUR.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Expr = tuple[Any, ...]
 Event = tuple[tuple[Any, ...], int, int]
 
 
-class Wrong(Exception):
+class NotAllowedError(Exception):
     """An expression that the rules do not allow."""
 
 
@@ -166,22 +166,22 @@ def type_of(x: Expr, types: dict[str, str]) -> str:
     if op == "in":
         type_of(args[0], types)
     if op in COMPARE and (type_of(args[0], types) == "bool" or type_of(args[1], types) == "bool"):
-        raise Wrong("comparison")
+        raise NotAllowedError("comparison")
     if op in COMPARE and (type_of(args[0], types) == "str") != (type_of(args[1], types) == "str"):
-        raise Wrong("comparison")
+        raise NotAllowedError("comparison")
     if op in ("and", "or", "not"):
         for a in args:
             boolean(a, types)
     if op in ("+", "-", "*", "/", "%"):
         if not {type_of(args[0], types), type_of(args[1], types)} <= {"int", "float"}:
-            raise Wrong("arithmetic")
+            raise NotAllowedError("arithmetic")
         return "float" if op == "/" or "float" in (type_of(args[0], types), type_of(args[1], types)) else "int"
     return "bool"
 
 
 def boolean(c: Expr, types: dict[str, str]) -> None:
     if type_of(c, types) != "bool":
-        raise Wrong("a condition")
+        raise NotAllowedError("a condition")
 
 
 # Streams.
@@ -220,7 +220,7 @@ def holds(c: Expr, env: dict[str, Any], start: int, end: int) -> bool:
 
 def join(a: str, b: str) -> str:
     if a != b and {a, b} != {"int", "float"}:
-        raise Wrong(f"types {a} and {b}")
+        raise NotAllowedError(f"types {a} and {b}")
     return a if a == b else "float"
 
 
@@ -235,11 +235,11 @@ def schema_after(op: Any, types: dict[str, str], origins: dict[str, Any], lasts:
     if isinstance(op, Rename):
         new = dict(op.changes)
         if not set(new) <= set(types) or len({new.get(n, n) for n in types}) < len(types):
-            raise Wrong("rename")
+            raise NotAllowedError("rename")
         return {new.get(n, n): t for n, t in types.items()}, {new.get(n, n): o for n, o in origins.items()}
     added = {n: type_of(x, seen) for n, x in op.items}
     if "bool" in added.values():
-        raise Wrong("left out")
+        raise NotAllowedError("left out")
     return {**types, **added}, {**origins, **dict.fromkeys(added)}
 
 
@@ -276,7 +276,7 @@ def evaluate(node: Any, world: World) -> Stream:
     left, right = evaluate(node.left, world), evaluate(node.right, world)
     if isinstance(node, Union):
         if set(left.types) != set(right.types):
-            raise Wrong("union")
+            raise NotAllowedError("union")
         types = {n: join(t, right.types[n]) for n, t in left.types.items()}
         origins = {n: o if o == right.origins[n] else None for n, o in left.origins.items()}
         return Stream(types, origins, left.events | {(tuple(e[n] for n in types), a, b) for e, a, b in right.dicts()})
@@ -301,7 +301,7 @@ def following(env: dict, lasts: dict, start: int, end: int, right: Stream, theta
 
 
 def beginnings(node: Iterate, left: Stream, right: Stream) -> tuple[dict[str, str], dict[str, str]]:
-    """Where each `.last` is at the first step, an attribute of the left stream; and the new names of what F renames."""
+    """The attribute of the left stream that each `.last` is at the first step, and the new names of what F renames."""
     moved = {n: n for n in right.types}
     names = dict.fromkeys([*left.types, *right.types])
     origins = dict(right.origins)
@@ -309,7 +309,7 @@ def beginnings(node: Iterate, left: Stream, right: Stream) -> tuple[dict[str, st
         if isinstance(op, Rename):
             new = dict(op.changes)
             if not set(new) <= set(moved.values()):
-                raise Wrong("F may rename attributes of the right stream only")
+                raise NotAllowedError("F may rename attributes of the right stream only")
             origins.update({n: origins.get(o) for o, n in new.items()})
             moved = {k: new.get(v, v) for k, v in moved.items()}
             names.update(dict.fromkeys(new.values()))
@@ -320,8 +320,8 @@ def beginnings(node: Iterate, left: Stream, right: Stream) -> tuple[dict[str, st
         same = [a for a, o in left.origins.items() if o is not None and o == origins.get(n)]
         if n in left.types:
             begin[n] = n
-        elif len(same) == 1:
-            begin[n] = same[0]
+        elif same:
+            begin[n] = same[-1]
     return begin, {k: v for k, v in moved.items() if k != v}
 
 
@@ -336,7 +336,7 @@ def iterate(node: Iterate, left: Stream, right: Stream, types: dict, origins: di
         last_types = {n: join(t, out.get(moved.get(n, n), t)) for n, t in last_types.items()}
     carried = [n for n in types if n in left.types and n not in right.types]
     if any(n not in out for n in carried):
-        raise Wrong("F takes an attribute away that the next step needs")
+        raise NotAllowedError("F takes an attribute away that the next step needs")
     runs = [(e, {n: e[a] for n, a in begin.items()}, a, b) for e, a, b in left.dicts()]
     found: set[Event] = set()
     while runs:

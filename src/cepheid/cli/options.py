@@ -75,7 +75,9 @@ def read_pairs(ctx: click.Context, option: click.Parameter, given: tuple[str, ..
 
 _OPTIONS = (
     click.option("--time", default="ts", metavar="COLUMN", show_default=True, help="The column with the time."),
-    click.option("--start", metavar="COLUMN", help="The column with the start of events that last; --time is their end."),
+    click.option(
+        "--start", metavar="COLUMN", help="The column with the start of events that last; --time is their end."
+    ),
     click.option("--type", "type_column", metavar="COLUMN", help="The column with the type.  [default: type]"),
     click.option("--no-type", is_flag=True, help="There is no type column: all events have one type."),
     click.option(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cepheid.automaton.model import NotNative
 from cepheid.pattern import expressions as ex
@@ -26,12 +26,17 @@ class Partitioning:
     window: on how many ticks from its first event on a match depends, if slices of time can be matched separately.
     lookback: on how many ticks before its first event a match depends.
     not_by_time: why slices of time cannot be matched separately; else empty.
+    remedy: what to write so that events can be partitioned.
     """
 
     key: tuple[Path, ...]
     window: int | None = None
     lookback: int = 0
     not_by_time: str = ""
+    remedy: str = "add [attr], PARTITION BY or WITHIN"
+
+
+_REMEDY = "add an equality such as S1.id = S2.id to every THEN and ITERATE, and keep it in the result; or bound DUR"
 
 
 def choose_partitioning(queries: Sequence[Bound], sources: Sequence[Source]) -> Partitioning:
@@ -41,7 +46,9 @@ def choose_partitioning(queries: Sequence[Bound], sources: Sequence[Source]) -> 
     """
     reason = _why_not_by_time(queries)
     if reason:
-        return Partitioning(_key(queries, sources), not_by_time=reason)
+        known = Partitioning(_key(queries, sources), not_by_time=reason)
+        algebra = any(query.algebra is not None for query in queries)
+        return replace(known, remedy=_REMEDY) if algebra else known
     (query,) = queries
     assert query.span is not None
     absent = [query.periods[number] for number in query.leading]

@@ -19,7 +19,7 @@ from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.pattern.algebra.linear import amount_of
-from cepheid.pattern.types import Kind, Type
+from cepheid.pattern.types import Kind, Type, plain
 
 
 class AlgebraMachine(ScanMachine):
@@ -64,10 +64,11 @@ class AlgebraMachine(ScanMachine):
     def _column(self, number: int, type_: Type) -> pa.Array:
         """An attribute of the results, in the form in which expressions have it."""
         values, null = self._given(given(number))
-        if type_.kind is Kind.STRING:
+        if type_.kind in (Kind.STRING, Kind.DECIMAL):
             texts = pa.array(list(self.codes.strings.codes) or [""], pa.string())
             codes = np.clip(values.astype(np.int64), 0, len(texts) - 1)
-            return texts.take(pa.array(codes, mask=null))
+            found = texts.take(pa.array(codes, mask=null))
+            return found if type_.kind is Kind.STRING else found.cast(plain(type_))
         if type_.kind is Kind.FLOAT:
             values = values.astype(np.float64) + 0.0  # no negative zero
         elif type_.kind is Kind.BOOL:

@@ -289,8 +289,9 @@ def within_lanes(automaton: EventAutomaton, column: str, kind: Kind) -> EventAut
         names = held[edge.source]
 
         def read(part: ex.Expression) -> ex.Expression | None:
-            same = isinstance(part, ex.Register) and part.name in names and part.type is not None
-            return now if same and part.type.kind is kind else None
+            if not isinstance(part, ex.Register) or part.name not in names or part.type is None:
+                return None
+            return now if part.type.kind is kind else None
 
         def change(node: ex.Expression) -> ex.Expression:
             return substitute(node, read)
