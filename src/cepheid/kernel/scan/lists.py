@@ -5,7 +5,7 @@ All lists of runs share one pool, so that a run that goes on keeps its entry, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cepheid.automaton.model import Register
@@ -244,12 +244,17 @@ class ListCode:
         code = self.code
         with code.when(self.values.get(over(name)).differs(0)):
             self.values.put(over(name), 0)
-            code.set(RUN, self.first(name))
-            code.set(BEFORE, NOWHERE)
-            with code.loop(RUN.differs(NOWHERE)):
-                code.set(FOLLOWING, self.next[RUN])
-                self.unlink(name, self.over[RUN].differs(0))
-                code.set(RUN, FOLLOWING)
+            self.drop(name, self.over[RUN].differs(0))
+
+    def drop(self, name: str, gone: n.Expression) -> None:
+        """Some runs of a list go."""
+        code = self.code
+        code.set(RUN, self.first(name))
+        code.set(BEFORE, NOWHERE)
+        with code.loop(RUN.differs(NOWHERE)):
+            code.set(FOLLOWING, self.next[RUN])
+            self.unlink(name, gone)
+            code.set(RUN, FOLLOWING)
 
     def admit(self, name: str) -> None:
         """After an instant: what it has added is part of the list."""
@@ -272,10 +277,15 @@ class ListCode:
             self.release()
             code.set(RUN, FOLLOWING)
 
-    def merge(self, rooms: Sequence[Room]) -> None:
-        """When the runs of a lane have doubled: those that are alike become one (SASE+ 5.2.2)."""
+    def merge(self, rooms: Sequence[Room], lost: Mapping[str, n.Expression]) -> None:
+        """When the runs of a lane have doubled: those that are alike become one (SASE+ 5.2.2).
+
+        lost: by room, whether the run at hand can't go on.
+        """
         with self.code.when(self.count > self.values.get(self.marked).to(INT64)):
             for room in rooms:
+                if room.name in lost:
+                    self.drop(room.name, lost[room.name])
                 self.merge_alike(room)
             self.values.put(self.marked, self.count * 2 + 8)
 
