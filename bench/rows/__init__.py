@@ -15,6 +15,7 @@ from bench.rows.complexity import complexity
 from bench.rows.correct import correct
 from bench.rows.disorder import disorder
 from bench.rows.equivalence import equivalence
+from bench.rows.instants import instants
 from bench.rows.kleene import kleene
 from bench.rows.memory import long, memory
 from bench.rows.merging import merging
@@ -57,6 +58,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "program": program,
     "push": push,
     "ties": ties,
+    "instants": instants,
     "memory": memory,
     "disorder": disorder,
     "speculation": speculation,

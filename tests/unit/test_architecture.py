@@ -74,7 +74,8 @@ def test_that_all_nodes_are_where_they_are_looked_for() -> None:
     written = {c.__name__ for c in below if not c.__module__.startswith(("cepheid.automaton", "cepheid.plan"))}
     assert written == {node.__name__ for node in NODES} | {"Algebra"}
     below = {c.__name__ for base in (algebra.Term, algebra.Operator) for c in base.__subclasses__()}
-    assert below == {node.__name__ for node in [*TERMS, *RESOLVED, *OPERATORS]} | {"Listed"}  # of the reader
+    read = below - {"Listed"}  # of the reader of texts, where it was imported
+    assert read == {node.__name__ for node in [*TERMS, *RESOLVED, *OPERATORS]}
 
 
 @pytest.mark.parametrize("node", [*TERMS, *OPERATORS], ids=lambda node: node.__name__)

@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.program import CompiledProgram
+from cepheid.pattern.algebra.flow import types_of
+from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.nested import field_names, field_type
@@ -120,6 +122,8 @@ def named_types(program: CompiledProgram) -> dict[str, bool]:
             for name in component.types:
                 if name not in source:
                     named[name] = named.get(name, True) and component.negated
+        if isinstance(analysed.query.pattern, Algebra):
+            named |= dict.fromkeys(types_of(analysed.query.pattern), False)
     return named | dict.fromkeys(types_of_from(program), False)
 
 

@@ -34,7 +34,7 @@ from cepheid.pattern.bind import Bound, Result
 from cepheid.pattern.expressions import Nth
 from cepheid.pattern.layout import Mark, Move, Step
 from cepheid.pattern.placement import When
-from cepheid.pattern.tree import Output, Strategy, Ties
+from cepheid.pattern.tree import Strategy, Ties
 from cepheid.pattern.types import INT
 from cepheid.pattern.uses import uses
 from cepheid.pattern.walk import conjuncts, walk
@@ -71,8 +71,6 @@ def build(query: Bound, *, having: bool = False, results: bool = False, lasting:
 
 def _check(query: Bound) -> None:
     strategies = set(query.strategies.values())
-    if query.schema.start is not None and query.output is not Output.ALL:
-        raise NotNative("OUTPUT of composite events")
     _check_periods(query)
     if query.same and query.schema.roles.types is not None:
         raise NotNative("[attr] with declared types")

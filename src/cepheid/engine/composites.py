@@ -49,13 +49,17 @@ def schema_of(source: Source, events: Schema, made: Mapping[str, Bound], roles: 
     if len(source) > 1 and None in source and roles.type is None:
         roles = replace(roles, type=MERGED_TYPE)
     parts = {name: events.arrow if name is None else composite_columns(made[name], roles) for name in source}
+    copies = {column: key for name in source if name is not None for column, key in made[name].copies.items()}
+    origins = {column: origin for name in source if name is not None for column, origin in made[name].origins.items()}
     if len(source) == 1:
-        return composite_schema(parts[source[0]], roles)
+        return replace(composite_schema(parts[source[0]], roles), copies=copies, origins=origins)
     if None in source:
         _check_reserved(events)
     typed = {name: part if name is None else _declared(made[name], part) for name, part in parts.items()}
     found = composite_schema(_merged_columns(typed, made), roles, roles.order_by if None in source else ())
-    return replace(found, streams={name or "": tuple(part.names) for name, part in parts.items()})
+    known = {c: key for c, key in copies.items() if found.columns.get(key) == found.columns[c]}
+    streams = {name or "": tuple(part.names) for name, part in parts.items()}
+    return replace(found, streams=streams, copies=known, origins=origins)
 
 
 def as_merged(table: pa.Table, schema: Schema, stream: str | None) -> pa.Table:
@@ -71,6 +75,9 @@ def as_merged(table: pa.Table, schema: Schema, stream: str | None) -> pa.Table:
             continue
         if name == START and stream is None:
             name = schema.roles.start or schema.roles.time
+        if stream is not None and name not in own:
+            # The key of what the event is made of: the same column then splits all events.
+            name = next((c for c, key in schema.copies.items() if key == name and c in own), name)
         here = name in own or (stream is None and name == schema.roles.start)
         column = table.column(name) if here and name in table.column_names else None
         if column is None or pa.types.is_null(column.type):

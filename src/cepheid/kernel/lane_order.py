@@ -135,3 +135,25 @@ def drop_events(order: UInt32s, size: Int64, there: UInt8s) -> Int64:
         kept += int(there[event] != 0)
         k += 1
     return kept
+
+
+def mark_instants(count: Int64, times: Int64s, lanes: UInt32s, size: Int64, after: UInt32s, settles: UInt8s) -> Int64:
+    """Of each event: 1 if it is the last one of its lane at its time, 2 if it is the only one, else 0; how many are 0.
+
+    The times are in order. `after` has a 0 for each of so many lanes; events of no lane are their own instants.
+    """
+    tied = 0
+    k = count
+    while k > 0:
+        k -= 1
+        settles[k] = 2
+        lane = int(lanes[k])
+        if lane < size:
+            later = int(after[lane])  # the number of the event of the lane that comes after it, from 1 on
+            if later > 0 and times[later - 1] == times[k]:
+                settles[k] = 0
+                tied += 1
+                if settles[later - 1] == 2:
+                    settles[later - 1] = 1
+            after[lane] = k + 1
+    return tied

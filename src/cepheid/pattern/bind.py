@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
 
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.bind import bind_term
+from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.linear import longest
 from cepheid.pattern.algebra.result import BoundAlgebra, result_columns, result_schema, result_values
 from cepheid.pattern.algebra.tree import Algebra
@@ -74,6 +75,8 @@ class Bound:
     automaton: BoundAutomaton | None = None  # of the user's own: then all else is about its first and last events
     algebra: BoundAlgebra | None = None  # a CESAR expression: then all else is about the events of its results
     only_times: bool = False  # a match has its start and its end, and nothing more
+    copies: Mapping[str, str] = field(default_factory=dict)  # of a derived stream: its columns that have a key
+    origins: Mapping[str, tuple[str | None, str]] = field(default_factory=dict)  # and where its columns come from
 
     @cached_property
     def result(self) -> Bound:
@@ -83,7 +86,12 @@ class Bound:
         schema = result_schema(self.algebra, self.schema)
         returns = tuple(Result(*one) for one in result_values(self.algebra))
         typer = replace(self.typer, schema=schema)
-        return replace(self, schema=schema, returns=returns, algebra=None, typer=typer, only_times=not returns)
+        found = replace(self, schema=schema, returns=returns, algebra=None, typer=typer, only_times=not returns)
+        if not self.algebra.linear or not is_hidden(self.into):
+            return found
+        columns = dict(zip(self.algebra.term.types, self.algebra.names, strict=True))
+        origins = {columns[name]: origin for name, origin in self.algebra.origins.items()}
+        return replace(found, copies=self.algebra.copies, origins=origins)
 
     @property
     def positive(self) -> tuple[Component, ...]:
@@ -266,7 +274,7 @@ def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
 def _bind_algebra(analysed: Analysed, algebra: Algebra, typer: Typer) -> Bound:
     """The same for a CESAR expression."""
     query, schema = analysed.query, typer.schema
-    term = bind_term(algebra.term, schema, typer)
+    term, origins = bind_term(algebra.term, schema, typer)
     names = result_columns(term.types, query.into, schema.roles, algebra.term.span)
     return Bound(
         schema=schema,
@@ -288,7 +296,7 @@ def _bind_algebra(analysed: Analysed, algebra: Algebra, typer: Typer) -> Bound:
         typer=typer,
         scope=None,
         reads=tuple(schema.columns),
-        algebra=BoundAlgebra(term, names, _key_columns(schema)),
+        algebra=BoundAlgebra(term, names, _key_columns(schema), schema.copies, origins),
     )
 
 

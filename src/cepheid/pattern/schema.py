@@ -35,6 +35,8 @@ class Schema:
 
     parts: fields of structs that a query reads as keys, by a name that no column has.
     streams: the columns of each stream, where several are merged; "" is the input.
+    origins: where columns of derived streams come from: a stream, and a column of it.
+    copies: columns of composite events that are known to have the key of their events, each with the column of that.
     """
 
     columns: Mapping[str, Type]
@@ -42,6 +44,8 @@ class Schema:
     start: str | None = None  # the column with the start of composite events (S13)
     parts: Mapping[str, Part] = field(default_factory=dict)
     streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    copies: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, tuple[str | None, str]] = field(default_factory=dict)
 
     @property
     def arrow(self) -> pa.Schema:

@@ -59,13 +59,14 @@ class Algebra:
 
     def iterated(self, term: b.Iteration) -> Stream:
         """The union of S[1], S[2], … (S21)."""
-        step, others = Step(self.tools, term), self.stream(term.right)
-        now = stream_of(step.begin(e) for e in self.stream(term.left).values())
+        step, others = Step(self.tools, term), self.stream(term.right).values()
+        runs: list[tuple[Fact, Scope]] = [(e, step.first(e.scope)) for e in self.stream(term.left).values()]
         found: Stream = {}
-        while now:
-            now = stream_of(new for run in now.values() for new in step.taken(run, others.values()))
-            found |= now
-        return stream_of(step.given(run) for run in found.values())
+        while runs:
+            made = stream_of(new for run, held in runs for new in step.taken(run, held, others))
+            runs = [(new, step.held(new)) for new in made.values()]
+            found |= made
+        return found
 
 
 def following(one: Fact, others: Stream, holds: Callable[[Scope], bool]) -> list[Fact]:
@@ -77,13 +78,12 @@ def following(one: Fact, others: Stream, holds: Callable[[Scope], bool]) -> list
 
 
 class Step:
-    """A step of an iteration. A run has the attributes of the last step; those of `begins` before the first one."""
+    """A step of an iteration. A run is the event so far, and what the next step reads of it."""
 
     def __init__(self, tools: Tools, term: b.Iteration) -> None:
         self.term = term
         self.holds = tools.condition(term.condition)
-        first = {name: term.types.get(name) or term.left.types[name] for name in (*term.carried, *term.begins)}
-        self.first = tools.giver({**{n: ex.Register(n, first[n]) for n in term.carried}, **term.begins}, first)
+        self.first = tools.giver(term.begins, term.held)
         self.steps: list[tuple[bool, Callable[[Scope], object]]] = []
         for step in term.steps:
             if isinstance(step, b.Keep):
@@ -91,14 +91,10 @@ class Step:
             else:
                 self.steps.append((False, tools.giver(step.values, None)))
 
-    def begin(self, event: Fact) -> Fact:
-        """An event of the first stream, as the first step finds it."""
-        return Fact(self.first(event.scope), event.start, event.end)
-
-    def taken(self, run: Fact, events: Iterable[Fact]) -> list[Fact]:
+    def taken(self, run: Fact, held: Scope, events: Iterable[Fact]) -> list[Fact]:
         """What the next events make of a run: concatenate, θ, F from inner to outer, drop `.last`."""
-        carried = {name: run.values[name] for name in self.term.carried}
-        lasts = {last_of(name): value for name, value in run.values.items()}
+        carried = {name: held[name] for name in self.term.carried}
+        lasts = {last_of(name): value for name, value in held.items()}
         joined = [(e, {**carried, **e.values}) for e in events if e.start > run.end]
         told = [(e, values, {**lasts, START: run.start, END: e.end}) for e, values in joined]
         candidates = [one for one in told if self.holds({**one[1], **one[2]})]
@@ -117,9 +113,9 @@ class Step:
                 values = found
         return values
 
-    def given(self, run: Fact) -> Fact:
-        """A result."""
-        return Fact({name: run.values[name] for name in self.term.types}, run.start, run.end)
+    def held(self, made: Fact) -> Scope:
+        """What the next step reads of what a step has made."""
+        return {name: made.values[of] for name, of in self.term.handed.items()}
 
 
 class Tools:

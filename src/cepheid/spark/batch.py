@@ -41,7 +41,7 @@ def match(job: Job) -> DataFrame:
         placed = slice_by_time(events, job.time, partitioning, slice_count(job))
     else:
         message = f"the query runs in one task, in order: it has no key, and {partitioning.not_by_time}"
-        warn(CepheidWarning("CEP010", message, "add [attr], PARTITION BY or WITHIN"))
+        warn(CepheidWarning("CEP010", message, partitioning.remedy))
         placed = events.repartition(1)
     sliced = SLICE in placed.columns
     order = [F.col(SLICE), column_named(job.time)] if sliced else [column_named(job.time)]

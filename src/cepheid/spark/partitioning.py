@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cepheid.automaton.model import NotNative
 from cepheid.pattern import expressions as ex
@@ -26,12 +26,17 @@ class Partitioning:
     window: on how many ticks from its first event on a match depends, if slices of time can be matched separately.
     lookback: on how many ticks before its first event a match depends.
     not_by_time: why slices of time cannot be matched separately; else empty.
+    remedy: what to write so that events can be partitioned.
     """
 
     key: tuple[Path, ...]
     window: int | None = None
     lookback: int = 0
     not_by_time: str = ""
+    remedy: str = "add [attr], PARTITION BY or WITHIN"
+
+
+_REMEDY = "add an equality such as S1.id = S2.id to every THEN and ITERATE, and keep it in the result; or bound DUR"
 
 
 def choose_partitioning(queries: Sequence[Bound], sources: Sequence[Source]) -> Partitioning:
@@ -41,7 +46,9 @@ def choose_partitioning(queries: Sequence[Bound], sources: Sequence[Source]) -> 
     """
     reason = _why_not_by_time(queries)
     if reason:
-        return Partitioning(_key(queries, sources), not_by_time=reason)
+        known = Partitioning(_key(queries, sources), not_by_time=reason)
+        algebra = any(query.algebra is not None for query in queries)
+        return replace(known, remedy=_REMEDY) if algebra else known
     (query,) = queries
     assert query.span is not None
     absent = [query.periods[number] for number in query.leading]
@@ -76,6 +83,8 @@ def _key(queries: Sequence[Bound], sources: Sequence[Source]) -> tuple[Path, ...
         common = list(dict.fromkeys(own)) if common is None else [path for path in common if path in own]
         if query.into is not None and query.algebra is not None:
             carried[query.into] = {(name,): origin[path] for name, path in _given(query) if path in origin}
+            # Where such events are merged with those of the input, they also have the column of the key.
+            carried[query.into] |= {key: key for key in carried[query.into].values()}
         elif query.into is not None:
             carried[query.into] = {
                 (result.name, *path[len(copied) :]): key
@@ -87,11 +96,16 @@ def _key(queries: Sequence[Bound], sources: Sequence[Source]) -> tuple[Path, ...
     return tuple(common or ())
 
 
+def _keeps(query: Bound, key: str) -> bool:
+    assert query.algebra is not None
+    return bool(attributes_with(query.algebra.automaton, key, query.algebra.copied))
+
+
 def _given(query: Bound) -> Iterator[tuple[str, Path]]:
     """The columns of the results of a CESAR expression that have a key, each with that of its events."""
     assert query.algebra is not None
     for key in query.algebra.keys:
-        given = attributes_with(query.algebra.automaton, key)
+        given = attributes_with(query.algebra.automaton, key, query.algebra.copied)
         for attribute, name in zip(query.algebra.term.types, query.algebra.names, strict=True):
             if attribute in given:
                 yield name, query.schema.path(key)
@@ -118,7 +132,7 @@ def _lanes(query: Bound) -> tuple[str, ...]:
     lanes = query.lanes
     if query.algebra is not None:
         # Results of different keys may be equal, and are one, unless they have the key.
-        return tuple(key for key in lanes.all if attributes_with(query.algebra.automaton, key))
+        return tuple(key for key in lanes.all if _keeps(query, key))
     # Equations do not partition what NON_OVERLAP and LONGEST drop, nor what a window of events counts.
     counts = query.within is not None and query.within.events is not None
     if not lanes.columns and not lanes.agreed and query.output is Output.ALL and not counts:

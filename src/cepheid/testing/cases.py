@@ -13,8 +13,8 @@
     --- matches
     a=1 b=2
 
-The header is optional: the options of Query (`time`, `type`, `unit`, `order_by`, `params`, `types`, `functions`;
-`type: none` for a stream of one type), `rule`, `source`, `note`, `warns: part of the warning` (or `warns: none`;
+The header is optional: the options of Query (`time`, `start`, `type`, `unit`, `order_by`, `params`, `types`,
+`functions`; `type: none` for a stream of one type), `rule`, `source`, `note`, `warns: part of the warning` (or `warns: none`;
 without it warnings are ignored) and `not_on: path: the reason` for an execution path that can't run the case yet.
 `op: column` names the column of events with `+` and `-`: the matches are those of the events that are left (S16).
 

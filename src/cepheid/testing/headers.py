@@ -10,7 +10,7 @@ from cepheid.errors import did_you_mean
 from cepheid.testing.literals import evaluate
 from cepheid.testing.page import Page
 
-OPTIONS = ("time", "type", "unit", "order_by", "params", "types", "functions")  # those of Query
+OPTIONS = ("time", "start", "type", "unit", "order_by", "params", "types", "functions")  # those of Query
 REPEATED = ("source", "note", "not_on")
 KEYS = ("rule", *OPTIONS, "op", "warns", *REPEATED)
 

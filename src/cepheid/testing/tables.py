@@ -39,7 +39,7 @@ def parse_table(page: Page, section: slice, options: Mapping[str, Any]) -> pa.Ta
 def _inferred(name: str, cells: Sequence[str], options: Mapping[str, Any]) -> pa.DataType:
     """The type of the cells. Without events, time and type columns still get types that a query can be bound to."""
     inferred = infer_type(cells)
-    if pa.types.is_null(inferred) and name == options.get("time", "ts"):
+    if pa.types.is_null(inferred) and name in (options.get("time", "ts"), options.get("start")):
         return pa.int64()
     if pa.types.is_null(inferred) and name == options.get("type", "type"):
         return pa.string()

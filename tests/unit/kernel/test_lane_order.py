@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cepheid.engine.encoding.instants import last_of_instants
 from cepheid.kernel.compile import run_on_arrays
 from cepheid.kernel.lane_order import PLACES
 
@@ -72,3 +73,19 @@ def test_events_that_are_gone_leave_no_gap(native: bool) -> None:
     order, there = np.array([3, 1, 0, 2], np.uint32), np.array([1, 0, 1, 0], np.uint8)
     assert run_on_arrays("drop_events", order, 4, there, native=native) == 2
     assert order[:2].tolist() == [0, 2]
+
+
+@either
+@pytest.mark.parametrize("seed", range(8))
+def test_which_events_are_the_last_of_their_lane_at_their_time(seed: int, native: bool) -> None:
+    chance = np.random.default_rng(seed)
+    count, lanes = int(chance.integers(1, 60)), int(chance.integers(1, 5))
+    time = np.sort(chance.integers(0, 12, count))
+    lane = chance.integers(0, lanes, count).astype(np.uint32)
+    found = np.zeros(count, np.uint8)
+    given = count, time, lane, lanes, np.zeros(lanes, np.uint32), found
+    run_on_arrays("mark_instants", *given, native=native)
+    pairs = list(zip(time.tolist(), lane.tolist(), strict=True))
+    expected = [2 if pairs.count(one) == 1 else int(one not in pairs[k + 1 :]) for k, one in enumerate(pairs)]
+    assert found.tolist() == expected
+    assert last_of_instants(time, lane).tolist() == expected

@@ -18,7 +18,8 @@ from cepheid.engine.matches.made_matches import Made, joined, once
 from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.pattern.types import Kind, Type
+from cepheid.pattern.algebra.linear import amount_of
+from cepheid.pattern.types import Kind, Type, plain
 
 
 class AlgebraMachine(ScanMachine):
@@ -63,10 +64,11 @@ class AlgebraMachine(ScanMachine):
     def _column(self, number: int, type_: Type) -> pa.Array:
         """An attribute of the results, in the form in which expressions have it."""
         values, null = self._given(given(number))
-        if type_.kind is Kind.STRING:
+        if type_.kind in (Kind.STRING, Kind.DECIMAL):
             texts = pa.array(list(self.codes.strings.codes) or [""], pa.string())
             codes = np.clip(values.astype(np.int64), 0, len(texts) - 1)
-            return texts.take(pa.array(codes, mask=null))
+            found = texts.take(pa.array(codes, mask=null))
+            return found if type_.kind is Kind.STRING else found.cast(plain(type_))
         if type_.kind is Kind.FLOAT:
             values = values.astype(np.float64) + 0.0  # no negative zero
         elif type_.kind is Kind.BOOL:
@@ -86,8 +88,19 @@ class AlgebraMachine(ScanMachine):
         return None
 
     def compact(self, now: int) -> int | None:
-        """Instances have values, and need no events."""
+        """Instances have values, and need no events; those go that no event to come can end in time."""
+        longest = self._longest
+        if longest is not None:
+            self.state.end_runs_from("start", now - longest)
         return None
+
+    @property
+    def _longest(self) -> int | None:
+        """How many ticks an instance may last, if that is known of every state."""
+        assert self.query.algebra is not None
+        bounds = self.query.algebra.automaton.bounds
+        limits = [amount_of(bound) for bound in bounds if bound is not None]
+        return max(limits, default=None) if len(limits) == len(bounds) else None
 
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
         """The arrays as they are."""

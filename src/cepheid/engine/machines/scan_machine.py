@@ -232,7 +232,8 @@ class ScanMachine(KernelMachine):
     @property
     def chooses_in_store(self) -> bool:
         """Whether matches stay in the store until they are chosen or not."""
-        return self.chosen is not None and not len(self.chosen.held) and not self.compiled.automaton.simultaneous
+        lasts = self.query.schema.start is not None or self.compiled.automaton.simultaneous
+        return self.chosen is not None and not len(self.chosen.held) and not lasts
 
     def instants(self, rows: KeptRows) -> Instants | None:
         """The instants of the events that are kept, where those of one time are simultaneous."""
@@ -254,8 +255,8 @@ class ScanMachine(KernelMachine):
         if self.chooses_in_store:
             return self.choose(now, rows)
         instants = self.instants(rows)
+        decoder = self.decoder if instants is None else replace(self.decoder, instants=instants)
         if not self.finishes and not self.given:
-            decoder = self.decoder if instants is None else replace(self.decoder, instants=instants)
             if now is None:
                 done = self.hand_back if self.native and self.codes.once else None
                 return GraphMatches(self.graph(), decoder, rows.base, done)
@@ -264,10 +265,13 @@ class ScanMachine(KernelMachine):
             found = GraphMatches(self.graph(), decoder, rows.base).some(EAGER if self.native else EAGER // 100)
             self.state.take_matches()
             return found
-        self.flush()
-        table = concatenate(self.given) if self.given else NONE
-        self.given = []
-        table = arranged(table, instants)
+        if not self.given and self.state.matches:
+            table = GraphMatches(self.graph(), decoder, 0).all()
+            self.state.take_matches()
+        else:
+            self.flush()
+            table = arranged(concatenate(self.given), instants) if self.given else NONE
+            self.given = []
         return self.finish(table.moved(-rows.base), rows, now)
 
     def choose(self, now: int | None, rows: KeptRows) -> MatchTable:
@@ -322,7 +326,12 @@ class ScanMachine(KernelMachine):
         for key, node, low in zip(keys, nodes, lows, strict=True):
             found.setdefault(key, []).append((node, low))
 
+        chosen = self.chosen
+
         def first(key: Key, bound: int) -> int | None:
+            if chosen.lasts:
+                every = (event for one in found.get(key, ()) for event, _ in walk.starts(walk.below([one])))
+                return min((event for event in every if chosen.may_start(key, event, events)), default=None)
             starts = [walk.first_start(node, low, bound) for node, low in found.get(key, ())]
             return min((start for start in starts if start is not None), default=None)
 

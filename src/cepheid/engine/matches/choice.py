@@ -23,6 +23,8 @@ from cepheid.values.value import Value
 
 Key = tuple[Value, ...]
 """A partition."""
+Start = tuple[int, int]
+"""Where a match starts: its first event, and where events last, when that started."""
 Open = Callable[[Key, int], int | None]
 """The first event, from one on, with which a match of a partition can start that is not known yet, if there is one."""
 
@@ -35,7 +37,9 @@ class Choice:
         self.longest = query.output is Output.LONGEST
         self.cooldown = -(-query.cooldown // query.schema.tick)
         self.columns = [*query.partition_by, *(test.attribute for test in query.same)]
-        self.busy: dict[Key, tuple[int, int]] = {}  # the end of the last match, and from when on the next may start
+        # The end of the last match, and from when on the next may start; where events last, the end is a time (S13).
+        self.busy: dict[Key, tuple[int, int]] = {}
+        self.lasts = query.schema.start is not None
         self.held: MatchTable = NONE
 
     def choose(self, found: MatchTable, events: Events, limit: int | None) -> MatchTable:
@@ -57,35 +61,49 @@ class Choice:
     def _take(self, found: MatchTable, events: Events, opened: Open | None) -> MatchTable:
         """Of matches in the order in which they are preferred, those that are given."""
         starts, ends = events.at(found.first).tolist(), events.at(found.last).tolist()
-        keys = events.keys(found.first, self.columns)
+        firsts, keys = found.first.tolist(), events.keys(found.first, self.columns)
         wanted: list[int] = []
         held: list[int] = []
-        stopped: dict[Key, int] = {}  # where an earlier start may still become that of a match
-        for k, (key, start, end) in enumerate(zip(keys, starts, ends, strict=True)):
-            if start < self.bound(key, events):
+        stopped: dict[Key, set[Start]] = {}  # where an earlier start may still become that of a match
+        for k, (key, event, start, end) in enumerate(zip(keys, firsts, starts, ends, strict=True)):
+            if not self.may_start(key, event, events):
                 continue
             if opened is not None and key not in stopped:
                 first = opened(key, self.bound(key, events))
                 if first is not None and first <= start:
-                    stopped[key] = -1
+                    stopped[key] = set()
             if key not in stopped:
                 self.take(key, end, events)
                 wanted.append(k)
-            elif stopped[key] != start:  # of each start, the one that comes first
-                stopped[key] = start
+                continue
+            # Composite events of one time may reach back to different starts: one may be taken, one free.
+            own = start, events.start(event) if self.lasts else 0
+            if own not in stopped[key]:  # of each start, the one that comes first
+                stopped[key].add(own)
                 held.append(k)
         if self.longest:
             self.held = events.arranged(found.take(np.array(held, np.int64)))
         return events.arranged(found.take(np.array(wanted, np.int64))).moved(-events.base)
 
+    def may_start(self, key: Key, event: int, events: Events) -> bool:
+        """Whether the next match of a partition may start with an event."""
+        if not self.lasts:
+            return event >= self.bound(key, events)
+        end, free = self.busy.get(key, (NEVER, NEVER))
+        start = events.start(event)
+        return start >= free and (start > end or key not in self.busy)
+
     def bound(self, key: Key, events: Events) -> int:
-        """The first event that the next match of a partition may start with."""
+        """The first event that the next match of a partition may start with, as far as its position tells."""
+        if self.lasts:
+            return 0
         end, free = self.busy.get(key, (-1, NEVER))
         return max(end + 1, events.first_at(free)) if free > NEVER else end + 1
 
     def take(self, key: Key, end: int, events: Events) -> None:
         """A match that ends at an event is given."""
-        self.busy[key] = end, events.time(end) + self.cooldown if self.cooldown else NEVER
+        time = events.time(end) if self.lasts or self.cooldown else 0
+        self.busy[key] = time if self.lasts else end, time + self.cooldown if self.cooldown else NEVER
 
     def first_end(self) -> int | None:
         """The first end of a match that waits."""
@@ -97,6 +115,8 @@ class Choice:
 
     def forget(self, first: int | None, oldest: int) -> None:
         """Forget partitions that no later match overlaps: none starts before a position, or before a time."""
+        if self.lasts:
+            return  # a composite event to come may have started long ago
         self.busy = {
             key: (end, free)
             for key, (end, free) in self.busy.items()
@@ -128,6 +148,13 @@ class Events:
         self.kept = kept
         self.base = base
         self._times: Any = None
+        self._starts: Any = None
+
+    def start(self, event: int) -> int:
+        """When an event started."""
+        if self._starts is None:
+            self._starts = ticks(self.query.schema, self.kept, self.query.schema.start)
+        return int(self._starts[event - self.base])
 
     @property
     def times(self) -> Any:

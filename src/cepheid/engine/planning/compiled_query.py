@@ -204,6 +204,7 @@ class CompiledQuery:
         resets = (
             query.output is Output.NON_OVERLAP
             and not automaton.simultaneous
+            and query.schema.start is None
             and not query.cooldown
             and query.having is None
             and not any(e.absent or e.fence or e.witnesses for e in automaton.exits)

@@ -12,6 +12,7 @@ from copy import copy
 from dataclasses import replace
 
 from cepheid.engine.encoding.derived import EVENT, Derived, Step, carried
+from cepheid.engine.planning.carried import carried_as_texts
 from cepheid.engine.planning.lifetimes import Settled, settle_lifetimes
 from cepheid.language import print_expression
 from cepheid.pattern import expressions as ex
@@ -133,7 +134,7 @@ class Flattened:
         def given(value: ex.Expression) -> ex.Expression:
             return self._columns_in(self._path(value), sure=True)
 
-        return replace(algebra, flat=algebra.automaton.rewritten(asked, given))
+        return replace(algebra, flat=carried_as_texts(algebra.automaton).rewritten(asked, given))
 
     # Parts of nested columns.
 

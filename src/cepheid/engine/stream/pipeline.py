@@ -277,7 +277,8 @@ class Pipeline:
     def replace_stream(self, source: Source, columns: pa.Schema) -> None:
         """A stream turns out to have other columns before it had an event: its queries begin anew."""
         known = self.streams[source].schema
-        schema = replace(make_schema(columns, known.roles, known.start), streams=known.streams)
+        columns_of = make_schema(columns, known.roles, known.start).columns
+        schema = replace(known, columns=columns_of)
         stream = InputStream(schema, once=self.once)
         self.streams[source] = stream
         self.views = {key: view for key, view in self.views.items() if key[0] != source}

@@ -265,9 +265,10 @@ class _Generator:
         stop, other = n.Variable("stop", INT64), n.Variable("other_stop", INT64)
         width = (least - 1).bit_length()  # a shift is faster than a division
         with code.loop(I < END):
-            code.set(stop, I + ((NODE_LIMIT - NODE_COUNT) >> width))
-            code.set(other, I + ((MATCH_LIMIT - MATCH_COUNT) >> width))
-            code.set(stop, choose(other < stop, other, stop))
+            code.set(stop, I + ((MATCH_LIMIT - MATCH_COUNT) >> width))
+            if not self.program.automaton.valued:
+                code.set(other, I + ((NODE_LIMIT - NODE_COUNT) >> width))
+                code.set(stop, choose(other < stop, other, stop))
             code.set(stop, choose(END < stop, END, stop))
             with code.when(stop.equals(I)):
                 code.leave()

@@ -387,6 +387,13 @@ class ScanState:
                 lows += [0 if self.window is None else now - self.window + 1] * len(used)
         return nodes, lows
 
+    def end_runs_from(self, register: str, before: int) -> None:
+        """Give up runs of which a register has a time before some other."""
+        for pool in self.kernel.pools:
+            used = np.flatnonzero(np.asarray(self.arrays[pool.array("node")]) != NIL)
+            times = np.asarray(self.arrays[pool.array(register)], np.int64)[used]
+            self._free(pool, set(used[times < before].tolist()))
+
     def end_old_runs(self, clock: int) -> None:
         """Give up runs whose window is over."""
         if self.window is None or "seen" in self.arrays:

@@ -465,20 +465,22 @@ class StepCode:
                 self.values.put(soon(name), NEVER)
 
     def settle_slot(self, room: p.Room) -> None:
-        """The run of a slot."""
+        """The run of a slot. What does not change is not written: in many lanes that takes long."""
         run, added = run_of(room), self.values.get(soon(room.name))
-        if not room.state.ends.contiguous:
+        if room.state.ends.contiguous:
+            self.values.put(room.name, added)
+            self.values.put(soon(room.name), NOWHERE)
+            return
+        if self.program.may_end(room):
+            with self.code.when(self.values.get(over(room.name)).differs(0)):
+                self.values.put(room.name, NOWHERE)
+                self.values.put(over(room.name), 0)
+        with self.code.when(added.differs(NOWHERE)):
             self.code.set(run, self.values.get(room.name))
-            if self.program.may_end(room):
-                with self.code.when(self.values.get(over(room.name)).differs(0)):
-                    self.code.set(run, NOWHERE)
-                    self.values.put(over(room.name), 0)
-            with self.code.when(added.differs(NOWHERE)):
-                self.graph.filled.add(run)
-                self.graph.join(run, added)
-            added = run
-        self.values.put(room.name, added)
-        self.values.put(soon(room.name), NOWHERE)
+            self.graph.filled.add(run)
+            self.graph.join(run, added)
+            self.values.put(room.name, run)
+            self.values.put(soon(room.name), NOWHERE)
 
     def restart(self) -> None:
         """End all runs of the lane."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from math import ceil, floor
 
@@ -10,7 +10,7 @@ from cepheid.errors import BindError, Span, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import BOOL, FLOAT, INT, NUMERIC, Kind
+from cepheid.pattern.types import BOOL, FLOAT, INT, NUMERIC, Kind, Type
 from cepheid.pattern.walk import substitute
 
 START, END = " start", " end"
@@ -25,13 +25,13 @@ def last_of(attribute: str) -> str:
 
 
 class Attributes:
-    """What the names of a condition may mean where it stands.
+    """What the names of a condition may mean where it stands: attributes, with their types.
 
     lasts: the attributes that have a value of the step before. unbegun: those that would have none at the first step.
     """
 
     def __init__(
-        self, names: Collection[str], schema: Schema, lasts: Collection[str] = (), unbegun: Collection[str] = ()
+        self, names: Mapping[str, Type], schema: Schema, lasts: Collection[str] = (), unbegun: Collection[str] = ()
     ) -> None:
         self.names = names
         self.schema = schema
@@ -69,37 +69,19 @@ class Attributes:
 
     def _attribute(self, path: list[str], node: ex.Expression) -> ex.Expression:
         """`price`, `S1.price`, `S1.price.last`, and the fields of a struct after one of these."""
-        for find in (self._exact, self._ending):
+        for find in (_exact, _ending):
             for size in range(len(path), 0, -1):
-                found = find(".".join(path[:size]), node.span)
-                if found is None:
-                    continue
-                rest = path[size:]
-                if rest[:1] == [LAST] and found in self.unbegun:
-                    message = f"'{found}.{LAST}' has no value at the first step"
-                    remedy = f"give the first stream '{found}' too, with ADD, or an attribute of the same column"
-                    raise BindError("CEP319", message, remedy, node.span)
-                if rest[:1] == [LAST] and found in self.lasts:
-                    found, rest = last_of(found), rest[1:]
-                elif found not in self.names:
-                    continue
-                result: ex.Expression = ex.Register(found, span=node.span)
-                for name in rest:
-                    result = ex.Field(result, name, span=node.span)
-                return result
+                name, rest = ".".join(path[:size]), path[size:]
+                if rest[:1] == [LAST] and (found := find(name, [*self.lasts, *self.unbegun], node.span)) is not None:
+                    if found in self.unbegun:
+                        message = f"'{found}.{LAST}' has no value at the first step"
+                        remedy = f"give the first stream '{found}' too, with ADD, or an attribute of the same column"
+                        raise BindError("CEP319", message, remedy, node.span)
+                    return _fields(ex.Register(last_of(found), span=node.span), rest[1:], node.span)
+                found = find(name, self.names, node.span)
+                if found is not None and (rest[:1] != [LAST] or self.names[found].kind is Kind.OPAQUE):
+                    return _fields(ex.Register(found, span=node.span), rest, node.span)
         raise self._unknown(path, node.span)
-
-    def _exact(self, name: str, _: Span | None) -> str | None:
-        return name if name in self.names or name in self.lasts or name in self.unbegun else None
-
-    def _ending(self, name: str, span: Span | None) -> str | None:
-        """The only attribute that ends in a name."""
-        known = dict.fromkeys((*self.names, *self.lasts, *self.unbegun))
-        found = [attribute for attribute in known if attribute.endswith(f".{name}")]
-        if len(found) > 1:
-            remedy = f"write one of {', '.join(found)}"
-            raise BindError("CEP318", f"'{name}' could be any of {len(found)} attributes", remedy, span)
-        return found[0] if found else None
 
     def _unknown(self, path: list[str], span: Span | None) -> BindError:
         name, roles = ".".join(path), self.schema.roles
@@ -164,6 +146,25 @@ class Attributes:
 
 
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+def _exact(name: str, names: Collection[str], span: Span | None) -> str | None:
+    return name if name in names else None
+
+
+def _ending(name: str, names: Collection[str], span: Span | None) -> str | None:
+    """The only attribute that ends in a name."""
+    found = [attribute for attribute in names if attribute.endswith(f".{name}")]
+    if len(found) > 1:
+        remedy = f"write one of {', '.join(found)}"
+        raise BindError("CEP318", f"'{name}' could be any of {len(found)} attributes", remedy, span)
+    return found[0] if found else None
+
+
+def _fields(of: ex.Expression, names: list[str], span: Span | None) -> ex.Expression:
+    for name in names:
+        of = ex.Field(of, name, span=span)
+    return of
 
 
 def _path(node: ex.Expression) -> Iterator[str]:

@@ -29,7 +29,7 @@ from cepheid.pattern.declared import declared_type, how_to_declare
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import INT, Kind, Type, from_arrow
 from cepheid.pattern.typing import Typer
-from cepheid.pattern.walk import substitute
+from cepheid.pattern.walk import substitute, walk
 
 Origins = Mapping[str, tuple[str | None, str]]
 """The stream and the column that an attribute has come from; not of those that were computed."""
@@ -46,9 +46,10 @@ class _Typed:
         return self.term.types
 
 
-def bind_term(term: Term, schema: Schema, typer: Typer) -> b.BoundTerm:
-    """Check an expression against the columns of its streams."""
-    return _Binder(schema, typer).term(term).term
+def bind_term(term: Term, schema: Schema, typer: Typer) -> tuple[b.BoundTerm, Origins]:
+    """Check an expression against the columns of its streams; also where its attributes come from."""
+    found = _Binder(schema, typer).term(term)
+    return found.term, found.origins
 
 
 class _Binder:
@@ -91,7 +92,7 @@ class _Binder:
         kind = term.name if term.stream is not None or roles.type is not None else None
         if term.stream is None and roles.type == MERGED_TYPE:
             kind = RAW
-        origins = {name: (term.stream, column) for name, column in columns.items()}
+        origins = {name: schema.origins.get(column, (term.stream, column)) for name, column in columns.items()}
         return _Typed(b.Base(types, term.stream, kind, columns), origins)
 
     @property
@@ -206,14 +207,22 @@ class _Binder:
 
     def iterate(self, term: Iterate, left: _Typed, right: _Typed) -> _Typed:
         """The types of what a step hands on are found by trying: an average of integers becomes a float."""
-        begun = dict(left.types)
+        known: dict[str, Type] = {}
         for _ in range(4):
-            found, result, origins = self.stepped(term, replace(left, term=_as(left.term, begun)), right)
-            wider = {n: self.wider(n, t, result[n], term.span) for n, t in begun.items() if n in result}
-            if all(begun[name] == type_ for name, type_ in wider.items()):
-                return _Typed(replace(found, left=self.fitted(left, begun)), origins)
-            begun |= wider
+            found, origins = self.stepped(term, left, right, known)
+            wider = {n: self.wider(n, t, found.types[found.handed[n]], term.span) for n, t in found.held.items()}
+            if wider == found.held:
+                return _Typed(self.widened(found, {found.handed[n]: type_ for n, type_ in wider.items()}), origins)
+            known |= wider
         raise BindError("CEP305", "the types of ADD differ from step to step", "write a CAST", term.span)
+
+    def widened(self, term: b.Iteration, types: Mapping[str, Type]) -> b.Iteration:
+        """The same with results of the types that the next step expects."""
+        if all(term.types[name] == type_ for name, type_ in types.items()):
+            return term
+        new = {**term.types, **types}
+        values = {n: converted(ex.Register(n, old), old, new[n]) for n, old in term.types.items()}
+        return replace(term, types=new, steps=(*term.steps, b.Make(values)))
 
     def wider(self, name: str, before: Type, after: Type, span: Span | None) -> Type:
         """The type of an attribute that a step reads of the step before."""
@@ -224,18 +233,22 @@ class _Binder:
             raise BindError("CEP305", message, "give it one type with CAST", span)
         return common_type(before, after)
 
-    def stepped(self, term: Iterate, left: _Typed, right: _Typed) -> tuple[b.Iteration, Mapping[str, Type], Origins]:
-        """One step: concatenate, θ, F from inner to outer, drop `.last` (S21)."""
-        together: dict[str, Type] = {**left.types, **right.types}
+    def stepped(
+        self, term: Iterate, left: _Typed, right: _Typed, wider: Mapping[str, Type]
+    ) -> tuple[b.Iteration, Origins]:
+        """One step: concatenate, θ, F from inner to outer, drop `.last` (S21).
+
+        wider: the types of what is handed on, where these are known to be wider than those of the first stream.
+        """
+        carried = [name for name in left.types if name not in right.types]
+        together = {**left.types, **{name: wider[name] for name in carried if name in wider}, **right.types}
         origins: Origins = {**{n: o for n, o in left.origins.items() if n not in right.types}, **right.origins}
-        made = self.names_after(term, Attributes(together, self.schema))
-        lasts = self.first_lasts(left, right, [*together, *made], origins)
+        made = self.names_after(term, together)
+        lasts = self.first_lasts(left, [*together, *made], origins)
         begun = {name: value for name, value in lasts.items() if value is not None}
         # An attribute that only F gives has no type before the first step, and then no `.last` either.
-        kinds = {
-            **_TIMES,
-            **{last_of(n): left.types.get(n) or together.get(n, left.types[o]) for n, o in begun.items()},
-        }
+        of_last = {n: wider.get(n) or left.types.get(n) or together.get(n, left.types[o]) for n, o in begun.items()}
+        kinds = {**_TIMES, **{last_of(n): type_ for n, type_ in of_last.items()}}
         unbegun = [name for name, value in lasts.items() if value is None]
 
         def scope(names: Mapping[str, Type]) -> Attributes:
@@ -254,33 +267,32 @@ class _Binder:
             values, types, known = self.made(operator, scope(now), {**now, **kinds}, known)
             steps.append(b.Make(values))
             now = dict(types)
-        carried = tuple(name for name in left.types if name not in right.types)
         lost = next((name for name in carried if name not in now), None)
         if lost is not None:
             message = f"a step of ITERATE renames '{lost}', which the next step needs"
             raise BindError("CEP322", message, "rename attributes of the second stream only", term.span)
+        found = b.Iteration(now, left.term, right.term, condition, tuple(steps), tuple(carried))
+        read = {part.name for e in b.own_expressions(found) for part in walk(e) if isinstance(part, ex.Register)}
+        held = dict.fromkeys([*carried, *(name for name in begun if last_of(name) in read)])
         begins = {
-            name: converted(ex.Register(of, left.types[of]), left.types[of], kinds[last_of(name)])
-            for name, of in begun.items()
+            n: converted(ex.Register(begun[n], left.types[begun[n]]), left.types[begun[n]], of_last[n]) for n in held
         }
-        return (
-            b.Iteration(now, left.term, right.term, condition, tuple(steps), begins, carried),
-            now,
-            known,
-        )
+        after = dict(zip(together, made, strict=False))  # ρ keeps the places, and α adds to the end
+        handed = {name: name if name in now else after[name] for name in held}
+        return replace(found, begins=begins, held={n: of_last[n] for n in held}, handed=handed), known
 
-    def names_after(self, term: Iterate, attributes: Attributes) -> list[str]:
-        """The attributes that there are after a step."""
-        names = list(attributes.names)
+    def names_after(self, term: Iterate, types: Mapping[str, Type]) -> list[str]:
+        """The attributes that there are after a step, each in the place that it had before it was renamed."""
+        names = dict(types)
         for operator in term.steps:
             if isinstance(operator, Add):
-                names += [item.name for item in operator.items if item.name not in names]
+                names |= {item.name: INT for item in operator.items if item.name not in names}
             elif isinstance(operator, Rename):
                 new = self.new_names(operator, Attributes(names, self.schema))
-                names = [new.get(name, name) for name in names]
-        return names
+                names = {new.get(name, name): type_ for name, type_ in names.items()}
+        return list(names)
 
-    def first_lasts(self, left: _Typed, right: _Typed, names: list[str], origins: Origins) -> dict[str, str | None]:
+    def first_lasts(self, left: _Typed, names: list[str], origins: Origins) -> dict[str, str | None]:
         """Which attribute of the first stream `x.last` is at the first step: its x, else one of the same column."""
         found: dict[str, str | None] = {}
         for name in dict.fromkeys(names):
@@ -307,10 +319,6 @@ class _Binder:
             remedy = f"{how_to_declare(name, typer.functions)}; or write CAST(… AS double)"
             raise BindError("CEP305", "the type of this value is not known before it runs", remedy, node.span)
         return checked, from_arrow(declared)
-
-
-def _as(term: b.BoundTerm, types: Mapping[str, Type]) -> b.BoundTerm:
-    return replace(term, types=types)
 
 
 def _typed(node: ex.Expression, types: Mapping[str, Type]) -> ex.Expression:

@@ -80,18 +80,21 @@ class Make:
 
 @dataclass(frozen=True)
 class Iteration(BoundTerm):
-    """`μ`: a step reads the attributes of both streams, those of `carried` of the run, and `x.last` of the run.
+    """`μ`: a step reads the attributes of the right event, those of `carried` of the run, and `x.last` of the run.
 
-    begins: what the run has before the first step, of the attributes of `left`: also the first `.last` of others.
-    carried: the attributes of the left stream that a step has of the run.
+    held: what a run has between two steps, by the names that the next step reads: the types.
+    begins: what that is before the first step, of the attributes of `left`. handed: the attributes of a step that it is
+    after one, which differ in name where a step renames.
     """
 
     left: BoundTerm
     right: BoundTerm
     condition: ex.Expression
     steps: tuple[Keep | Make, ...]
+    carried: tuple[str, ...]
+    held: Mapping[str, Type] = field(default_factory=dict)
     begins: Values = field(default_factory=dict)
-    carried: tuple[str, ...] = ()
+    handed: Mapping[str, str] = field(default_factory=dict)
 
 
 def terms(term: BoundTerm) -> Iterator[BoundTerm]:
@@ -105,16 +108,8 @@ def terms(term: BoundTerm) -> Iterator[BoundTerm]:
             yield from terms(right)
 
 
-def expressions(term: BoundTerm) -> Iterator[ex.Expression]:
-    """All that is asked and computed."""
-    for one in terms(term):
-        match one:
-            case Selected(condition=condition) | Sequence(condition=condition):
-                yield condition
-            case Given(values=values):
-                yield from values.values()
-            case Iteration(condition=condition, steps=steps, begins=begins):
-                yield condition
-                yield from begins.values()
-                for step in steps:
-                    yield from (step.condition,) if isinstance(step, Keep) else step.values.values()
+def own_expressions(term: Iteration) -> Iterator[ex.Expression]:
+    """What the steps of an iteration ask and compute."""
+    yield term.condition
+    for step in term.steps:
+        yield from (step.condition,) if isinstance(step, Keep) else step.values.values()

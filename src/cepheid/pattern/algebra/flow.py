@@ -158,3 +158,9 @@ def streams_named(algebra: Algebra) -> Iterator[str]:
 def sources_of(algebra: Algebra) -> tuple[str | None, ...]:
     """The streams that an expression reads, once its names are resolved: None for the events."""
     return tuple(dict.fromkeys(term.stream for term in walk_terms(algebra.term) if isinstance(term, Source)))
+
+
+def types_of(algebra: Algebra) -> tuple[str, ...]:
+    """The types of events that an expression names, once its names are resolved."""
+    sources = (term for term in walk_terms(algebra.term) if isinstance(term, Source) and term.stream is None)
+    return tuple(dict.fromkeys(term.name for term in sources))

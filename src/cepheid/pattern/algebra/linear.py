@@ -60,7 +60,7 @@ class EventAutomaton:
     types: Mapping[str, Type] = field(default_factory=dict)  # of the results
 
     @property
-    def bounds(self) -> tuple[ex.Expression | None, ...]:
+    def bounds(self) -> tuple[ex.Literal | None, ...]:
         """By state: how many ticks an instance may last, its next event included; None: as long as it takes."""
         return tuple(_bound(self.ends(number)) for number in range(len(self.states)))
 
@@ -166,13 +166,11 @@ class _Builder:
 
     def iteration(self, term: b.Iteration) -> Iterator[_Way]:
         """A state that takes one event after the other; each step goes on and comes about."""
-        first = {**{name: ex.Register(name, term.left.types[name]) for name in term.carried}, **term.begins}
-        types = {name: self.held_type(term, name) for name in first}
         before = self.ways(term.left)
-        state = self.wait(types, iterates=True)
+        state = self.wait(term.held, iterates=True)
         for way in before:
-            self.lead(way, state, {name: _within(value, way.scope) for name, value in first.items()})
-        held: dict[str, ex.Expression] = {name: ex.Register(name, type_) for name, type_ in types.items()}
+            self.lead(way, state, {name: _within(value, way.scope) for name, value in term.begins.items()})
+        held: dict[str, ex.Expression] = {name: ex.Register(name, type_) for name, type_ in term.held.items()}
         lasts = {last_of(name): value for name, value in held.items()}
         times = {START: _HELD_START, END: _EVENT_END}
         for event in self.ways(term.right):
@@ -186,12 +184,8 @@ class _Builder:
                 else:
                     values = {name: _within(value, scope) for name, value in step.values.items()}
             way = _Way(state, event.type, decides, tuple(asks), values, _HELD_START)
-            self.lead(way, state, {name: values.get(name, held[name]) for name in held})
+            self.lead(way, state, {name: values[of] for name, of in term.handed.items()})
             yield replace(way, values={name: values[name] for name in term.types})
-
-    def held_type(self, term: b.Iteration, name: str) -> Type:
-        """The type of what an instance has between two steps."""
-        return term.types[name] if name in term.types else term.left.types[name]
 
 
 _HELD_START = ex.Register(START, INT)
@@ -206,15 +200,15 @@ def _within(node: ex.Expression, scope: Values) -> ex.Expression:
     return substitute(node, lambda part: scope[part.name] if isinstance(part, ex.Register) else None)
 
 
-def _bound(ends: Sequence[Edge]) -> ex.Expression | None:
+def _bound(ends: Sequence[Edge]) -> ex.Literal | None:
     """The greatest of what bounds each way to end a wait, if all of them are bounded."""
     found: list[ex.Literal] = []
     for edge in ends:
         own = [limit for condition in edge.decides if (limit := _limit(condition, edge.start)) is not None]
         if not own:
             return None
-        found.append(min(own, key=_amount))
-    return max(found, key=_amount, default=None)
+        found.append(min(own, key=amount_of))
+    return max(found, key=amount_of, default=None)
 
 
 def _limit(condition: ex.Expression, start: ex.Expression) -> ex.Literal | None:
@@ -225,14 +219,32 @@ def _limit(condition: ex.Expression, start: ex.Expression) -> ex.Literal | None:
     return condition.right if is_length and isinstance(condition.right, ex.Literal) else None
 
 
-def _amount(limit: ex.Literal) -> int:
+def amount_of(limit: ex.Literal) -> int:
+    """A bound in ticks."""
     assert isinstance(limit.value, int)
     return limit.value
 
 
-def keys_of(automaton: EventAutomaton, columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns of which every instance has one value, and every wait asks for the same: they split the stream."""
-    return tuple(column for column in columns if _held_keys(automaton, column) is not None)
+def keys_of(automaton: EventAutomaton, columns: Sequence[str], copies: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns of which every instance has one value, and every wait asks for the same: they split the stream.
+
+    copies: columns of composite events that have the key of a column, which the stream has for them too.
+    """
+    found = _canonical(automaton, columns, copies)
+    return tuple(column for column in columns if _held_keys(found, column) is not None)
+
+
+def _canonical(automaton: EventAutomaton, columns: Sequence[str], copies: Mapping[str, str]) -> EventAutomaton:
+    """The automaton in terms of the columns that others copy, where the stream has these."""
+
+    def change(node: ex.Expression) -> ex.Expression | None:
+        known = isinstance(node, ex.Attribute) and copies.get(node.name) in columns
+        return replace(node, name=copies[node.name]) if known and isinstance(node, ex.Attribute) else None
+
+    def changed(node: ex.Expression) -> ex.Expression:
+        return substitute(node, change)
+
+    return automaton.rewritten(changed, changed) if copies else automaton
 
 
 def _held_keys(automaton: EventAutomaton, column: str) -> list[set[str]] | None:
@@ -277,8 +289,9 @@ def within_lanes(automaton: EventAutomaton, column: str, kind: Kind) -> EventAut
         names = held[edge.source]
 
         def read(part: ex.Expression) -> ex.Expression | None:
-            same = isinstance(part, ex.Register) and part.name in names and part.type is not None
-            return now if same and part.type.kind is kind else None
+            if not isinstance(part, ex.Register) or part.name not in names or part.type is None:
+                return None
+            return now if part.type.kind is kind else None
 
         def change(node: ex.Expression) -> ex.Expression:
             return substitute(node, read)
@@ -293,8 +306,9 @@ def within_lanes(automaton: EventAutomaton, column: str, kind: Kind) -> EventAut
     return replace(automaton, edges=tuple(map(known, automaton.edges)))
 
 
-def attributes_with(automaton: EventAutomaton, column: str) -> set[str]:
+def attributes_with(automaton: EventAutomaton, column: str, copies: Mapping[str, str]) -> set[str]:
     """The attributes of results that have the value of a key."""
+    automaton = _canonical(automaton, [column], copies)
     held = _held_keys(automaton, column) or []
     now = ex.Attribute(EVENT, ex.Index.ONE, column)
     wanted = set(automaton.types)
@@ -318,7 +332,7 @@ def longest(automaton: EventAutomaton, *, points: bool) -> int | None:
     found: list[int] = []
     for edge in automaton.edges:
         if edge.target is None:
-            limits = [_amount(limit) for c in edge.fence if (limit := _limit(c, edge.start)) is not None]
+            limits = [amount_of(limit) for c in edge.fence if (limit := _limit(c, edge.start)) is not None]
             limits += [0] if points and edge.source is None else []
             if not limits:
                 return None

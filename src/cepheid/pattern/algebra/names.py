@@ -135,7 +135,7 @@ class _Resolver:
             check_cycle(part.name, path, part.span)
             value = self.lets[part.name].value
             if isinstance(value, Named):
-                value = ex.Name(value.name, span=value.span)
+                value = ex.Name(value.name, span=part.span)
                 if is_stream(part.name, self.lets):
                     # `LET limit := threshold`: a name that nothing defines may be an attribute or a parameter.
                     return value

@@ -8,9 +8,9 @@ from functools import cached_property
 
 from cepheid.errors import BindError, Span
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.algebra.bound import BoundTerm
+from cepheid.pattern.algebra.bound import BoundTerm, Iteration, Sequence, terms
 from cepheid.pattern.algebra.flow import is_hidden
-from cepheid.pattern.algebra.linear import EventAutomaton, build_linear, keys_of
+from cepheid.pattern.algebra.linear import EventAutomaton, attributes_with, build_linear, keys_of
 from cepheid.pattern.schema import END as MATCH_END
 from cepheid.pattern.schema import START as MATCH_START
 from cepheid.pattern.schema import Roles, Schema
@@ -30,7 +30,9 @@ class BoundAlgebra:
     names: tuple[str, ...]  # of the columns, in the order of the attributes
 
     columns: tuple[str, ...]  # that may split the stream
+    copied: Mapping[str, str]  # columns of composite events, and those of events that they are known to equal
 
+    origins: Mapping[str, tuple[str | None, str]]  # the stream and the column that an attribute comes from
     flat: EventAutomaton | None = None  # the automaton as kernels see it
 
     @cached_property
@@ -38,10 +40,28 @@ class BoundAlgebra:
         """The expression as an automaton, if its right operands are base streams."""
         return self.flat or build_linear(self.term)
 
+    @property
+    def linear(self) -> bool:
+        """Whether one automaton can run it."""
+        waits = (one for one in terms(self.term) if isinstance(one, Sequence | Iteration))
+        return not any(isinstance(part, Sequence | Iteration) for one in waits for part in terms(one.right))
+
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """The columns that split the stream: every wait asks for the value that the instance has."""
-        return keys_of(self.automaton, self.columns)
+        return keys_of(self.automaton, self.columns, self.copied)
+
+    @cached_property
+    def copies(self) -> dict[str, str]:
+        """The columns of results that have a key, and the column of that key in the events."""
+        found: dict[str, str] = {}
+        for key in self.keys:
+            given = attributes_with(self.automaton, key, self.copied)
+            named = (
+                column for attribute, column in zip(self.term.types, self.names, strict=True) if attribute in given
+            )
+            found |= dict.fromkeys(named, self.copied.get(key, key))
+        return found
 
     @cached_property
     def single(self) -> bool:
