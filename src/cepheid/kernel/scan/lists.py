@@ -15,7 +15,7 @@ from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.fold import all_of, negate
 from cepheid.kernel.code.types import BOOL, INT64, UINT8, UINT32, UINT64, Scalar
 from cepheid.kernel.runtime import NIL
-from cepheid.kernel.scan.graph import GraphCode
+from cepheid.kernel.scan.graph import GraphCode, NoGraph
 from cepheid.kernel.scan.kernel import Pool
 from cepheid.kernel.scan.lane_values import LaneValues
 from cepheid.kernel.scan.program import Room
@@ -68,6 +68,7 @@ class ListCode:
         self.values = values
         self.graph = graph
         self.merges = merges  # runs that are alike become one, when they have become many
+        self.valued = isinstance(graph, NoGraph)  # an entry is in use or not, and has no history
         self.apart = apart  # what an instant adds is kept apart until it is over
         self.by_lane = values.lanes  # else all entries are of one lane
         self.marked = f"mark_{pool.name}"  # how many a lane may have before they are looked through
@@ -173,11 +174,11 @@ class ListCode:
             code.set(REUSED, n.TRUE)
         with code.otherwise():
             self.take()
-            if node is None:
-                code.put(self.node, FRESH, HISTORY)
+            if node is None or self.valued:
+                code.put(self.node, FRESH, HISTORY if node is None else node)
             if given.old is not None:
                 self.fill(given.kept, given.old)
-        if node is not None:
+        if node is not None and not self.valued:
             code.put(self.node, FRESH, node)
         self.fill(given.changed, given.new)
         chain = chain_of(room)

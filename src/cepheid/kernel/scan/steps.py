@@ -129,7 +129,9 @@ class StepCode:
                 self.leave(room)
             case p.Merge(rooms=rooms):
                 code.note("Runs that are alike become one.")
-                self.lists[rooms[0].name].merge(rooms, {room.name: self.lost(room) for room in rooms if self.kills(room)})
+                self.lists[rooms[0].name].merge(
+                    rooms, {room.name: self.lost(room) for room in rooms if self.kills(room)}
+                )
             case p.Remember(witness=absent):
                 with code.when(all_of(self.events.fence(absent.types, absent.fence))):
                     self.remember(absent)
@@ -154,7 +156,9 @@ class StepCode:
         translator = self.registers.translator(None)
         deciding = [arc for arc in self.automaton.arcs if arc.source is None or arc.decides]
         alone = [tuple(test for test in arc.fence if test.unary) for arc in deciding]
-        fences = [self.events.fence(arc.types, tests, translator)[0] for arc, tests in zip(deciding, alone, strict=True)]
+        fences = [
+            self.events.fence(arc.types, tests, translator)[0] for arc, tests in zip(deciding, alone, strict=True)
+        ]
         return any_of(dict.fromkeys(fences))
 
     def open(self, room: p.Room) -> None:
