@@ -30,7 +30,7 @@ MOST_EXPECTED = 65_536
 """Nodes and matches for which room is made before there are so many."""
 
 MOST_GIVEN = 2**18
-"""Results with values of their own for which room is made at first: they have many columns, and can be taken any time."""
+"""Results with values of their own for which room is made at first: they have many columns, and can be taken early."""
 
 
 class ScanState:
