@@ -337,11 +337,11 @@ class ChangeSession(Session):
 
     def _changes(self, found: Sequence[Difference], shown: object) -> Changes:
         every = [Changes(one, shown) for one in found]
-        return Changes(found[-1], shown, dict(zip(self._names, every, strict=True)))
+        return Changes(found[-1], shown, self._named(every))
 
     def _added(self, found: Sequence[Difference]) -> Matches:
         every = [Changes(one, None).added for one in found]
-        return every[-1].with_outputs(dict(zip(self._names, every, strict=True)))
+        return every[-1].with_outputs(self._named(every))
 
     # Queries may change, come and go (S17).
 

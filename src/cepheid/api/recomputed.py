@@ -22,8 +22,10 @@ from cepheid.engine.stream.event_log import Debt, Net
 from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import write_pipeline
+from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.schema import Schema
 from cepheid.values.match_id import content_text
 from cepheid.values.rows import read_rows
@@ -66,7 +68,7 @@ class Recomputed:
         self.schema = self.head.schema
         self.rows: Sequence[_Row] = ()
         self.owed: Sequence[_Row] = ()
-        self.given = [Given(query.nothing(), 0) for query in self.head.queries]
+        self.given = [Given(query.nothing(), 0) for query in self._shown()]
         self.watermark: int | None = None
         self.certain: int | None = None
         self.steps = self.nbytes = 0
@@ -91,12 +93,16 @@ class Recomputed:
         for k, (event, time) in enumerate(zip(read_rows(table, self.schema), events[1].tolist(), strict=True)):
             yield _Row(content_text(list(event.values.values())), time, table.slice(k, 1))
 
+    def _shown(self) -> Iterable[QueryStream]:
+        """The queries as they were written: the reference needs no derived streams."""
+        return (query for query in self.head.queries if not is_hidden(query.query.into))
+
     def change(self, net: Net, watermark: int | None, *, closes: bool = False) -> list[Difference]:
         """O_n, and what it differs in from O_(n-1)."""
         assert isinstance(net, _Recounted)
         self.rows, self.owed, self.watermark = net.rows, net.unmet, watermark
         before, self.given = self.given, [Given(found, 0) for found in self._output(watermark, closes)]
-        nothing = [query.nothing() for query in self.head.queries]
+        nothing = [query.nothing() for query in self._shown()]
         return [_difference(*three) for three in zip(before, self.given, nothing, strict=True)]
 
     def rebuild(
@@ -112,7 +118,7 @@ class Recomputed:
             return self.match(self._table(self.rows), self.schema, self.until)
         reached = further(None if watermark is None else watermark + self.ahead, self.certain)
         if reached is None:
-            return [query.nothing() for query in self.head.queries]
+            return [query.nothing() for query in self._shown()]
         waiting = self.make()
         waiting.push(arrival_of(self.schema, self._table([row for row in self.rows if row.time < reached])))
         if self.until is not None and reached > self.until:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import is_not
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
@@ -36,6 +36,7 @@ from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import read_state, to_bytes, write_pipeline, write_state
 from cepheid.errors import InputError, UsageError, did_you_mean
 from cepheid.language import print_query
+from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.schema import Roles, Schema, make_schema
@@ -66,6 +67,9 @@ class Stats:
     tests: int = 0  # how often conditions over several events were evaluated, the steps of a search included
     steps: int = 0  # with speculation: how many events were gone over, again and again if others came late
     debts: int = 0  # retractions that wait for their event
+
+
+T = TypeVar("T")
 
 
 class Session(Changing, Punctuating):
@@ -594,7 +598,7 @@ class Session(Changing, Punctuating):
         nothing = [query.nothing() for query in self._opened.queries]
         if self._nothing is None or any(map(is_not, nothing, self._nothing_of)):  # a query may have begun anew
             self._nothing, self._nothing_of = (
-                nothing[-1].with_outputs(dict(zip(self._names, nothing, strict=True))),
+                nothing[-1].with_outputs(self._named(nothing)),
                 nothing,
             )
         if not self._others:
@@ -607,8 +611,11 @@ class Session(Changing, Punctuating):
         self._matches += matches[-1].count()
         return matches[-1].with_outputs(self._named(matches))
 
-    def _named(self, matches: Sequence[Matches]) -> dict[str, Matches]:
-        return dict(zip(self._names, matches, strict=True))
+    def _named(self, found: Sequence[T]) -> dict[str, T]:
+        """What each query gives, by its name; the reference has no derived streams to begin with."""
+        shown = [name for name in self._names if not is_hidden(name)]
+        names = self._names if len(found) == len(self._names) else shown
+        return {name: one for name, one in zip(names, found, strict=True) if not is_hidden(name)}
 
 
 def _latest(times: Sequence[int | None]) -> int | None:

@@ -8,7 +8,7 @@ from itertools import chain
 
 from cepheid.errors import BindError, CepheidWarning, did_you_mean
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.algebra.flow import MERGED_TYPE, walk_terms
+from cepheid.pattern.algebra.flow import MERGED_TYPE, attributes_named, walk_terms
 from cepheid.pattern.algebra.result import EVENT
 from cepheid.pattern.algebra.tree import Algebra, Source
 from cepheid.pattern.automata import (
@@ -178,7 +178,7 @@ def paths_read(analysed: Analysed, columns: Collection[str] = ()) -> tuple[Path,
     names += [name for attributes in (roles.types or {}).values() for name in attributes]
     names += [roles.start] if roles.start else []
     if isinstance(query.pattern, Algebra):
-        return tuple((name,) for name in dict.fromkeys([*names, *columns]))
+        return tuple((name,) for name in dict.fromkeys([*names, *(columns or attributes_named(query.pattern))]))
     keys = (resolve_path(column.path, columns) for column in query.partition_by)
     read = (path for e in expressions(query) for path in _paths(e, columns))
     return tuple(dict.fromkeys(chain(((name,) for name in names), keys, read)))

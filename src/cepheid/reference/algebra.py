@@ -14,7 +14,7 @@ from cepheid.pattern.types import Type
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.facts import Fact, Stream, fact_of, plain_zero, stream_of
-from cepheid.values.fields import as_field
+from cepheid.values.fields import as_field, calls_own
 from cepheid.values.rows import Event, read_rows
 from cepheid.values.value import Value
 
@@ -142,13 +142,11 @@ class Tools:
     def giver(self, values: b.Values, types: Mapping[str, Type] | None) -> Callable[[Scope], dict[str, Value]]:
         """The attributes that are made of others; a user function need not keep to the type that it declares."""
         made = {name: (self.compiler.compile(node), node) for name, node in values.items()}
-        checked = types if self.query.functions else None
+        checked = {n: types[n] for n, node in values.items() if types and calls_own(node, self.query.functions)}
 
         def give(scope: Scope) -> dict[str, Value]:
             bindings = Bindings({}, {}, scope)
             found = {name: plain_zero(value(bindings)) for name, (value, _) in made.items()}
-            if checked is None:
-                return found
-            return {name: as_field(value, checked[name], made[name][1]) for name, value in found.items()}
+            return found | {name: as_field(found[name], type_, made[name][1]) for name, type_ in checked.items()}
 
         return give

@@ -14,7 +14,7 @@ from cepheid.pattern.registers import EVENT
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.facts import Fact, plain_zero
-from cepheid.values.fields import as_field
+from cepheid.values.fields import as_field, calls_own
 from cepheid.values.rows import Event
 from cepheid.values.value import Value
 
@@ -87,7 +87,7 @@ class _Edge:
         self._values: dict[str, Callable[[Bindings], Value]] = {}
         for name, value in edge.values.items():
             evaluate = compiler.compile(value)
-            if query.functions:
+            if calls_own(value, query.functions):
                 self._values[name] = lambda b, e=evaluate, t=types[name], v=value: as_field(e(b), t, v)  # type: ignore[misc]
             else:
                 self._values[name] = evaluate

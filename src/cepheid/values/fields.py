@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.common_types import shown
 from cepheid.pattern.parameters import literal
 from cepheid.pattern.types import Kind, Type
+from cepheid.pattern.walk import walk
 from cepheid.values.casting import caster
 from cepheid.values.user_functions import Time, unusable
 from cepheid.values.value import Value
@@ -34,3 +36,8 @@ def as_field(value: Value, type_: Type, node: ex.Expression) -> Value:
     if not isinstance(value, _PYTHON.get(kind, ())) or (kind is Kind.INT and not whole):
         raise unusable(f"{value!r} is not {shown(type_)}", node)
     return value
+
+
+def calls_own(node: ex.Expression, functions: Mapping[str, object]) -> bool:
+    """Whether an expression calls a function of the user's own."""
+    return bool(functions) and any(isinstance(part, ex.Call) and part.function in functions for part in walk(node))

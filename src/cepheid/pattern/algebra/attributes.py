@@ -44,7 +44,7 @@ class Attributes:
 
     def name(self, node: ex.Expression) -> str:
         """The attribute that PROJECT or RENAME names."""
-        found = self._attribute(list(_path(node)), node)
+        found = self._attribute(list(path_of(node)), node)
         if not isinstance(found, ex.Register) or found.name not in self.names:
             raise BindError("CEP317", "this is no attribute", self._remedy(str(node)), node.span)
         return found.name
@@ -59,9 +59,9 @@ class Attributes:
             case ex.Name() if self._is_length(node):
                 return self._length()
             case ex.Name() | ex.Attribute():
-                return self._attribute(list(_path(node)), node)
+                return self._attribute(list(path_of(node)), node)
             case ex.Field():
-                path = list(_path(node))
+                path = list(path_of(node))
                 return self._attribute(path, node) if path else None
         return None
 
@@ -167,7 +167,7 @@ def _fields(of: ex.Expression, names: list[str], span: Span | None) -> ex.Expres
     return of
 
 
-def _path(node: ex.Expression) -> Iterator[str]:
+def path_of(node: ex.Expression) -> Iterator[str]:
     """The names of a dotted path; none if it is not one."""
     match node:
         case ex.Name(name=name):
@@ -175,5 +175,5 @@ def _path(node: ex.Expression) -> Iterator[str]:
         case ex.Attribute(variable=variable, name=name):
             yield from (variable, name)
         case ex.Field(operand=operand, name=name):
-            before = list(_path(operand))
+            before = list(path_of(operand))
             yield from (*before, name) if before else ()

@@ -6,20 +6,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from cepheid.errors import PatternError
+from cepheid.pattern.algebra.attributes import LAST, LENGTH, path_of
 from cepheid.pattern.algebra.names import definitions, is_stream, resolve, resolve_let
 from cepheid.pattern.algebra.tree import (
+    Add,
     Algebra,
     Apply,
     Iterate,
     Named,
     Prefix,
+    Rename,
     Source,
     Term,
     Then,
     Union,
 )
+from cepheid.pattern.algebra.walk import algebra_expressions
 from cepheid.pattern.parameters import Params
 from cepheid.pattern.tree import Program, Query, Ties
+from cepheid.pattern.walk import walk
 
 HIDDEN = "#"
 """What the names of streams begin with that only the engine knows."""
@@ -164,3 +169,15 @@ def types_of(algebra: Algebra) -> tuple[str, ...]:
     """The types of events that an expression names, once its names are resolved."""
     sources = (term for term in walk_terms(algebra.term) if isinstance(term, Source) and term.stream is None)
     return tuple(dict.fromkeys(term.name for term in sources))
+
+
+def attributes_named(algebra: Algebra) -> tuple[str, ...]:
+    """The attributes that an expression names and does not make itself: what events without any column would have."""
+    operators = [term.operator for term in walk_terms(algebra.term) if isinstance(term, Apply)]
+    operators += [step for term in walk_terms(algebra.term) if isinstance(term, Iterate) for step in term.steps]
+    made = {item.name for one in operators if isinstance(one, Add) for item in one.items}
+    made |= {change.new for one in operators if isinstance(one, Rename) for change in one.changes}
+    nodes = (node for e in algebra_expressions(algebra) for node in walk(e))
+    paths = ([part for part in path_of(node) if part not in (LAST, LENGTH)] for node in nodes)
+    names = (path[-1] for path in paths if path)
+    return tuple(dict.fromkeys(name for name in names if name not in made))
