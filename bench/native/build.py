@@ -14,7 +14,12 @@ from bench.cache import kept
 
 _HERE = Path(__file__).parent
 _FLAGS = ["-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fvisibility=hidden", "-shared", "-fPIC"]
-_COUNTERS = {"sase": ("matches", "positions", "steps"), "afa": ("changes", "held"), "cesar": ("matches",), "cql": ("matches",)}
+_COUNTERS = {
+    "sase": ("matches", "positions", "steps"),
+    "afa": ("changes", "held"),
+    "cesar": ("matches",),
+    "cql": ("matches",),
+}
 
 
 @cache
