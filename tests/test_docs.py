@@ -14,7 +14,18 @@ EXAMPLES = [
     ROOT / "README.md",
     *sorted(
         ROOT / "docs" / f"{name}.md"
-        for name in ("automata", "builder", "changes", "data", "engine", "plans", "recipes", "sessions", "tasks")
+        for name in (
+            "automata",
+            "builder",
+            "cesar",
+            "changes",
+            "data",
+            "engine",
+            "plans",
+            "recipes",
+            "sessions",
+            "tasks",
+        )
     ),
 ]
 

@@ -187,6 +187,11 @@ class TestOptions:
         query = query.replace("3 seconds", "2 seconds")
         assert run("match", query, "-", "--time", "at", "--type", "kind", "--unit", "s", stdin=events).stdout == ""
 
+    def test_start(self, run) -> None:
+        events = "began,ts,type,x\n1,4,A,1\n3,5,B,2\n6,9,B,3\n"
+        found = run("match", "CESAR A ; RENAME[x -> y](B)", "-", "--start", "began", stdin=events)
+        assert lines(found.stdout) == [{"match_start": 1, "match_end": 9, "x": 1, "y": 3}]
+
     def test_no_type(self, run) -> None:
         found = run("match", "PATTERN SEQ(T a, T b)", "-", "--no-type", stdin="ts,x\n1,5\n2,6\n")
         assert lines(found.stdout)[0]["b"] == {"ts": 2, "x": 6}

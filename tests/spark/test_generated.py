@@ -23,8 +23,10 @@ from cepheid.testing.spark import match_batch, match_stream, rows_of, to_spark_t
 from cepheid.testing.strategies import (
     PLAIN,
     GeneratedQuery,
+    algebra_queries,
     automata,
     automaton_programs,
+    lasting_streams,
     merges,
     programs,
     scenarios,
@@ -36,8 +38,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 Scenario = tuple[GeneratedQuery, pa.Table]
 PROGRAMS = st.tuples(programs(PLAIN) | merges(PLAIN), streams(PLAIN, max_size=6))
 AUTOMATA = st.tuples(automata(PLAIN) | automaton_programs(PLAIN), streams(PLAIN, max_size=7))
+ALGEBRA = st.tuples(algebra_queries(), lasting_streams())
 ANYTHING = (
-    scenarios() | scenarios(typed=False) | scenarios(schema=PLAIN) | scenarios(schema=PLAIN) | PROGRAMS | AUTOMATA
+    scenarios()
+    | scenarios(typed=False)
+    | scenarios(schema=PLAIN)
+    | scenarios(schema=PLAIN)
+    | PROGRAMS
+    | AUTOMATA
+    | ALGEBRA
 )
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
@@ -122,7 +131,7 @@ def test_that_a_stream_gives_what_the_reference_gives(
     spark: Any, tmp_path_factory: pytest.TempPathFactory, scenario: Scenario, chance: Random, buckets: int | None
 ) -> None:
     """In random micro-batches, out of order within the watermark."""
-    query, table = scenario[0].make(), to_spark_types(scenario[1], {})
+    query, table = scenario[0].make(), to_spark_types(scenario[1], scenario[0].options)
     folder = tmp_path_factory.mktemp("stream") / uuid4().hex
     found = outcome(lambda: match_stream(spark, query, table, folder, chance=chance, buckets=buckets))
     assert found == reference(query, table)

@@ -147,6 +147,9 @@ class Query:
         """
         from cepheid.api.automata import as_automaton  # seldom needed
 
+        if any(isinstance(query.pattern, Algebra) for query in self._program.queries):
+            message = "a CESAR expression can't be written as an automaton with a register"
+            raise UsageError("CEP613", message, "explain(events) shows the automaton that runs it")
         found = None if events is None else events if isinstance(events, pa.Schema) else self._table_of(events).schema
         written = as_automaton(self._compiled, self.empty_table().schema if found is None else readable_schema(found))
         return self if written is None else Query(written, **{**self._options, "params": None})  # type: ignore[arg-type]

@@ -23,6 +23,7 @@ class Settings:
     unit: str
     params: Mapping[str, object]
     types: Mapping[str, list[str]] | None
+    start: str | None = None
 
     def query(self, program: Program) -> Query:
         """The query with its settings."""
@@ -34,6 +35,7 @@ class Settings:
             order_by=self.order_by,
             types=self.types,
             unit=self.unit,
+            start=self.start,
         )
 
 
@@ -73,6 +75,9 @@ def read_pairs(ctx: click.Context, option: click.Parameter, given: tuple[str, ..
 
 _OPTIONS = (
     click.option("--time", default="ts", metavar="COLUMN", show_default=True, help="The column with the time."),
+    click.option(
+        "--start", metavar="COLUMN", help="The column with the start of events that last; --time is their end."
+    ),
     click.option("--type", "type_column", metavar="COLUMN", help="The column with the type.  [default: type]"),
     click.option("--no-type", is_flag=True, help="There is no type column: all events have one type."),
     click.option(
@@ -105,6 +110,7 @@ def query_options(command: Callable[..., None]) -> Callable[..., None]:
     def call(
         *,
         time: str,
+        start: str | None,
         type_column: str | None,
         no_type: bool,
         order_by: tuple[str, ...],
@@ -122,6 +128,7 @@ def query_options(command: Callable[..., None]) -> Callable[..., None]:
             unit=unit,
             params={name: read_value(value) for name, value in param.items()},
             types={name: [c for c in columns.split(",") if c] for name, columns in declare.items()} or None,
+            start=start,
         )
         command(settings=settings, **rest)
 

@@ -74,7 +74,7 @@ class Bound:
     reads: tuple[str, ...]  # the columns that it reads
     automaton: BoundAutomaton | None = None  # of the user's own: then all else is about its first and last events
     algebra: BoundAlgebra | None = None  # a CESAR expression: then all else is about the events of its results
-    only_times: bool = False  # a match has its start and its end, and nothing more
+    made: bool = False  # of such results: a match is one row, whose columns are those of RETURN
     copies: Mapping[str, str] = field(default_factory=dict)  # of a derived stream: its columns that have a key
     origins: Mapping[str, tuple[str | None, str]] = field(default_factory=dict)  # and where its columns come from
 
@@ -86,7 +86,7 @@ class Bound:
         schema = result_schema(self.algebra, self.schema)
         returns = tuple(Result(*one) for one in result_values(self.algebra))
         typer = replace(self.typer, schema=schema)
-        found = replace(self, schema=schema, returns=returns, algebra=None, typer=typer, only_times=not returns)
+        found = replace(self, schema=schema, returns=returns, algebra=None, typer=typer, made=True)
         if not self.algebra.linear or not is_hidden(self.into):
             return found
         columns = dict(zip(self.algebra.term.types, self.algebra.names, strict=True))
@@ -218,7 +218,7 @@ class Bound:
         fields = [pa.field(START, time), pa.field(END, time)]
         if self.algebra is not None:
             return self.result.match_schema()
-        if self.returns or self.only_times:
+        if self.returns or self.made:
             return pa.schema([*fields, *(pa.field(r.name, r.type.arrow) for r in self.returns)])
         event = pa.struct(list(self.schema.arrow))
         fields += [pa.field(c.variable, pa.list_(event) if c.array else event) for c in self.positive]

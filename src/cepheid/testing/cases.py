@@ -14,9 +14,10 @@
     a=1 b=2
 
 The header is optional: the options of Query (`time`, `start`, `type`, `unit`, `order_by`, `params`, `types`,
-`functions`; `type: none` for a stream of one type), `rule`, `source`, `note`, `warns: part of the warning` (or `warns: none`;
-without it warnings are ignored) and `not_on: path: the reason` for an execution path that can't run the case yet.
-`op: column` names the column of events with `+` and `-`: the matches are those of the events that are left (S16).
+`functions`; `type: none` for a stream of one type), `rule`, `source`, `note`, `warns: part of the warning` (or
+`warns: none`; without it warnings are ignored) and `not_on: path: the reason` for an execution path that can't run the
+case yet. `op: column` names the column of events with `+` and `-`: the matches are those of the events that are left
+(S16).
 
 Events are numbered from 1 in the order of the file; with `op`, equal ones have the number of the first. The type of a
 column is inferred from its cells unless given; `NULL` is NULL, 'text' a string. Without events the query is made and

@@ -59,6 +59,11 @@ def with_numbers(case: Case, table: pa.Table) -> pa.Table:
     return table.append_column(_ROW, pa.array(numbers, pa.int64()))
 
 
+def has_algebra(query: Query) -> bool:
+    """Whether there is a CESAR expression: a column of numbers would be an attribute, and tell equal events apart."""
+    return any(isinstance(q.query.pattern, Algebra) for q in query.compiled.queries)
+
+
 def _lines(case: Case, match: Matcher) -> Iterator[str]:
     query = Query(case.query, **case.options)
     if case.events is None:
@@ -66,8 +71,8 @@ def _lines(case: Case, match: Matcher) -> Iterator[str]:
     if case.op is not None:
         query = Changed(query, case.op)
     found = match(query, case.events)
-    if any(isinstance(q.query.pattern, Algebra) for q in query.compiled.queries):
-        yield from map(to_json, found)  # a column of numbers would be an attribute, and tell equal events apart
+    if has_algebra(query):
+        yield from map(to_json, found)
         return
     # Errors and RETURN columns must not see the column of row numbers. It is the last column, so that it does not
     # change how the content of rows breaks ties (S1).

@@ -36,9 +36,9 @@ from cepheid.spark.stream import pending
 from cepheid.testing.cases import Case
 from cepheid.testing.outcomes import Outcome
 from cepheid.testing.paths import Path, run_reference
-from cepheid.testing.runs import Rows, _without_numbers, run_case, with_numbers
+from cepheid.testing.runs import Rows, _without_numbers, has_algebra, run_case, with_numbers
 
-_MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000}
+_MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000, "min": 60_000_000, "week": 7 * 86_400_000_000}
 _CODE = re.compile(r"error (CEP\d+): ([^\n]*)")
 TOO_BUSY = "Python worker failed to connect back"
 _ATTEMPTS = 4
@@ -74,7 +74,7 @@ def _numbered_once(case: Case, run: Callable[[Case, Query, pa.Table], Rows]) -> 
     def match(query: Query, table: pa.Table) -> Rows:
         if numbered:
             return numbered[0]
-        numbered.append(run(case, query, with_numbers(case, table)))
+        numbered.append(run(case, query, table if has_algebra(query) else with_numbers(case, table)))
         return [_without_numbers(row) for row in numbered[0]]
 
     return run_case(case, match)
@@ -202,9 +202,9 @@ def to_spark_types(table: pa.Table, options: Mapping[str, Any] | None = None) ->
     """
     columns = {name: _to_spark_type(table[name]) for name in table.column_names}
     if options is not None:
-        name = options.get("time", "ts")
-        if name in columns:
-            columns[name] = _to_timestamps(columns[name], options.get("unit", "ms"))
+        for name in (options.get("time", "ts"), options.get("start")):
+            if name in columns:
+                columns[name] = _to_timestamps(columns[name], options.get("unit", "ms"))
     return pa.table(list(columns.values()), names=list(columns))
 
 

@@ -174,7 +174,7 @@ class Matches:
     def to_arrow(self) -> pa.Table:
         """One row a match."""
         query, table, found = self._query, self._table, self._columns
-        if not query.returns and not query.only_times:
+        if not query.returns and not query.made:
             return write_matches(query, table, found)
         made = returned(query, table, self._source, found)
         columns = dict(zip((START, END), write_times(query.schema, table, found), strict=True))
@@ -188,6 +188,9 @@ class Matches:
 
         It is what SQL calls ALL ROWS PER MATCH. The columns of RETURN are not in it.
         """
+        if self._query.made:
+            message = "a result of CESAR is one row, and has no events"
+            raise UsageError("CEP612", message, "use to_arrow(); a PATTERN has the events of its matches")
         return write_long(self._query, self._table, self._found)
 
     def to_batches(self, size: int = 65_536) -> Iterator[pa.Table]:

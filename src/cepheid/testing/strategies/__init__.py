@@ -4,6 +4,7 @@
 - `queries(schema, features)`, `programs(schema)`, `merges(schema)`: valid queries on such events, over the
   whole language or the part of it that `Features` selects
 - `automata(schema, features)`, `automaton_programs(schema)`: the same for automata (S18)
+- `algebra_queries()`, `lasting_streams()`: CESAR expressions, and events that last for them (S19 to S22)
 - `scenarios(features)`: a query and a stream for it
 - `patterns(types)`, `conjuncts(…)`, `conditions(scope)`, `expressions(scope, sort)`: their parts
 - `any_programs()`, `any_queries()`, `any_patterns()`, `any_automata()`, `any_algebra()`, `any_expressions()`:
@@ -25,6 +26,7 @@ To test your own query on generated streams:
 >>> test_that_a_theft_ends_at_the_exit()
 """
 
+from cepheid.testing.strategies.algebra import LASTING, algebra_queries, lasting_streams
 from cepheid.testing.strategies.automata import automata, automaton_programs
 from cepheid.testing.strategies.conjuncts import conjuncts, same_values
 from cepheid.testing.strategies.expressions import conditions, expressions
@@ -50,12 +52,14 @@ from cepheid.testing.strategies.trees import (
 
 __all__ = [
     "EVERYTHING",
+    "LASTING",
     "NESTED",
     "PLAIN",
     "Features",
     "GeneratedQuery",
     "Scope",
     "Sort",
+    "algebra_queries",
     "any_algebra",
     "any_automata",
     "any_expressions",
@@ -68,6 +72,7 @@ __all__ = [
     "conjuncts",
     "expressions",
     "is_demanding",
+    "lasting_streams",
     "merges",
     "names",
     "odd_events",
