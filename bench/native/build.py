@@ -14,7 +14,12 @@ from bench.cache import kept
 
 _HERE = Path(__file__).parent
 _FLAGS = ["-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fvisibility=hidden", "-shared", "-fPIC"]
-_COUNTERS = {"sase": ("matches", "positions", "steps"), "afa": ("changes", "held"), "cesar": ("matches",)}
+_COUNTERS = {
+    "sase": ("matches", "positions", "steps"),
+    "afa": ("changes", "held"),
+    "cesar": ("matches",),
+    "cql": ("matches",),
+}
 
 
 @cache
@@ -26,8 +31,8 @@ def library(name: str) -> ctypes.CDLL:
     getattr(loaded, f"{name}_new").restype = c_void_p
     for counter in _COUNTERS.get(name, ("matches", "positions")):
         getattr(loaded, f"{name}_{counter}").restype = c_int64
-    if name == "cesar":
-        loaded.cesar_column.restype = c_void_p
+    if name in ("cesar", "cql"):
+        getattr(loaded, f"{name}_column").restype = c_void_p
     return loaded
 
 

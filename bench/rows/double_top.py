@@ -8,9 +8,11 @@ from functools import partial
 
 import pyarrow as pa
 
-from bench import cql, queries, workloads
+from bench import queries, workloads
 from bench.cache import made
 from bench.harness import Figure, Options, Target, race, throughput
+from bench.native import cesar as native
+from bench.native.cesar import Results
 from bench.plots import Labels, lines
 from cepheid import Query
 
@@ -27,13 +29,13 @@ def double_top(options: Options) -> Iterator[Figure]:
     for window in WINDOWS:
         table = made(f"closing-{window}", partial(workloads.closing, smooth=window), int(EVENTS * options.scale))
         results = mu.match(table, engine="compiled").to_arrow()
-        tops = _check(table, results, window)
+        cql = {form: native.cql(table, form.lower()) for form in ("CQL1", "CQL2")}
+        tops = _check(results, cql, window)
         resubscribed = len(again.match(table, engine="compiled"))
         runners: dict[str, Callable[[], object]] = {
             "μ": partial(_matched, mu, table),
             "resubscription": partial(_matched, again, table),
-            "CQL1": partial(cql.cql1, table),
-            "CQL2": partial(cql.cql2, table),
+            **{form: views.timed for form, views in cql.items()},
         }
         seconds = race(runners, options.times, clock=time.process_time)
         speed = {name: throughput(table.num_rows, spent) for name, spent in seconds.items()}
@@ -67,9 +69,9 @@ def _matched(query: Query, table: pa.Table) -> pa.Table:
     return query.match(table, engine="compiled").to_arrow()
 
 
-def _check(table: pa.Table, results: pa.Table, window: int) -> int:
+def _check(results: pa.Table, cql: dict[str, Results], window: int) -> int:
     """Both CQL forms find the same, which is among the results by μ: these need not end in a minimum."""
-    one, two = (sorted(zip(*form(table), strict=True)) for form in (cql.cql1, cql.cql2))
+    one, two = (sorted(zip(*(c.tolist() for c in views.columns()), strict=True)) for views in cql.values())
     assert one == two, f"smoothed over {window}: CQL1 and CQL2 differ"
     columns = (results.column(name).to_pylist() for name in ("company", "a", "b", "c", "d", "price"))
     missing = set(one) - set(zip(*columns, strict=True))
