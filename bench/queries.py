@@ -223,3 +223,65 @@ def double_top() -> str:
     at = f"ADD[c := price](SELECT[0.9 * a <= price AND price <= 1.1 * a]({run('<', at)}))"
     at = f"ADD[d := price](SELECT[0.9 * b <= price AND price <= 1.1 * b]({run('>', at)}))"
     return f"CESAR PROJECT[company, a, b, c, d, price](SELECT[price <= a]({run('<', at)}))"
+
+
+def double_top_again() -> str:
+    """Double-Top by resubscription, as it is printed: extrema of three quotes each, then five of these."""
+
+    def extrema(relation: str) -> str:
+        two = f"SELECT[S2.price {relation} S1.price](S1 ;[S2.name = S1.name] S2)"
+        three = f"SELECT[S2.price {relation} S3.price]({two} ;[S3.name = S1.name] S3)"
+        return f"RENAME[S2.name -> name, S2.price -> price](PROJECT[S2.name, S2.price]({three}))"
+
+    asks = (
+        "E2.price >= 1.2 * E1.price",
+        "0.9 * E1.price <= E3.price AND E3.price <= 1.1 * E1.price",
+        "0.9 * E2.price <= E4.price AND E4.price <= 1.1 * E2.price",
+        "E5.price <= E1.price",
+    )
+    whole = "E1"
+    for number, condition in enumerate(asks, start=2):
+        whole = f"SELECT[{condition}]({whole} ;[E{number}.name = E1.name] E{number})"
+    return f"""
+        CESAR
+          LET S1, S2, S3 := Stock
+          LET E := {extrema(">")} UNION {extrema("<")}
+          LET E1, E2, E3, E4, E5 := E
+          {whole}
+    """
+
+
+# Expressions that have a SASE+ query with the same results, in the same columns: the next event that passes (";θ" on
+# points of distinct times), events one after the other, and Query 5.
+def _returned(*variables: tuple[str, str], columns: str) -> str:
+    return ", ".join(f"{v}.{c} AS {name}_{c}" for v, name in variables for c in columns.split())
+
+
+CESAR_AND_SASE = {
+    "the next that passes": (
+        "CESAR LET S1, S2 := Stock\n"
+        "SELECT[S1.volume < 100](S1) ;[DUR <= 500 AND S1.symbol = S2.symbol AND S2.price > S1.price + 3] S2",
+        "PATTERN SEQ(Stock S1, Stock S2) WHERE skip_till_next_match {"
+        "S1.volume < 100 AND S1.symbol = S2.symbol AND S2.price > S1.price + 3} WITHIN 500 milliseconds RETURN "
+        + _returned(("S1", "S1"), ("S2", "S2"), columns="symbol price volume"),
+    ),
+    "one after the other": (
+        "CESAR LET S1, S2, S3 := Tick\nSELECT[S3.price > S2.price + 0.5]("
+        "SELECT[S2.price > S1.price + 0.5](SELECT[S1.change < -1.0](S1) ; S2) ; S3)",
+        "PATTERN SEQ(Tick S1, Tick S2, Tick S3) WHERE strict_contiguity {"
+        "S1.change < -1.0 AND S2.price > S1.price + 0.5 AND S3.price > S2.price + 0.5} RETURN "
+        + _returned(("S1", "S1"), ("S2", "S2"), ("S3", "S3"), columns="price change"),
+    ),
+    "Query 5": (
+        query5("Tick", 10),
+        "PATTERN SEQ(Tick a, Tick+ b[]) WHERE strict_contiguity {"
+        "b[1].price > a.price AND b[i].price > b[i-1].price AND b[b.LEN].ts - a.ts >= 9} RETURN "
+        + _returned(("a", "S1"), ("b[b.LEN]", "S2"), columns="price change"),
+    ),
+    "Query 5, 24 names": (
+        query5("Stock", 240, "S1.symbol = S2.symbol"),
+        "PATTERN SEQ(Stock a, Stock+ b[]) WHERE partition_contiguity {"
+        "[symbol] AND b[1].price > a.price AND b[i].price > b[i-1].price AND b[b.LEN].ts - a.ts >= 239} RETURN "
+        + _returned(("a", "S1"), ("b[b.LEN]", "S2"), columns="symbol price volume"),
+    ),
+}

@@ -14,6 +14,7 @@ from bench.rows.compiling import compiling
 from bench.rows.complexity import complexity
 from bench.rows.correct import correct
 from bench.rows.disorder import disorder
+from bench.rows.double_top import double_top
 from bench.rows.equivalence import equivalence
 from bench.rows.instants import instants
 from bench.rows.kleene import kleene
@@ -41,6 +42,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "vshapes": vshapes,
     "automata": automata,
     "cesar": cesar,
+    "double_top": double_top,
     "changing": changing,
     "afa": afa,
     "switching": switching,

@@ -71,4 +71,12 @@ W2_RETURN = Case(
     _W2_TYPES,
 )
 W4 = Case("W4", queries.W4, data.rfid, "tag_id", ("ts", "type", "tag_id"))
+# Of a thousand symbols each is quoted once a second: what lasts 20 seconds has risen twenty times.
+QUERY5 = Case(
+    "Query 5",
+    queries.query5("Stock", 20_000, "S1.symbol = S2.symbol"),
+    data.stock,
+    "symbol",
+    ("ts", "type", "symbol", "price", "volume"),
+)
 EVENTS = 20_000_000

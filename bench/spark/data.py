@@ -38,6 +38,16 @@ def typed(options: Options, events: int, domain: int = 1000) -> Path:
     return kept(options, f"typed-{domain}-{events}", lambda: parts(_part(events)))
 
 
+def stock(options: Options, events: int, symbols: int = 1000) -> Path:
+    """Prices that mostly rise, each symbol once in a while."""
+
+    def parts(size: int) -> Iterator[pa.Table]:
+        for part, begin in enumerate(range(0, events, size)):
+            yield _moved(workloads.stock(min(size, events - begin), symbols, seed=1 + part), begin)
+
+    return kept(options, f"stock-{symbols}-{events}", lambda: parts(_part(events)))
+
+
 def rare(options: Options, events: int) -> Path:
     """W3: A and B, and a rare C."""
 

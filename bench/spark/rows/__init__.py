@@ -7,7 +7,7 @@ from bench.spark.options import Options
 from bench.spark.rows.boundaries import boundaries
 from bench.spark.rows.changes import changes
 from bench.spark.rows.direct import direct
-from bench.spark.rows.keyed import keyed
+from bench.spark.rows.keyed import cesar, keyed
 from bench.spark.rows.pushdown import pushdown
 from bench.spark.rows.slices import slices
 from bench.spark.rows.streaming import big_state, flat, streaming
@@ -15,6 +15,7 @@ from bench.spark.rows.today import today
 
 ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "keyed": keyed,
+    "cesar": cesar,
     "direct": direct,
     "pushdown": pushdown,
     "today": today,

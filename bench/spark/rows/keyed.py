@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bench.harness import Figure, Target, throughput
-from bench.spark.cases import EVENTS, W2, W4, total
+from bench.spark.cases import EVENTS, QUERY5, W2, W4, Case, total
 from bench.spark.clock import race
 from bench.spark.options import Options
 from bench.spark.session import session
@@ -13,9 +13,18 @@ from bench.spark.session import session
 
 def keyed(options: Options) -> Iterator[Figure]:
     """Keyed queries against the same plan with a function that only counts."""
+    yield from _against_identity(options, "keyed", (W2, W4))
+
+
+def cesar(options: Options) -> Iterator[Figure]:
+    """A CESAR expression with a key, likewise."""
+    yield from _against_identity(options, "cesar", (QUERY5,))
+
+
+def _against_identity(options: Options, row: str, cases: Sequence[Case]) -> Iterator[Figure]:
     events = options.sized(EVENTS)
     with session(options) as spark:
-        for case in (W2, W4):
+        for case in cases:
             frame = case.read(spark, options, events)
             spent = race(
                 {
@@ -30,7 +39,7 @@ def keyed(options: Options) -> Iterator[Figure]:
                 f"{ours.cpu:.1f} CPU-s against {rival.cpu:.1f}"
             )
             yield Figure(
-                "keyed",
+                row,
                 case.name,
                 "JVM scan",
                 throughput(events, ours.wall),

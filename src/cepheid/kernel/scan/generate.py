@@ -309,6 +309,8 @@ class _Generator:
             code.set(SETTLES, self.events.fact(EventFact.SETTLES)[I].differs(0))
         counts = self.setting.counted and bool(self.program.holds)
         asked = n.TRUE if not self.program.types or self.program.sees_all or counts else KIND.differs(0)
+        if self.program.automaton.valued:
+            asked = self.steps.concerned()
         with code.when(asked):
             self.steps.all()
         if self.apart:

@@ -5,7 +5,7 @@ All lists of runs share one pool, so that a run that goes on keeps its entry, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cepheid.automaton.model import Register
@@ -15,7 +15,7 @@ from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.fold import all_of, negate
 from cepheid.kernel.code.types import BOOL, INT64, UINT8, UINT32, UINT64, Scalar
 from cepheid.kernel.runtime import NIL
-from cepheid.kernel.scan.graph import GraphCode
+from cepheid.kernel.scan.graph import GraphCode, NoGraph
 from cepheid.kernel.scan.kernel import Pool
 from cepheid.kernel.scan.lane_values import LaneValues
 from cepheid.kernel.scan.program import Room
@@ -68,6 +68,7 @@ class ListCode:
         self.values = values
         self.graph = graph
         self.merges = merges  # runs that are alike become one, when they have become many
+        self.valued = isinstance(graph, NoGraph)  # an entry is in use or not, and has no history
         self.apart = apart  # what an instant adds is kept apart until it is over
         self.by_lane = values.lanes  # else all entries are of one lane
         self.marked = f"mark_{pool.name}"  # how many a lane may have before they are looked through
@@ -173,11 +174,11 @@ class ListCode:
             code.set(REUSED, n.TRUE)
         with code.otherwise():
             self.take()
-            if node is None:
-                code.put(self.node, FRESH, HISTORY)
+            if node is None or self.valued:
+                code.put(self.node, FRESH, HISTORY if node is None else node)
             if given.old is not None:
                 self.fill(given.kept, given.old)
-        if node is not None:
+        if node is not None and not self.valued:
             code.put(self.node, FRESH, node)
         self.fill(given.changed, given.new)
         chain = chain_of(room)
@@ -244,12 +245,17 @@ class ListCode:
         code = self.code
         with code.when(self.values.get(over(name)).differs(0)):
             self.values.put(over(name), 0)
-            code.set(RUN, self.first(name))
-            code.set(BEFORE, NOWHERE)
-            with code.loop(RUN.differs(NOWHERE)):
-                code.set(FOLLOWING, self.next[RUN])
-                self.unlink(name, self.over[RUN].differs(0))
-                code.set(RUN, FOLLOWING)
+            self.drop(name, self.over[RUN].differs(0))
+
+    def drop(self, name: str, gone: n.Expression) -> None:
+        """Some runs of a list go."""
+        code = self.code
+        code.set(RUN, self.first(name))
+        code.set(BEFORE, NOWHERE)
+        with code.loop(RUN.differs(NOWHERE)):
+            code.set(FOLLOWING, self.next[RUN])
+            self.unlink(name, gone)
+            code.set(RUN, FOLLOWING)
 
     def admit(self, name: str) -> None:
         """After an instant: what it has added is part of the list."""
@@ -272,10 +278,15 @@ class ListCode:
             self.release()
             code.set(RUN, FOLLOWING)
 
-    def merge(self, rooms: Sequence[Room]) -> None:
-        """When the runs of a lane have doubled: those that are alike become one (SASE+ 5.2.2)."""
+    def merge(self, rooms: Sequence[Room], lost: Mapping[str, n.Expression]) -> None:
+        """When the runs of a lane have doubled: those that are alike become one (SASE+ 5.2.2).
+
+        lost: by room, whether the run at hand can't go on.
+        """
         with self.code.when(self.count > self.values.get(self.marked).to(INT64)):
             for room in rooms:
+                if room.name in lost:
+                    self.drop(room.name, lost[room.name])
                 self.merge_alike(room)
             self.values.put(self.marked, self.count * 2 + 8)
 

@@ -286,6 +286,7 @@ def _types(automaton: Automaton) -> Iterator[str]:
 
 def _asked(automaton: Automaton) -> Iterator[tuple[str, ...]]:
     """The types that are asked for; none: any type will do."""
-    asked: list[Arc | Kill | Absent | Witness] = [*automaton.arcs, *automaton.kills]
+    asked: list[Arc | Kill | Absent | Witness] = [*automaton.arcs]
+    asked += () if automaton.valued else automaton.kills  # what lasted too long makes no result, and may go later
     asked += [absent for exit_ in automaton.exits for absent in exit_.absent]
     yield from (one.types for one in (*asked, *automaton.witnesses))

@@ -29,6 +29,9 @@ FAR = 2**62
 MOST_EXPECTED = 65_536
 """Nodes and matches for which room is made before there are so many."""
 
+MOST_GIVEN = 2**18
+"""Results with values of their own for which room is made at first: they have many columns, and can be taken early."""
+
 
 class ScanState:
     """The arrays of one scan. `window` is in ticks or, where the scan has `seen`, in events of a lane.
@@ -46,7 +49,7 @@ class ScanState:
         self.lanes = 0
         self.ahead: Any = None  # of each lane: up to which time its events are known, where that is further than all
         least = 16_384 if native else 256
-        many = max(least, min(2 * events, MOST_NODES // 2))
+        many = max(least, min(2 * events, MOST_GIVEN if kernel.valued else MOST_NODES // 2))
         self.room = {Extent.MATCHES: many} if kernel.valued else {Extent.NODES: many, Extent.MATCHES: many}
         self.pool_room = {pool.name: 1024 if native else 64 for pool in kernel.pools}
         self.cells: Array = longer(None, "int64", kernel.cells, 0, native=native)

@@ -129,7 +129,9 @@ class StepCode:
                 self.leave(room)
             case p.Merge(rooms=rooms):
                 code.note("Runs that are alike become one.")
-                self.lists[rooms[0].name].merge(rooms)
+                self.lists[rooms[0].name].merge(
+                    rooms, {room.name: self.lost(room) for room in rooms if self.kills(room)}
+                )
             case p.Remember(witness=absent):
                 with code.when(all_of(self.events.fence(absent.types, absent.fence))):
                     self.remember(absent)
@@ -139,6 +141,25 @@ class StepCode:
                     self.restart()
             case _:
                 raise TypeError(f"no code for {step!r}")
+
+    def kills(self, room: p.Room) -> list[Kill]:
+        """What ends runs of a room that no event need meet, since they make no result."""
+        return [kill for kill in self.automaton.kills if self.automaton.valued and kill.source == room.number]
+
+    def lost(self, room: p.Room) -> n.Expression:
+        """Whether the run at hand can't go on."""
+        translator = self.registers.translator(self.lists[room.name].field(RUN))
+        return any_of(all_of(self.events.fence(kill.types, kill.fence, translator)) for kill in self.kills(room))
+
+    def concerned(self) -> n.Expression:
+        """Whether the event can begin a run or end a wait, as far as that does not depend on runs."""
+        translator = self.registers.translator(None)
+        deciding = [arc for arc in self.automaton.arcs if arc.source is None or arc.decides]
+        alone = [tuple(test for test in arc.fence if test.unary) for arc in deciding]
+        fences = [
+            self.events.fence(arc.types, tests, translator)[0] for arc, tests in zip(deciding, alone, strict=True)
+        ]
+        return any_of(dict.fromkeys(fences))
 
     def open(self, room: p.Room) -> None:
         """The run of a slot as the event finds it, what the event leaves of it, and new runs of a list."""
