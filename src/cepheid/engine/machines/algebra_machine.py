@@ -10,8 +10,6 @@ import pyarrow as pa
 
 from cepheid.automaton.algebra import BEGAN, ENDED, given
 from cepheid.engine.encoding.arrow import from_numpy
-from cepheid.engine.encoding.batch import StreamCodes
-from cepheid.engine.machines.policy import Policy
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.matches.made_matches import Made, joined, once
@@ -19,19 +17,27 @@ from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.pattern.algebra.linear import amount_of
+from cepheid.pattern.subsets import too_many_runs
 from cepheid.pattern.types import Kind, Type, plain
+
+MOST = 10_000_000
+"""Instances at once, beyond which a query ends with an error before it takes all the memory."""
 
 
 class AlgebraMachine(ScanMachine):
     """One expression over a stream that comes in batches."""
 
-    def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, events: int = 0) -> None:
-        super().__init__(compiled, codes, policy, events)
-
     def begin(self, compiled: CompiledQuery, events: int, *, native: bool = False) -> None:
         """Before the first event, or all over again."""
         super().begin(compiled, events, native=native)
         self.made: list[Made] = []  # results that were taken to make room
+
+    def make_room(self, *, stuck: bool) -> None:
+        """The scan has stopped for want of room: instances that fork at every instant could take all the memory."""
+        if self.state.runs > MOST:
+            found = f"more than {MOST:,} instances at once"
+            raise too_many_runs(self.query.pattern, {}, found)
+        super().make_room(stuck=stuck)
 
     def flush(self) -> None:
         """Take the results so far."""
@@ -103,8 +109,7 @@ class AlgebraMachine(ScanMachine):
         return max(limits, default=None) if len(limits) == len(bounds) else None
 
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
-        """The arrays as they are."""
-        self.flush()
+        """The arrays as they are, with the results that were not asked for yet."""
         assert not self.made
         facts, arrays = self.state.dump()
         return {**self.dump_facts(), **facts}, arrays

@@ -14,6 +14,7 @@ from cepheid.engine.matches.made_matches import made_matches
 from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.lane_times import LaneTimes
+from cepheid.pattern.algebra.linear import amount_of
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.subsets import too_many_runs
@@ -96,7 +97,15 @@ class InterpretedAlgebra:
         """Results may end with any event."""
 
     def compact(self, now: int) -> int | None:
-        """Instances have values, and need no events."""
+        """Instances have values, and need no events; those go that no event to come can end in time."""
+        bounds = [None if bound is None else amount_of(bound) for bound in self.runner.automaton.bounds]
+        for key, instances in list(self.lanes.items()):
+            limits = ((one, bounds[one.state]) for one in instances)
+            kept = [one for one, limit in limits if limit is None or one.event.start >= now - limit]
+            if kept:
+                self.lanes[key] = kept
+            else:
+                del self.lanes[key]
         return None
 
     def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:

@@ -13,7 +13,7 @@ from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import BOOL, FLOAT, INT, NUMERIC, Kind, Type
 from cepheid.pattern.walk import substitute
 
-START, END = " start", " end"
+START, END = "\0start", "\0end"
 """When an event starts and ends, in ticks of the time column; no attribute has such a name."""
 LAST = "last"
 LENGTH = "DUR"

@@ -208,7 +208,9 @@ class _Binder:
     def iterate(self, term: Iterate, left: _Typed, right: _Typed) -> _Typed:
         """The types of what a step hands on are found by trying: an average of integers becomes a float."""
         known: dict[str, Type] = {}
-        for _ in range(4):
+        for _ in range(
+            len(left.types) + len(right.types) + 2
+        ):  # each time, one more attribute may turn out to be wider
             found, origins = self.stepped(term, left, right, known)
             wider = {n: self.wider(n, t, found.types[found.handed[n]], term.span) for n, t in found.held.items()}
             if wider == found.held:

@@ -88,7 +88,10 @@ class _Expansion:
         later = {query.into for query in self.program.queries[number:]}
         for term in (t for root in _roots(algebra) for t in walk_terms(root) if isinstance(t, Named)):
             if term.name in later and term.name not in self.made and term.name not in definitions(algebra):
-                remedy = f"move the query with INTO {term.name} before this one"
+                own = term.name == self.program.queries[number].into
+                remedy = (
+                    f"move the query with INTO {term.name} before this one" if not own else "give INTO another name"
+                )
                 raise PatternError(
                     "CEP214", f"'{term.name}' is read before the query that writes it", remedy, term.span
                 )

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field, replace
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra import bound as b
 from cepheid.pattern.algebra.attributes import END, START, last_of
+from cepheid.pattern.algebra.names import MOST_NODES, too_large
 from cepheid.pattern.registers import EVENT
 from cepheid.pattern.types import INT, Kind, Type
-from cepheid.pattern.walk import conjuncts, substitute
+from cepheid.pattern.walk import conjuncts, substitute, walk
 
-EVENT_START, EVENT_END = " e.start", " e.end"
+EVENT_START, EVENT_END = "\0e.start", "\0e.end"
 """When the event at hand starts and ends, in ticks; START and END are of the instance."""
+FOREVER = 2**62
 Values = Mapping[str, ex.Expression]
 Change = Callable[[ex.Expression], ex.Expression]
 
@@ -61,8 +63,23 @@ class EventAutomaton:
 
     @property
     def bounds(self) -> tuple[ex.Literal | None, ...]:
-        """By state: how many ticks an instance may last, its next event included; None: as long as it takes."""
-        return tuple(_bound(self.ends(number)) for number in range(len(self.states)))
+        """By state: how many ticks an instance may last, the next event included; None: as long as it takes.
+
+        DUR only grows: what is too long for every way from there to a result can go.
+        """
+        found: list[int] = [-1] * len(self.states)
+        changed = True
+        while changed:
+            changed = False
+            for edge in self.edges:
+                if edge.source is None:
+                    continue
+                limits = [amount_of(limit) for c in edge.fence if (limit := _limit(c, edge.start)) is not None]
+                limits += [] if edge.target is None else [found[edge.target]]
+                bound = min(limits, default=FOREVER)
+                if bound > found[edge.source]:
+                    found[edge.source], changed = bound, True
+        return tuple(None if bound == FOREVER else ex.Literal(max(bound, 0), INT) for bound in found)
 
     def rewritten(self, ask: Change, give: Change) -> EventAutomaton:
         """The same with other expressions in the place of what edges ask and give."""
@@ -92,7 +109,32 @@ def build_linear(term: b.BoundTerm) -> EventAutomaton:
     builder = _Builder()
     for way in builder.ways(term):
         builder.lead(way, None, way.values)
-    return EventAutomaton(tuple(builder.states), tuple(builder.edges), term.types)
+    return _pruned(EventAutomaton(tuple(builder.states), tuple(builder.edges), term.types))
+
+
+def _pruned(automaton: EventAutomaton) -> EventAutomaton:
+    """Without attributes that nothing reads: they need not be held, and instances that differ in them alone are one."""
+    live: list[set[str]] = [set() for _ in automaton.states]
+    changed = True
+    while changed:
+        changed = False
+        for edge in automaton.edges:
+            wanted = edge.values if edge.target is None else live[edge.target]
+            read = (edge.start, *edge.fence, *(edge.values[name] for name in wanted))
+            names = {part.name for e in read for part in walk(e) if isinstance(part, ex.Register)}
+            if edge.source is not None and not names & automaton.states[edge.source].types.keys() <= live[edge.source]:
+                live[edge.source] |= names & automaton.states[edge.source].types.keys()
+                changed = True
+    states = (
+        replace(s, types={n: t for n, t in s.types.items() if n in live[k]}) for k, s in enumerate(automaton.states)
+    )
+    edges = (
+        edge
+        if edge.target is None
+        else replace(edge, values={name: value for name, value in edge.values.items() if name in live[edge.target]})
+        for edge in automaton.edges
+    )
+    return replace(automaton, states=tuple(states), edges=tuple(edges))
 
 
 @dataclass(frozen=True)
@@ -196,19 +238,15 @@ def _columns(term: b.Base) -> Values:
 
 
 def _within(node: ex.Expression, scope: Values) -> ex.Expression:
-    """An expression on the attributes of a stream in terms of what these are made of."""
+    """An expression on the attributes of a stream in terms of what these are made of; it may double each time."""
+    size = sum(_weight(scope[p.name]) if isinstance(p, ex.Register) else 1 for p in walk(node))
+    if size > MOST_NODES:
+        raise too_large(node.span)
     return substitute(node, lambda part: scope[part.name] if isinstance(part, ex.Register) else None)
 
 
-def _bound(ends: Sequence[Edge]) -> ex.Literal | None:
-    """The greatest of what bounds each way to end a wait, if all of them are bounded."""
-    found: list[ex.Literal] = []
-    for edge in ends:
-        own = [limit for condition in edge.decides if (limit := _limit(condition, edge.start)) is not None]
-        if not own:
-            return None
-        found.append(min(own, key=amount_of))
-    return max(found, key=amount_of, default=None)
+def _weight(node: ex.Expression) -> int:
+    return sum(1 for _ in walk(node))
 
 
 def _limit(condition: ex.Expression, start: ex.Expression) -> ex.Literal | None:

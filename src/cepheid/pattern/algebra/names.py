@@ -25,8 +25,10 @@ from cepheid.pattern.algebra.tree import (
     Union,
 )
 from cepheid.pattern.parameters import Params, resolve_parameters
-from cepheid.pattern.walk import rewrite, walk
+from cepheid.pattern.walk import MAX_DEPTH, rewrite, walk
 
+MOST_NODES, MOST_STREAMS = 10_000, 200
+"""How large a condition, and how many named streams an expression may have once its definitions are put in."""
 NOT_HERE = (ex.Aggregate, ex.Rows, ex.Length, ex.SameValue, ex.MatchId, ex.Quantified)
 """What only a pattern has."""
 
@@ -75,6 +77,8 @@ class _Resolver:
         self.lets = lets
         self.made = made
         self.params = params
+        self.sizes: dict[str, int] = {}  # of values, by name
+        self.used = 0  # streams that were put in
 
     def term(self, term: Term, path: tuple[str, ...]) -> Term:
         """A stream."""
@@ -105,6 +109,9 @@ class _Resolver:
         if name not in self.lets:
             return Source(name, name if name in self.made else None, span=term.span)
         check_cycle(name, path, term.span)
+        self.used += 1
+        if self.used > MOST_STREAMS or len(path) > MAX_DEPTH:
+            raise too_large(term.span)
         value = self.lets[name].value
         if not is_stream(name, self.lets):
             remedy = "use it inside the brackets of an operator, such as SELECT[…](S)"
@@ -114,6 +121,23 @@ class _Resolver:
         if isinstance(value, Named) and isinstance(found, Prefix):
             found = found.of
         return Prefix(name, found, span=term.span)
+
+    def weigh(self, node: ex.Expression, path: tuple[str, ...]) -> int:
+        """How large an expression is once its names are put in, found before they are: it may double with each LET."""
+        size = 0
+        for part in walk(node):
+            size += 1
+            if isinstance(part, ex.Name) and part.name in self.lets:
+                check_cycle(part.name, path, part.span)
+                if part.name not in self.sizes:
+                    value = self.lets[part.name].value
+                    inner = ex.Name(value.name, span=value.span) if isinstance(value, Named) else value
+                    own = (*path, part.name)
+                    self.sizes[part.name] = self.weigh(inner, own) if isinstance(inner, ex.Expression) else 1
+                size += self.sizes[part.name]
+        if size > MOST_NODES or len(path) > MAX_DEPTH:
+            raise too_large(node.span)
+        return size
 
     def operator(self, operator: Operator) -> Operator:
         """The same with names put in."""
@@ -135,15 +159,14 @@ class _Resolver:
             check_cycle(part.name, path, part.span)
             value = self.lets[part.name].value
             if isinstance(value, Named):
+                # `LET limit := threshold`: a name that nothing defines may be an attribute or a parameter.
                 value = ex.Name(value.name, span=part.span)
-                if is_stream(part.name, self.lets):
-                    # `LET limit := threshold`: a name that nothing defines may be an attribute or a parameter.
-                    return value
             if not isinstance(value, ex.Expression):
                 remedy = f"write an attribute of it, such as {part.name}.price"
                 raise PatternError("CEP230", f"'{part.name}' is a stream, not a value", remedy, part.span)
             return self.value(value, (*path, part.name))
 
+        self.weigh(node, path)
         found = resolve_parameters(rewrite(node, change), self.params)
         for part in walk(found):
             indexed = isinstance(part, ex.Attribute) and part.index is not ex.Index.ONE
@@ -153,9 +176,15 @@ class _Resolver:
         return found
 
 
+def too_large(span: Span | None) -> PatternError:
+    """An expression that is too large once its definitions are put in."""
+    remedy = "use definitions less often, or write the stream INTO a name and read it in an expression of its own"
+    return PatternError("CEP104", "the expression is too large once its definitions are put in", remedy, span)
+
+
 def check_cycle(name: str, path: tuple[str, ...], span: Span | None) -> None:
     """A definition must not be part of itself."""
     if name in path:
         cycle = " → ".join((*path[path.index(name) :], name))
-        remedy = "a stream can't be made of itself: give one of the names another meaning"
+        remedy = "a definition can't be made of itself: give one of the names another meaning"
         raise PatternError("CEP231", f"the definitions go in a circle: {cycle}", remedy, span)
