@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from cepheid.engine.matches.matches import Matches
 from cepheid.errors import BindError, EvaluationError, Span
-from cepheid.pattern.algebra.flow import MERGED_TYPE, RAW
+from cepheid.pattern.algebra.flow import HIDDEN_START, MERGED_TYPE, RAW, is_hidden
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.declared import declared_type, how_to_declare
 from cepheid.pattern.flow import EVENTS, Source
@@ -20,14 +20,16 @@ from cepheid.pattern.types import FLOAT, INT, NUMERIC, STRING, Kind, from_arrow,
 def composite_columns(query: Bound, roles: Roles) -> pa.Schema:
     """The columns of the events that a query makes; what a user-defined function returns has no type yet."""
     time = query.schema.columns[query.schema.roles.time].arrow
-    fields: dict[str, pa.DataType] = {roles.time: time, roles.type or "type": pa.string(), START: time}
+    start = HIDDEN_START if is_hidden(query.into) else START
+    fields: dict[str, pa.DataType] = {roles.time: time, roles.type or "type": pa.string(), start: time}
     fields |= {result.name: result.type.arrow for result in query.returns}
     return pa.schema(list(fields.items()))
 
 
 def composite_schema(columns: pa.Schema, roles: Roles, order_by: tuple[str, ...] = ()) -> Schema:
     """The schema of composite events, or of raw and composite ones, which have an order_by."""
-    return make_schema(columns, replace(roles, order_by=order_by, types=None, type=roles.type or "type"), START)
+    start = HIDDEN_START if HIDDEN_START in columns.names else START
+    return make_schema(columns, replace(roles, order_by=order_by, types=None, type=roles.type or "type"), start)
 
 
 def composite_events(query: Bound, matches: Matches, roles: Roles) -> pa.Table:
@@ -36,7 +38,7 @@ def composite_events(query: Bound, matches: Matches, roles: Roles) -> pa.Table:
     columns = {
         roles.time: table[END],
         roles.type or "type": pa.array([query.into] * table.num_rows, pa.string()),
-        START: table[START],
+        HIDDEN_START if is_hidden(query.into) else START: table[START],
         **{result.name: table[result.name] for result in query.returns},
     }
     return pa.table(columns)
@@ -53,7 +55,7 @@ def schema_of(source: Source, events: Schema, made: Mapping[str, Bound], roles: 
     origins = {column: origin for name in source if name is not None for column, origin in made[name].origins.items()}
     if len(source) == 1:
         return replace(composite_schema(parts[source[0]], roles), copies=copies, origins=origins)
-    if None in source:
+    if None in source and not any(map(is_hidden, source)):
         _check_reserved(events)
     typed = {name: part if name is None else _declared(made[name], part) for name, part in parts.items()}
     found = composite_schema(_merged_columns(typed, made), roles, roles.order_by if None in source else ())
@@ -67,14 +69,18 @@ def as_merged(table: pa.Table, schema: Schema, stream: str | None) -> pa.Table:
 
     A column that their stream lacks is NULL; a raw event starts at its time.
     """
-    columns, own = [], {*schema.streams[stream or ""], schema.roles.time, schema.roles.type, START}
+    columns, own = [], {*schema.streams[stream or ""], schema.roles.time, schema.roles.type}
     for field in schema.arrow:
         name = field.name
         if name == MERGED_TYPE:
             columns.append(pa.chunked_array([pa.array([stream or RAW] * table.num_rows, pa.string())]))
             continue
-        if name == START and stream is None:
+        if name == schema.start:
             name = schema.roles.start or schema.roles.time
+            if stream is not None:
+                name = HIDDEN_START if is_hidden(stream) else START
+            columns.append(_fitted(table.column(name), field))
+            continue
         if stream is not None and name not in own:
             # The key of what the event is made of: the same column then splits all events.
             name = next((c for c, key in schema.copies.items() if key == name and c in own), name)
@@ -82,8 +88,12 @@ def as_merged(table: pa.Table, schema: Schema, stream: str | None) -> pa.Table:
         column = table.column(name) if here and name in table.column_names else None
         if column is None or pa.types.is_null(column.type):
             column = pa.chunked_array([pa.nulls(table.num_rows, field.type)], field.type)
-        columns.append(column if column.type == field.type else _cast(column, field))
+        columns.append(_fitted(column, field))
     return pa.Table.from_arrays(columns, schema=schema.arrow)
+
+
+def _fitted(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    return column if column.type == field.type else _cast(column, field)
 
 
 def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:

@@ -47,7 +47,7 @@ def read_rows(table: pa.Table, schema: Schema) -> list[Event]:
     roles = schema.roles
     columns = {name: column_values(read_column(table, schema, name)) for name in (*schema.columns, *schema.parts)}
     times = _times(columns[roles.time], schema)
-    starts = _times(columns[schema.start], schema) if schema.start is not None else times
+    starts = _times(columns[schema.start], schema, schema.start) if schema.start is not None else times
     if schema.start is not None and schema.start == roles.start:
         for row in (row for row in range(table.num_rows) if starts[row] > times[row]):
             raise starts_late(schema, row, table.column(schema.start)[row], table.column(roles.time)[row])
@@ -73,12 +73,13 @@ def starts_late(schema: Schema, row: int, start: pa.Scalar, end: pa.Scalar) -> I
     )
 
 
-def _times(values: list[Value], schema: Schema) -> list[int]:
+def _times(values: list[Value], schema: Schema, start: str | None = None) -> list[int]:
     roles = schema.roles
     kind = schema.columns[roles.time].kind
     scale = {Kind.INT: NANOSECONDS[roles.unit], Kind.DATE: NANOSECONDS["days"]}.get(kind, 1)
     for row, value in enumerate(values):
         if value is None:
             remedy = "give every event a time, or drop the rows without one"
-            raise InputError("CEP402", f"the time '{roles.time}' of row {row} is NULL", remedy)
+            name = f"the time '{roles.time}'" if start is None else f"the start '{start}'"
+            raise InputError("CEP402", f"{name} of row {row} is NULL", remedy)
     return [value * scale for value in values]

@@ -86,7 +86,7 @@ class Attributes:
     def _unknown(self, path: list[str], span: Span | None) -> BindError:
         name, roles = ".".join(path), self.schema.roles
         if path[-1] in (roles.time, self.schema.start):
-            remedy = f"a condition can't read when an event is: compare {LENGTH}, how long it lasts"
+            remedy = f"times are always there, and no condition reads them: compare {LENGTH}, how long an event lasts"
             return BindError("CEP317", f"'{name}' is a time, not an attribute", remedy, span)
         if path[-1] == LAST:
             remedy = "`.last` is the step before in ITERATE, where the second stream has the attribute"

@@ -9,7 +9,7 @@ from cepheid.errors import BindError, Span, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra import bound as b
 from cepheid.pattern.algebra.attributes import END, START, Attributes, last_of
-from cepheid.pattern.algebra.flow import MERGED_TYPE, RAW
+from cepheid.pattern.algebra.flow import HIDDEN_START, MERGED_TYPE, RAW
 from cepheid.pattern.algebra.tree import (
     Add,
     Apply,
@@ -26,6 +26,7 @@ from cepheid.pattern.algebra.tree import (
 )
 from cepheid.pattern.common_types import common_type, comparable, converted, shown
 from cepheid.pattern.declared import declared_type, how_to_declare
+from cepheid.pattern.schema import START as START_COLUMN
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import INT, Kind, Type, from_arrow
 from cepheid.pattern.typing import Typer
@@ -80,8 +81,9 @@ class _Binder:
         hidden = f"{term.stream}."
         declared = (roles.types or {}).get(term.name) if term.stream is None else None
         columns = {}
+        times = (schema.start, *self.starts) if term.stream is None else (START_COLUMN, HIDDEN_START)
         for name in own:
-            if name in (roles.time, roles.type, schema.start, *self.starts):
+            if name in (roles.time, roles.type, *times):
                 continue
             if declared is None or name in declared:
                 columns[name.removeprefix(hidden) if term.stream else name] = name

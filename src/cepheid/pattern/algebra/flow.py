@@ -28,6 +28,8 @@ from cepheid.pattern.walk import walk
 
 HIDDEN = "#"
 """What the names of streams begin with that only the engine knows."""
+HIDDEN_START = "#start"
+"""The start of the events of such streams: those of the input may have a column `match_start`."""
 MERGED_TYPE, RAW = "#type", "#events"
 """Where events without types are merged with those that queries make: the column that tells them apart, and theirs."""
 
