@@ -46,8 +46,8 @@ def check_flow(program: Program) -> tuple[Source, ...]:
 def _note_made(query: Query, made: dict[str, Query]) -> None:
     if query.into is not None:
         if query.into in made:
-            remedy = "give each INTO a different name"
-            raise PatternError("CEP214", f"two queries write INTO {query.into}", remedy, query.span)
+            remedy = "give each INTO, and each LET that other queries read, a different name"
+            raise PatternError("CEP214", f"two queries make the stream {query.into}", remedy, query.span)
         made[query.into] = query
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from cepheid.automaton.model import NotNative
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.linear import attributes_with
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.flow import Source
@@ -49,7 +50,7 @@ def choose_partitioning(queries: Sequence[Bound], sources: Sequence[Source]) -> 
         known = Partitioning(_key(queries, sources), not_by_time=reason)
         algebra = any(query.algebra is not None for query in queries)
         return replace(known, remedy=_REMEDY) if algebra else known
-    (query,) = queries
+    query = queries[-1]
     assert query.span is not None
     absent = [query.periods[number] for number in query.leading]
     lookback = max((query.span if period is None else query.ticks(period) for period in absent), default=0)
@@ -57,9 +58,10 @@ def choose_partitioning(queries: Sequence[Bound], sources: Sequence[Source]) -> 
 
 
 def _why_not_by_time(queries: Sequence[Bound]) -> str:
-    if len(queries) > 1:
+    *others, query = queries
+    # A result of CESAR depends on the events from its start to its end alone, also by way of derived streams.
+    if not all(is_hidden(other.into) for other in others):
         return "a program of several queries has no single window"
-    (query,) = queries
     if query.counted:
         return "its window counts events, not time"
     if query.span is None:

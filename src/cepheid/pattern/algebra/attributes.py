@@ -56,6 +56,9 @@ class Attributes:
             case ex.Between(operand=operand, low=low, high=high) if self._is_length(operand):
                 bounds = ex.And((ex.Compare(">=", operand, low), ex.Compare("<=", operand, high)), span=node.span)
                 return self.resolved(ex.Not(bounds, span=node.span) if node.negated else bounds)
+            case ex.In(operand=operand, choices=choices) if self._is_length(operand):
+                some = ex.Or(tuple(ex.Compare("=", operand, item, span=node.span) for item in choices), span=node.span)
+                return self.resolved(ex.Not(some, span=node.span) if node.negated else some)
             case ex.Name() if self._is_length(node):
                 return self._length()
             case ex.Name() | ex.Attribute():

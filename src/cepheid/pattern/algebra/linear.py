@@ -251,7 +251,10 @@ def _weight(node: ex.Expression) -> int:
 
 def _limit(condition: ex.Expression, start: ex.Expression) -> ex.Literal | None:
     """`DUR <= c` of what an edge makes, as it is written by then. start: when that starts."""
-    if not isinstance(condition, ex.Compare) or condition.operator not in ("<", "<=", "="):
+    bounds: tuple[str, ...] = ("<", "<=", "=")
+    if isinstance(condition, ex.Not):
+        condition, bounds = condition.operand, (">", ">=")
+    if not isinstance(condition, ex.Compare) or condition.operator not in bounds:
         return None
     is_length = condition.left == ex.Arithmetic("-", _EVENT_END, start)
     return condition.right if is_length and isinstance(condition.right, ex.Literal) else None
