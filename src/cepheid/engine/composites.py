@@ -37,7 +37,7 @@ def composite_events(query: Bound, matches: Matches, roles: Roles) -> pa.Table:
     table = matches.to_arrow()
     columns = {
         roles.time: table[END],
-        roles.type or "type": pa.array([query.into] * table.num_rows, pa.string()),
+        roles.type or "type": pa.repeat(pa.scalar(query.into, pa.string()), table.num_rows),
         HIDDEN_START if is_hidden(query.into) else START: table[START],
         **{result.name: table[result.name] for result in query.returns},
     }
@@ -73,7 +73,7 @@ def as_merged(table: pa.Table, schema: Schema, stream: str | None) -> pa.Table:
     for field in schema.arrow:
         name = field.name
         if name == MERGED_TYPE:
-            columns.append(pa.chunked_array([pa.array([stream or RAW] * table.num_rows, pa.string())]))
+            columns.append(pa.chunked_array([pa.repeat(pa.scalar(stream or RAW, pa.string()), table.num_rows)]))
             continue
         if name == schema.start:
             name = schema.roles.start or schema.roles.time

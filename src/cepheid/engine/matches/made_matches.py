@@ -14,6 +14,7 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.match_columns import Ints
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.matches.matches import Matches, as_column
+from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.result import BEGAN, EVENT, TIME, column_of
 from cepheid.pattern.bind import Bound, Result
 from cepheid.pattern.durations import ARROW_UNITS
@@ -99,7 +100,7 @@ def once(query: Bound, made: Made) -> Matches:
         order = np.lexsort((starts, ends))
         starts, ends = starts[order], ends[order]
         tied = (starts[1:] == starts[:-1]) & (ends[1:] == ends[:-1])
-        if tied.any():
+        if not is_hidden(query.into) and tied.any():  # equal events of a derived stream lead to equal results
             order = _told_apart(made, order, tied)
             starts, ends = made.starts[order], made.ends[order]
         kept = from_numpy(order)

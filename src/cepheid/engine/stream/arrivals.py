@@ -228,6 +228,8 @@ def arrange(
         return None
     ordered = _in_time(times)
     order = np.arange(len(times), dtype=np.int32) if ordered else np.argsort(times, kind="stable").astype(np.int32)
+    if types is not None and not types:
+        return None if ordered else order
     at = np.arange(len(times)) if types is None else _of_types(schema, table, known, types, None if ordered else order)
     by_time = times[at] if ordered else times[order[at]]
     same = np.zeros(len(at) + 1, bool)

@@ -69,6 +69,13 @@ class Pipeline:
         read = [query.query.types_read for query in self.readers(EVENTS)]
         if None not in read:
             self.streams[EVENTS].arrivals.types = frozenset(name for types in read for name in types or ())
+        for source in self.streams:
+            self._loosen(source)
+
+    def _loosen(self, source: Source) -> None:
+        """For CESAR the events of an instant are a set: where nothing else reads a stream, they need no order."""
+        if all(query.query.algebra is not None for query in self.readers(source)):
+            self.streams[source].arrivals.types = frozenset()
 
     def query(self, number: int, kind: str | None = None) -> QueryStream:
         """A query over the stream that it sees, ready to run."""
@@ -285,3 +292,4 @@ class Pipeline:
         for number, own in enumerate(self.program.sources):
             if own == source:
                 self.queries[number] = self.query(number)
+        self._loosen(source)

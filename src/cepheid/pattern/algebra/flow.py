@@ -109,15 +109,18 @@ class _Expansion:
         yield replace(query, pattern=pattern, into=into, ties=Ties.SIMULTANEOUS)
 
     def split(self, term: Term, before: list[tuple[str, Term]]) -> Term:
-        """An expression whose right operands are base streams."""
+        """An expression whose right operands are base streams; a derived stream is read wherever it is used."""
         match term:
             case Apply(of=of) | Prefix(of=of):
-                return replace(term, of=self.split(of, before))
+                term = replace(term, of=self.split(of, before))
             case Union(left=left, right=right):
-                return replace(term, left=self.split(left, before), right=self.split(right, before))
+                right = self.split(right, before)
+                term = replace(term, left=self.split(left, before), right=right)
             case Then(left=left, right=right) | Iterate(left=left, right=right):
-                return replace(term, left=self.split(left, before), right=self.operand(right, before))
-        return term
+                right = self.operand(right, before)
+                term = replace(term, left=self.split(left, before), right=right)
+        name = self.derived.get(term)
+        return term if name is None else Source(name, name, span=term.span)
 
     def operand(self, term: Term, before: list[tuple[str, Term]]) -> Term:
         """A right operand: what is not made of single events becomes a derived stream."""
@@ -126,6 +129,8 @@ class _Expansion:
         if isinstance(term, Prefix):
             return replace(term, of=self.operand(term.of, before))
         own = self.split(term, before)
+        if is_simple(own):
+            return own  # it is derived already
         if own not in self.derived:
             self.derived[own] = f"{HIDDEN}{len(self.derived) + 1}"
             before.append((self.derived[own], own))
