@@ -211,14 +211,19 @@ def cesar_benchmark(template: str) -> str:
     return f"CESAR LET S1, S2, S3 := Event\n{whole}"
 
 
-def double_top() -> str:
-    """Double-Top by five μ, one for each monotonic sequence."""
+def double_top(*, five: bool = False) -> str:
+    """Double-Top by μ, one for each monotonic sequence between its extrema; before the first minimum is a single fall.
+
+    five: also one for the fall to the first minimum, as the paper says: then each start of that fall has results.
+    """
 
     def run(direction: str, before: str) -> str:
         return f"ITERATE[SELECT[price {direction} price.last], company = name]({before}, Stock)"
 
-    at = "ADD[company := name](Stock)"
-    at = f"ADD[a := price]({run('<', at)})"
+    at = "PROJECT[company, before](ADD[company := name, before := price](Stock))"
+    at = f"ADD[a := price](SELECT[price < before](THEN[company = name]({at}, Stock)))"
+    if five:
+        at = f"ADD[a := price]({run('<', 'ADD[company := name](Stock)')})"
     at = f"ADD[b := price](SELECT[price >= 1.2 * a]({run('>', at)}))"
     at = f"ADD[c := price](SELECT[0.9 * a <= price AND price <= 1.1 * a]({run('<', at)}))"
     at = f"ADD[d := price](SELECT[0.9 * b <= price AND price <= 1.1 * b]({run('>', at)}))"
