@@ -32,7 +32,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Copy:
-    """`LET name := of`: the attributes get the prefix `name.`; that of another copy is replaced."""
+    """`LET name := of`: of a stream with a name, the attributes get the prefix `name.`, in the place of another one."""
 
     name: str
     of: Any
@@ -263,6 +263,8 @@ def evaluate(node: Any, world: World) -> Stream:
         return Stream(dict(world.columns), {c: c for c in world.columns}, events)
     if isinstance(node, Copy):
         of = node.of
+        if not isinstance(of, (Base, Copy)):
+            return evaluate(of, world)  # a name for an expression is not before its attributes
         while isinstance(of, Copy):
             of = of.of
         s = evaluate(of, world)

@@ -110,6 +110,8 @@ class Stream:
         term, lets = _parts(self)
         if isinstance(term, Named) and term.name == name:
             raise misuse(f"a stream '{name}' is already called so", "give it another name: S.named('S1')")
+        if not isinstance(term, Named):  # only a name for a stream that has one is before its attributes
+            lets, term = _merged(lets, (Let((f"{name}_",), term),)), Named(f"{name}_")
         return Stream(Named(name), _merged(lets, (Let((name,), term),)))
 
     def where(self, *conditions: Column) -> Stream:

@@ -64,7 +64,7 @@ top = a.then(b, same).where(b.price > a.price).named("Up")
 E1, E2 = top.named("E1"), top.named("E2")
 EXAMPLES["resubscription"] = (
     E1.then(E2, E1.S1.price < E2.S2.price),
-    STOCKS + "LET Up := SELECT[S2.price > S1.price](S1 ;[S1.name = S2.name] S2) LET E1, E2 := Up "
+    STOCKS + "LET Up_ := SELECT[S2.price > S1.price](S1 ;[S1.name = S2.name] S2)\nLET Up := Up_ LET E1, E2 := Up "
     "E1 ;[E1.S1.price < E2.S2.price] E2",
 )
 

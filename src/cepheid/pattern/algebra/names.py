@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cepheid.errors import PatternError, Span
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra.attributes import path_of
 from cepheid.pattern.algebra.tree import (
     Add,
     Algebra,
@@ -25,7 +26,7 @@ from cepheid.pattern.algebra.tree import (
     Union,
 )
 from cepheid.pattern.parameters import Params, resolve_parameters
-from cepheid.pattern.walk import MAX_DEPTH, rewrite, walk
+from cepheid.pattern.walk import MAX_DEPTH, rewrite, substitute, walk
 
 MOST_NODES, MOST_STREAMS = 10_000, 200
 """How large a condition, and how many named streams an expression may have once its definitions are put in."""
@@ -66,8 +67,7 @@ def resolve(algebra: Algebra, made: Collection[str], params: Params) -> Term:
 def resolve_let(algebra: Algebra, name: str, made: Collection[str], params: Params) -> Term:
     """The stream that a LET defines, without its name before its attributes."""
     found = _Resolver(definitions(algebra), made, params).term(Named(name), ())
-    assert isinstance(found, Prefix)
-    return found.of
+    return found.of if isinstance(found, Prefix) and isinstance(definitions(algebra)[name].value, Named) else found
 
 
 class _Resolver:
@@ -104,7 +104,7 @@ class _Resolver:
         raise TypeError(f"no stream: {term!r}")
 
     def named(self, term: Named, path: tuple[str, ...]) -> Term:
-        """A stream by its name; one that is another name of a definition has its own before the attributes."""
+        """A stream by its name, which is before its attributes unless it is a name for an expression."""
         name = term.name
         if name not in self.lets:
             return Source(name, name if name in self.made else None, span=term.span)
@@ -118,9 +118,9 @@ class _Resolver:
             raise PatternError("CEP230", f"'{name}' is a condition or a value, not a stream", remedy, term.span)
         assert isinstance(value, Term)
         found = self.term(value, (*path, name))
-        if isinstance(value, Named) and isinstance(found, Prefix):
-            found = found.of
-        return Prefix(name, found, span=term.span)
+        if not isinstance(value, Named):
+            return found
+        return Prefix(name, found.of if isinstance(found, Prefix) else found, span=term.span)
 
     def weigh(self, node: ex.Expression, path: tuple[str, ...]) -> int:
         """How large an expression is once its names are put in, found before they are: it may double with each LET."""
@@ -146,9 +146,28 @@ class _Resolver:
                 return replace(operator, condition=self.value(condition))
             case Add(items=items):
                 return replace(operator, items=tuple(replace(item, value=self.value(item.value)) for item in items))
-            case Rename() | Project():
-                return operator
+            case Rename(changes=changes):
+                return replace(operator, changes=tuple(replace(one, old=self.stripped(one.old)) for one in changes))
+            case Project(attributes=attributes):
+                return replace(operator, attributes=tuple(map(self.stripped, attributes)))
         raise TypeError(f"no operator: {operator!r}")
+
+    def stripped(self, node: ex.Expression) -> ex.Expression:
+        """`Rise.S1.price` as `S1.price`, where Rise is a name for an expression."""
+
+        def change(part: ex.Expression) -> ex.Expression | None:
+            path = list(path_of(part))
+            value = self.lets[path[0]].value if len(path) > 1 and path[0] in self.lets else None
+            if not isinstance(value, Term) or isinstance(value, Named):
+                return None
+            found: ex.Expression = ex.Name(path[1], span=part.span)
+            if len(path) > 2:
+                found = ex.Attribute(path[1], ex.Index.ONE, path[2], span=part.span)
+            for name in path[3:]:
+                found = ex.Field(found, name, span=part.span)
+            return self.stripped(found)
+
+        return substitute(node, change)
 
     def value(self, node: ex.Expression, path: tuple[str, ...] = ()) -> ex.Expression:
         """A condition or a value."""
@@ -167,7 +186,7 @@ class _Resolver:
             return self.value(value, (*path, part.name))
 
         self.weigh(node, path)
-        found = resolve_parameters(rewrite(node, change), self.params)
+        found = resolve_parameters(rewrite(self.stripped(node), change), self.params)
         for part in walk(found):
             indexed = isinstance(part, ex.Attribute) and part.index is not ex.Index.ONE
             if isinstance(part, NOT_HERE) or indexed:
