@@ -75,6 +75,7 @@ def test_that_matches_can_be_counted_and_cut(scenario: Scenario, limit: int) -> 
 
 
 @pytest.mark.parametrize("feed", FEEDS)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(scenario=TIED | COMPOSITE, chance=st.randoms(use_true_random=False))
 def test_that_a_session_gives_what_one_call_gives(feed: Feed, scenario: Scenario, chance: Random) -> None:
     query, events = scenario
