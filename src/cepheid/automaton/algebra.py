@@ -36,7 +36,7 @@ BEGAN, ENDED = "given_start", "given_end"
 """The registers of a result that have its times; those of its attributes have numbers."""
 _EXACT = frozenset({Kind.INT, Kind.BOOL, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION})
 """What is the same value where it is equal: zero may be negative."""
-_HELD = frozenset({Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION})
+_HELD = _EXACT | {Kind.FLOAT}
 
 
 def given(number: int) -> str:

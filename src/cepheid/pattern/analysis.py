@@ -8,9 +8,10 @@ from itertools import chain
 
 from cepheid.errors import BindError, CepheidWarning, did_you_mean
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.algebra.flow import MERGED_TYPE, attributes_named, walk_terms
+from cepheid.pattern.algebra.flow import MERGED_TYPE, attributes_named
 from cepheid.pattern.algebra.result import EVENT
 from cepheid.pattern.algebra.tree import Algebra, Source
+from cepheid.pattern.algebra.walk import walk_terms
 from cepheid.pattern.automata import (
     NAMES,
     check_clauses,

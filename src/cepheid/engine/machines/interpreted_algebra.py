@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
@@ -10,13 +9,13 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.machines.interpreted import Interpreted
 from cepheid.engine.machines.interpreted_automaton import read, written
 from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.machines.without_codes import WithoutCodes
 from cepheid.engine.matches.made_matches import made_matches
 from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.pattern.algebra.linear import amount_of
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.subsets import too_many_runs
 from cepheid.plan.spec import AUTOMATON
 from cepheid.reference.event_automata import EventRunner, Instance
@@ -30,7 +29,7 @@ MOST = 200_000
 """Instances of one partition at once, beyond which a query ends with an error before it takes all the memory."""
 
 
-class InterpretedAlgebra:
+class InterpretedAlgebra(WithoutCodes):
     """One expression over a stream that comes in parts."""
 
     kind = mode = Interpreted.kind
@@ -107,20 +106,6 @@ class InterpretedAlgebra:
             else:
                 del self.lanes[key]
         return None
-
-    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
-        """It has keys, and no numbers of lanes."""
-        return ()
-
-    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
-        """It has keys, and no numbers of lanes."""
-
-    def held_strings(self) -> Iterable[Any]:
-        """It has strings, and no codes."""
-        return ()
-
-    def renumber_strings(self, number: Any) -> None:
-        """It has strings, and no codes."""
 
     def state_bytes(self) -> int:
         """An estimate: Python objects are not counted one by one."""

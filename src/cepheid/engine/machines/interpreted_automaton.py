@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import time
 from decimal import Decimal
@@ -11,10 +11,10 @@ from typing import Any
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.machines.interpreted import Interpreted
 from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.machines.without_codes import WithoutCodes
 from cepheid.engine.matches.match_table import MatchTable, from_matches
 from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.subsets import too_many_runs
 from cepheid.pattern.tree import Fires
 from cepheid.plan.spec import AUTOMATON
@@ -28,7 +28,7 @@ MOST = 200_000
 """Runs of one partition at once, beyond which a query ends with an error before it takes all the memory."""
 
 
-class InterpretedAutomaton:
+class InterpretedAutomaton(WithoutCodes):
     """One automaton over a stream that comes in parts."""
 
     kind = mode = Interpreted.kind
@@ -114,20 +114,6 @@ class InterpretedAutomaton:
         firsts = (run.first.position for lane in self.lanes.values() for run in lane.runs)
         lasts = (lane.last.position for lane in self.lanes.values() if lane.last is not None)
         return min((*firsts, *lasts), default=None)
-
-    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
-        """It has keys, and no numbers of lanes."""
-        return ()
-
-    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
-        """It has keys, and no numbers of lanes."""
-
-    def held_strings(self) -> Iterable[Any]:
-        """It has strings, and no codes."""
-        return ()
-
-    def renumber_strings(self, number: Any) -> None:
-        """It has strings, and no codes."""
 
     def state_bytes(self) -> int:
         """An estimate: Python objects are not counted one by one."""

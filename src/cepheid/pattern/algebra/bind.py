@@ -63,7 +63,7 @@ class _Binder:
             case Source():
                 return self.source(term)
             case Prefix(name=name, of=of):
-                return self.renamed(self.term(of), lambda attribute: f"{name}.{attribute}")
+                return self.prefixed(self.term(of), name)
             case Apply(operator=operator, of=of):
                 return self.apply(operator, self.term(of))
             case Union():
@@ -163,12 +163,12 @@ class _Binder:
                 raise BindError("CEP320", message, remedy, change.span)
         return new
 
-    def renamed(self, of: _Typed, name: object) -> _Typed:
-        """Every attribute with another name."""
-        assert callable(name)
-        values = {name(old): ex.Register(old, type_) for old, type_ in of.types.items()}
-        types = {name(old): type_ for old, type_ in of.types.items()}
-        return _Typed(b.Given(types, of.term, values), {name(old): origin for old, origin in of.origins.items()})
+    def prefixed(self, of: _Typed, name: str) -> _Typed:
+        """Every attribute with a name before its own."""
+        new = {old: f"{name}.{old}" for old in of.types}
+        values = {new[old]: ex.Register(old, type_) for old, type_ in of.types.items()}
+        types = {new[old]: type_ for old, type_ in of.types.items()}
+        return _Typed(b.Given(types, of.term, values), {new[old]: origin for old, origin in of.origins.items()})
 
     def union(self, left: _Typed, right: _Typed, span: Span | None) -> _Typed:
         """Equal names, and types that have one in common."""
@@ -210,9 +210,8 @@ class _Binder:
     def iterate(self, term: Iterate, left: _Typed, right: _Typed) -> _Typed:
         """The types of what a step hands on are found by trying: an average of integers becomes a float."""
         known: dict[str, Type] = {}
-        for _ in range(
-            len(left.types) + len(right.types) + 2
-        ):  # each time, one more attribute may turn out to be wider
+        # Each time, one more attribute may turn out to be wider.
+        for _ in range(len(left.types) + len(right.types) + 2):
             found, origins = self.stepped(term, left, right, known)
             wider = {n: self.wider(n, t, found.types[found.handed[n]], term.span) for n, t in found.held.items()}
             if wider == found.held:

@@ -21,7 +21,7 @@ from cepheid.pattern.algebra.tree import (
     Then,
     Union,
 )
-from cepheid.pattern.algebra.walk import algebra_expressions
+from cepheid.pattern.algebra.walk import algebra_expressions, terms, walk_terms
 from cepheid.pattern.parameters import Params
 from cepheid.pattern.tree import Program, Query, Ties
 from cepheid.pattern.walk import walk
@@ -88,7 +88,7 @@ class _Expansion:
     def check_order(self, algebra: Algebra, number: int) -> None:
         """A stream is made before it is read."""
         later = {query.into for query in self.program.queries[number:]}
-        for term in (t for root in _roots(algebra) for t in walk_terms(root) if isinstance(t, Named)):
+        for term in (t for root in terms(algebra) for t in walk_terms(root) if isinstance(t, Named)):
             if term.name in later and term.name not in self.made and term.name not in definitions(algebra):
                 own = term.name == self.program.queries[number].into
                 remedy = (
@@ -148,25 +148,9 @@ def is_simple(term: Term) -> bool:
     return isinstance(term, Source)
 
 
-def walk_terms(term: Term) -> Iterator[Term]:
-    """A stream and all that it is made of."""
-    yield term
-    match term:
-        case Apply(of=of) | Prefix(of=of):
-            yield from walk_terms(of)
-        case Union(left=left, right=right) | Then(left=left, right=right) | Iterate(left=left, right=right):
-            yield from walk_terms(left)
-            yield from walk_terms(right)
-
-
-def _roots(algebra: Algebra) -> Iterator[Term]:
-    yield from (let.value for let in algebra.lets if isinstance(let.value, Term))
-    yield algebra.term
-
-
 def streams_named(algebra: Algebra) -> Iterator[str]:
     """The names of streams in an expression as it was written."""
-    for root in _roots(algebra):
+    for root in terms(algebra):
         yield from (term.name for term in walk_terms(root) if isinstance(term, Named))
 
 

@@ -14,6 +14,7 @@ from cepheid.pattern.algebra.tree import (
     Iterate,
     Let,
     Operator,
+    Prefix,
     Project,
     Rename,
     Select,
@@ -35,7 +36,7 @@ def terms(algebra: Algebra) -> Iterator[Term]:
 def streams_of(term: Term) -> tuple[Term, ...]:
     """The streams directly below one."""
     match term:
-        case Apply(of=of):
+        case Apply(of=of) | Prefix(of=of):
             return (of,)
         case Union(left=left, right=right) | Then(left=left, right=right) | Iterate(left=left, right=right):
             return left, right
