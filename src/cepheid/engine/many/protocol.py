@@ -1,0 +1,73 @@
+"""What runs the rules of some templates, whichever way: events in, matches with the numbers of their rules out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.matches.matches import Matches
+
+RULE = "$rule"
+"""The column of a joined stream that has the number of the rule."""
+WINDOW = "$within"
+"""The column that has the window of a rule in ticks, where each has its own."""
+
+
+def constant_column(parameter: str) -> str:
+    """The column of a joined stream that has the constants of a parameter."""
+    return f"${parameter}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Matches of one template, each with the number of its rule."""
+
+    template: int
+    numbers: Any
+    matches: Matches
+
+
+class Tier(Protocol):
+    """One way to run rules. Times are ticks; a rule has a number, and sees the events in (at, until]."""
+
+    def add(self, numbers: Any, constants: pa.Table, at: int | None) -> None:
+        """Rules with their constants; at: None is from the beginning."""
+
+    def remove(self, numbers: Any, at: int) -> None:
+        """Rules that see no event after a time."""
+
+    def feed(self, batch: Batch) -> None:
+        """The next events, in the order of S1."""
+
+    def settle(self, now: int | None, rows: KeptRows) -> list[Found]:
+        """The matches that became certain, given all events before a time (None: all)."""
+
+    def compact(self, now: int) -> int | None:
+        """Let go of what no match to come can need; the first event that one can have among those so far."""
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The state: facts for a header, and flat arrays."""
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+        """Take up a state that was dumped."""
+
+    def counters(self) -> Mapping[str, int]:
+        """What it has done: events, rules that were touched, runs that are alive."""
+
+
+class Router(Protocol):
+    """Which rules an event concerns."""
+
+    def add(self, numbers: Any, constants: pa.Table) -> None:
+        """More rules."""
+
+    def remove(self, numbers: Any) -> None:
+        """Rules that are gone."""
+
+    def route(self, batch: Batch) -> tuple[Any, Any]:
+        """The places of events in a batch and the numbers of the rules that each concerns, by event and number."""
