@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.attributes import LENGTH
+from cepheid.pattern.algebra.result import BoundAlgebra
 from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.bound_automata import BoundArc
@@ -196,7 +197,14 @@ def join(query: Bound, *, windowed: bool = False) -> Joined:
     columns = {name: ConstantColumn(name, c.parameter, c.type, c.readings) for name, c in used.items()}
     schema = _schema(query.schema, columns.values(), windowed=windowed)
     if query.algebra is not None:
-        raise NotJoinedError("a CESAR expression")
+        bound = replace(
+            query,
+            schema=schema,
+            typer=replace(query.typer, schema=schema),
+            reads=tuple(schema.columns),
+            algebra=_joined_algebra(query.algebra),
+        )
+        return Joined(bound, query, tuple(columns.values()), windowed)
     own = _JoinedAutomaton(query) if query.automaton is not None else _JoinedPattern(query)
     placement, same = own.placement(windowed=windowed), tuple(replace(test, value=_kept(test)) for test in query.same)
     bound = replace(
@@ -239,6 +247,9 @@ def _all_expressions(query: Bound) -> Iterator[ex.Expression]:
         yield query.scope.condition
     if query.automaton is not None:
         yield from query.automaton.expressions()
+    if query.algebra is not None:
+        for edge in query.algebra.automaton.edges:
+            yield from (*edge.fence, *edge.values.values())
 
 
 def _constants(node: ex.Expression) -> list[Constant]:
@@ -309,6 +320,28 @@ def attribute(variable: str, index: ex.AnyIndex) -> Target:
 def _joined_scope(scope: Scope) -> Scope:
     condition = scope.condition and put(scope.condition, attribute(SEEN, ex.Index.ONE))
     return replace(scope, condition=condition)
+
+
+def _joined_algebra(algebra: BoundAlgebra) -> BoundAlgebra:
+    """A CESAR expression whose instances wait for events of their rule, which is the last attribute of its results."""
+    now, held = ex.Attribute(EVENT, ex.Index.ONE, RULE), ex.Register(RULE, INT)
+
+    def change(node: ex.Expression) -> ex.Expression:
+        return put(node, attribute(EVENT, ex.Index.ONE))
+
+    found = algebra.automaton.rewritten(change, change)
+    edges = (
+        replace(
+            edge,
+            decides=edge.decides if edge.source is None else (ex.Compare("=", now, held), *edge.decides),
+            values={**edge.values, RULE: now},
+        )
+        for edge in found.edges
+    )
+    states = (replace(state, types={**state.types, RULE: INT}) for state in found.states)
+    flat = replace(found, states=tuple(states), edges=tuple(edges), types={**found.types, RULE: INT})
+    term = replace(algebra.term, types={**algebra.term.types, RULE: INT})
+    return replace(algebra, term=term, names=(*algebra.names, RULE), columns=(RULE, *algebra.columns), flat=flat)
 
 
 class _JoinedPattern:

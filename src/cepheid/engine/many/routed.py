@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.scope_filter import ScopeFilter
 from cepheid.engine.encoding.times import ticks
@@ -16,17 +17,21 @@ from cepheid.engine.many.joined_stream import JoinedRows, JoinedStream
 from cepheid.engine.many.protocol import Found, Router
 from cepheid.engine.many.routers import AllPairs
 from cepheid.engine.many.rules import FOREVER, Rules
+from cepheid.engine.matches.made_matches import one_each
 from cepheid.engine.matches.match_table import MatchTable, concatenate, in_order, returned
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra.result import column_of
 from cepheid.pattern.templates import Joined
 from cepheid.pattern.tree import Output, Ties
 
 MOST_ROWS = 2**18
 """Rows of a joined stream that are made at a time; those of one instant are made together, however many they are."""
 
+Part = tuple[Any, MatchTable | pa.Table]
+"""Matches and the numbers of their rules; results of CESAR are rows of a table."""
 Factory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
 
 
@@ -134,7 +139,7 @@ class RoutedTier:
     def settle(self, now: int | None, rows: KeptRows) -> list[Found]:
         """The matches that became certain, given all events before a time (None: all)."""
         self.stream.source = rows
-        found: list[tuple[Any, MatchTable]] = []
+        found: list[Part] = []
         for at in sorted(at for at in self.ending if now is None or at < now):
             self._go_over(at)
             ended = np.concatenate(self.ending.pop(at))
@@ -146,24 +151,29 @@ class RoutedTier:
         found = [(numbers, table) for numbers, table in found if len(numbers)]
         if not found:
             return []
+        if self.query.algebra is not None:
+            return [self._made(found)]
         numbers, table = self._ordered(found, rows)
         return [Found(self.template, numbers, Matches(self.joined.plain, rows.kept, table))]
 
-    def _ended(self, ended: Any, at: int) -> list[tuple[Any, MatchTable]]:
+    def _ended(self, ended: Any, at: int) -> list[Part]:
         """What rules give that end at a time: absences are known up to then (S17)."""
         found = self._certain(self.machine.settle(at, self.stream))
-        if self.query.waits or self.query.output is not Output.ALL:
+        if self.query.algebra is None and (self.query.waits or self.query.output is not Output.ALL):
             # What is still open is decided in a copy, which is as if the input had ended.
             facts, arrays = self.machine.dump()
             copy = self.factory(self.compiled, self.stream.codes, self.machine.kind)
             copy.load(facts, [array.copy() for array in arrays], self.stream)
             for numbers, table in self._certain(copy.settle(None, self.stream, at)):
                 mine = np.flatnonzero(np.isin(numbers, ended))
+                assert isinstance(table, MatchTable)
                 found.append((numbers[mine], table.take(mine)))
         return found
 
-    def _certain(self, found: Any) -> list[tuple[Any, MatchTable]]:
+    def _certain(self, found: Any) -> list[Part]:
         """Matches of rules that are there, with the ids of their events."""
+        if isinstance(found, Matches):
+            return self._certain_rows(found.table)
         table: MatchTable = found.all()
         if not len(table):
             return []
@@ -177,6 +187,23 @@ class RoutedTier:
         known = MatchTable(ids, table.variables, table.offsets, table.reached, table.reaches, table.values)
         return [(numbers, known)]
 
+    def _certain_rows(self, rows: pa.Table) -> list[Part]:
+        """Results of CESAR, whose last attribute is the rule."""
+        place = rows.num_columns - 1
+        numbers = rows.column(place).to_numpy()
+        there = np.isin(numbers, self.gone, invert=True)
+        return [(numbers[there], rows.remove_column(place).filter(from_numpy(there)))]
+
+    def _made(self, found: Sequence[Part]) -> Found:
+        """Results of CESAR by end, number of the rule, and S9."""
+        numbers = np.concatenate([own for own, _ in found])
+        table = pa.concat_tables(own for _, own in found if isinstance(own, pa.Table))
+        query = self.joined.plain.result
+        order = np.lexsort((numbers, ticks(query.schema, table)))
+        table = table.take(from_numpy(order))
+        values = tuple(table.column(column_of(k)) for k in range(len(query.returns)))
+        return Found(self.template, numbers[order], Matches(query, table, one_each(len(order), values or None)))
+
     def _with_values(self, table: MatchTable) -> MatchTable:
         """RETURN, where it depends on the rule."""
         used, place = np.unique(table.rows, return_inverse=True)
@@ -189,10 +216,10 @@ class RoutedTier:
         )
         return MatchTable(table.rows, table.variables, table.offsets, table.reached, table.reaches, values)
 
-    def _ordered(self, found: list[tuple[Any, MatchTable]], rows: KeptRows) -> tuple[Any, MatchTable]:
+    def _ordered(self, found: list[Part], rows: KeptRows) -> tuple[Any, MatchTable]:
         """By end, number of the rule, and S9."""
         numbers = np.concatenate([own for own, _ in found])
-        table = concatenate([own for _, own in found]).moved(-rows.base)
+        table = concatenate([own for _, own in found if isinstance(own, MatchTable)]).moved(-rows.base)
         times = None
         if self.query.ties is Ties.SIMULTANEOUS:
             times = ticks(self.joined.plain.schema, rows.kept)[table.rows]
