@@ -1,5 +1,7 @@
 """Many texts, each skeleton of which is parsed once: every text is what the parser makes of it alone."""
 
+from collections.abc import Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 
 from cepheid.errors import CepheidError
 from cepheid.language import parse, print_program, print_query
-from cepheid.language.skeleton import pieces_of
+from cepheid.language.conjuncts import split
+from cepheid.language.frames import read_frames
+from cepheid.language.skeleton import BLOCK, HOLE, pieces_of
 from cepheid.language.template import read_texts
 from cepheid.pattern.tree import Query
 from cepheid.testing import read_cases
@@ -91,3 +95,60 @@ def test_that_texts_are_what_the_parser_makes_of_each(texts: list[str]) -> None:
 
 def test_that_all_cases_together_are_what_the_parser_makes_of_each() -> None:
     assert outcomes(CASES) == list(map(outcome, CASES))
+
+
+def framed(texts: list[str]) -> list[str]:
+    """The same by frames and conditions."""
+    found = read_frames(texts)
+    wrong = {text: one for one in found.wrong for text in one.texts.tolist()}
+    assert [text in wrong for text in range(len(texts))] == (found.frame < 0).tolist()
+    return [
+        str(wrong[text].error_of(texts[text])) if text in wrong else repr(found.program_of(text))
+        for text in range(len(texts))
+    ]
+
+
+@given(similar_texts())
+def test_that_frames_with_their_conditions_are_what_the_parser_makes_of_each(texts: list[str]) -> None:
+    assert framed(texts) == list(map(outcome, texts))
+
+
+def test_that_all_cases_by_frames_are_what_the_parser_makes_of_each() -> None:
+    assert framed(CASES) == list(map(outcome, CASES))
+
+
+@st.composite
+def texts_of_one_frame(draw: st.DrawFn) -> list[str]:
+    """A text, and the same with its conditions in another order, some left out, some twice."""
+    text = draw(TEXTS)
+    pieces = pieces_of(text)
+    parts = split(HOLE.join(pieces[::2]))
+    if not parts.conjuncts or HOLE in text or BLOCK in text:
+        return [text]
+    constants = pieces[1::2]
+
+    def written(skeleton: str, own: Sequence[str]) -> str:
+        return "".join(chain(*zip_longest(skeleton.split(HOLE), own, fillvalue="")))
+
+    blocks: dict[int, list[str]] = {}
+    for block, part, first in zip(parts.blocks, parts.conjuncts, parts.first, strict=True):
+        own = constants[first : first + part.count(HOLE)]
+        blocks.setdefault(block, []).append(written(part, own))
+    outside = written(parts.frame, [constants[at] for at in parts.constants]).split(BLOCK)
+    found = [text]
+    for _ in range(draw(st.integers(1, 3))):
+        chosen = [
+            " AND ".join(draw(st.lists(st.sampled_from(some), min_size=1, max_size=4))) for some in blocks.values()
+        ]
+        found.append("".join(chain(*zip_longest(outside, chosen, fillvalue=""))))
+    return found
+
+
+@given(texts_of_one_frame())
+def test_that_conditions_in_any_order_are_what_the_parser_makes_of_each(texts: list[str]) -> None:
+    assert framed(texts) == list(map(outcome, texts))
+
+
+def test_that_most_conditions_are_cut() -> None:
+    """So that the properties above speak of something."""
+    assert len(read_frames(CASES).conjuncts) > 300

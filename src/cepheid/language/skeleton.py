@@ -15,6 +15,10 @@ import numpy as np
 
 HOLE = "\0"
 """What stands in a skeleton for a constant."""
+BLOCK = "\1"
+"""What stands in a frame for conditions."""
+WHOLE = "\2"
+"""What begins the skeleton of a text that has one of these characters itself: nothing is cut out of it."""
 
 # A number that a word, a dot or another number touches is left; a unit may follow at once, as in 5s.
 _NUMBER = r"[0-9.]*+(?:(?![\w.])|(?:[eE][+-]?[0-9]+)?(?![0-9_.eE]|[^\x00-\x7f]))"
@@ -100,9 +104,13 @@ def cut(texts: Sequence[str], progress: Callable[[int], None] | None = None) -> 
             codes += codes[first[before] : first[before + 1]]
             first.append(len(codes))
         else:
-            simple = text.isascii() and "--" not in text and "`" not in text and "/*" not in text and HOLE not in text
-            pieces = split(text) if simple else pieces_of(text)
-            of_text.append(skeletons[HOLE.join(pieces[::2]) if HOLE not in text else (text,)])
+            if text.isascii() and "--" not in text and "`" not in text and "/*" not in text:
+                pieces = split(text)
+            else:
+                pieces = pieces_of(text)
+            if HOLE in text or BLOCK in text or WHOLE in text:
+                pieces = [f"{WHOLE}{place}"]
+            of_text.append(skeletons[HOLE.join(pieces[::2])])
             codes += map(code, pieces[1::2])
             first.append(len(codes))
         if progress is not None and place % 4096 == 4095:
@@ -111,7 +119,7 @@ def cut(texts: Sequence[str], progress: Callable[[int], None] | None = None) -> 
         progress(len(texts) % 4096)
     return Cut(
         texts,
-        tuple(key if isinstance(key, str) else key[0] for key in skeletons),
+        tuple(skeletons),
         np.array(of_text, np.int64),
         tuple(constants),
         np.array(codes, np.int64),
@@ -126,7 +134,9 @@ def pieces_of(text: str) -> list[str]:
     ['a.x1 > ', '1.5', ' -- 2']
     """
     pieces, end = [], 0
-    for found in _ANY.finditer(text) if HOLE not in text else ():
+    if HOLE in text or BLOCK in text or WHOLE in text:
+        return [text]
+    for found in _ANY.finditer(text):
         if found["constant"] is not None:
             pieces += [text[end : found.start()], found[0]]
             end = found.end()

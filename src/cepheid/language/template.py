@@ -87,8 +87,11 @@ def read_cut(found: Cut) -> Reading:
                 wrong.append(part)
             else:
                 parts.setdefault(part.key, []).append(part)
-    templates = tuple(_template(same, constants) for same in parts.values())
-    return Reading(templates, tuple(sorted(wrong, key=lambda one: int(one.texts[0]))))
+    templates = []
+    for same in parts.values():
+        draft = same[0].draft
+        templates.append(Template(draft.value, draft.text, *joined(same, constants)))
+    return Reading(tuple(templates), tuple(sorted(wrong, key=lambda one: int(one.texts[0]))))
 
 
 # One skeleton.
@@ -111,6 +114,10 @@ class Part:
     places: Any
     codes: Any
     kinds: tuple[str, ...]
+
+    def only(self, rows: Any) -> Part:
+        """Some of the texts."""
+        return replace(self, places=self.places[rows], codes=self.codes[rows])
 
     @property
     def key(self) -> str:
@@ -169,23 +176,24 @@ def _by_rows(table: Any) -> list[Any]:
     """The rows of a table that are equal to each other, those of the first row first."""
     if len(table) < 2 or not (table != table[0]).any():
         return [np.arange(len(table))]
-    _, of_each = np.unique(table, axis=0, return_inverse=True)
-    of_each = of_each.reshape(-1)
+    of_each = np.zeros(len(table), np.int64)
+    for column in table.T.astype(np.int64):
+        _, of_each = np.unique(of_each * (int(column.max()) + 1) + column, return_inverse=True)
     order = np.argsort(of_each, kind="stable")
     parts = np.split(order, np.cumsum(np.bincount(of_each))[:-1])
     return sorted(parts, key=lambda part: int(part[0]))
 
 
-def _template(parts: Sequence[Part], constants: Constants) -> Template:
-    draft = parts[0].draft
+def joined(parts: Sequence[Part], constants: Constants) -> tuple[Any, dict[str, pa.Array]]:
+    """The places of parts of one template, ascending, and their constants as columns."""
     places = np.concatenate([part.places for part in parts])
     order = np.argsort(places, kind="stable")
     columns = {}
-    count = sum(reader is not None for reader in draft.readers)
+    count = sum(reader is not None for reader in parts[0].draft.readers)
     for number in range(count):
         chunks = [constants.column(*_nth(part, number)) for part in parts]
-        columns[parameter(number)] = _joined(chunks).take(pa.array(order))
-    return Template(draft.value, draft.text, places[order], columns)
+        columns[parameter(number)] = _one_column(chunks).take(pa.array(order))
+    return places[order], columns
 
 
 def _nth(part: Part, number: int) -> tuple[Reader, Any]:
@@ -193,7 +201,7 @@ def _nth(part: Part, number: int) -> tuple[Reader, Any]:
     return reader, part.codes[:, at]
 
 
-def _joined(chunks: list[pa.Array]) -> pa.Array:
+def _one_column(chunks: list[pa.Array]) -> pa.Array:
     finest = next((c.type for c in chunks if getattr(c.type, "unit", None) == "ns"), chunks[0].type)
     return pa.concat_arrays([chunk.cast(finest) for chunk in chunks])
 
@@ -211,7 +219,11 @@ def _draft(text: str) -> Draft:
     readers, named = parameters_of(text, program)
     if not any(readers):
         named = program
-    pieces = pieces_of(text)
+    return Draft(named, readers, shown(pieces_of(text), readers))
+
+
+def shown(pieces: list[str], readers: Sequence[Reader | None]) -> str:
+    """The pieces of a text with parameters in the place of constants."""
     number = 0
     for at, reader in enumerate(readers):
         if reader is not None:
@@ -219,11 +231,13 @@ def _draft(text: str) -> Draft:
             pieces[2 * at + 1] = parameter(number)
             pieces[2 * at + 2] = pieces[2 * at + 2].removeprefix(reader.after)
             number += 1
-    return Draft(named, readers, "".join(pieces))
+    return "".join(pieces)
 
 
-def parameters_of(text: str, program: Program) -> tuple[tuple[Reader | None, ...], Program]:
-    """How the constants of a text are read, and its program with parameters in their place.
+def parameters_of(
+    text: str, program: Program, among: Sequence[int] | None = None
+) -> tuple[tuple[Reader | None, ...], Program]:
+    """How the constants of a text are read, or some of them, and its program with parameters in their place.
 
     None for a constant that shapes the program: what is no constant there, such as {2,4} or a[3], or must be known
     when the program is analysed.
@@ -231,9 +245,10 @@ def parameters_of(text: str, program: Program) -> tuple[tuple[Reader | None, ...
     pieces = pieces_of(text)
     ends = np.cumsum([len(piece) for piece in pieces]).tolist()
     places = [(ends[at] - len(pieces[at]), ends[at]) for at in range(1, len(pieces), 2)]
+    among = range(len(places)) if among is None else among
     algebra = any(isinstance(query.pattern, Algebra) for query in program.queries)
     if "`$" in text or (algebra and without_latex(text) != text):  # names that collide, places that LaTeX moves
-        return (None,) * len(places), program
+        return (None,) * len(among), program
     found: dict[int, Reader | None] = {}
     literals: dict[int, int] = {}  # the constant of each literal, by its identity
     for query in program.queries:
@@ -243,17 +258,17 @@ def parameters_of(text: str, program: Program) -> tuple[tuple[Reader | None, ...
             if at is not None:
                 found[at] = reader if found.setdefault(at, reader) == reader else None
                 literals[id(literal)] = at
-    readers = tuple(found.get(at) for at in range(len(places)))
-    names = {at: parameter(n) for n, at in enumerate(at for at, reader in enumerate(readers) if reader is not None)}
+    readers = tuple(found.get(at) for at in among)
+    names = {at: parameter(n) for n, at in enumerate(at for at in among if found.get(at) is not None)}
 
     def change(node: ex.Expression) -> ex.Expression:
         name = names.get(literals.get(id(node), -1))
         return node if name is None else ex.Name(name, span=node.span)
 
-    return readers, Program(tuple(_rewritten(query, change) for query in program.queries))
+    return readers, Program(tuple(rewritten(query, change) for query in program.queries))
 
 
-def _rewritten(query: Query, change: Callable[[ex.Expression], ex.Expression]) -> Query:
+def rewritten(query: Query, change: Callable[[ex.Expression], ex.Expression]) -> Query:
     query = rewrite_expressions(query, lambda expression: rewrite(expression, change))
     if query.within is None:
         return query
@@ -312,10 +327,19 @@ def _reader(text: str, literal: ex.Literal, place: tuple[int, int], constant: st
 
 def with_constants(program: Program, constants: Mapping[str, ex.Literal]) -> Program:
     """A program with constants in the place of its parameters."""
+    change = _changing(constants)
+    return Program(tuple(rewritten(query, change) for query in program.queries))
 
+
+def with_literals(expression: ex.Expression, constants: Mapping[str, ex.Literal]) -> ex.Expression:
+    """The same of one expression."""
+    return rewrite(expression, _changing(constants))
+
+
+def _changing(constants: Mapping[str, ex.Literal]) -> Callable[[ex.Expression], ex.Expression]:
     def change(node: ex.Expression) -> ex.Expression:
         if isinstance(node, ex.Name) and node.name in constants:
             return replace(constants[node.name], span=node.span)
         return node
 
-    return Program(tuple(_rewritten(query, change) for query in program.queries))
+    return change
