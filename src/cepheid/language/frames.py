@@ -33,6 +33,7 @@ from cepheid.language.template import (
 )
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.tree import Program, Query
+from cepheid.pattern.types import BOOL
 from cepheid.pattern.walk import expressions
 
 
@@ -112,6 +113,8 @@ def with_conditions(program: Program, blocks: Mapping[str, Sequence[ex.Expressio
         if not isinstance(node, ex.Name) or node.name not in blocks:
             return node
         conditions = tuple(blocks[node.name])
+        if not conditions:
+            return ex.Literal(True, BOOL, span=node.span)
         return conditions[0] if len(conditions) == 1 else ex.And(conditions, span=node.span)
 
     def whole(query: Query) -> Query:

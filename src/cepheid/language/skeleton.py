@@ -72,7 +72,8 @@ class Cut:
 
 def groups(numbers: Any, count: int) -> list[Any]:
     """For each number below `count` the places that have it, ascending."""
-    order = np.argsort(numbers, kind="stable")
+    small = numbers.astype(np.uint16) if count < 1 << 16 else numbers  # which are sorted by counting
+    order = np.argsort(small, kind="stable")
     ends = np.cumsum(np.bincount(numbers, minlength=count))
     return np.split(order, ends[:-1]) if count else []
 
