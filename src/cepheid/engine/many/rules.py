@@ -1,0 +1,118 @@
+"""Many queries as columns: templates, and for each of them a table with the constants of its rules (S23)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.many.protocol import constant_column
+from cepheid.pattern.schema import Roles
+from cepheid.pattern.tree import Program
+
+Ints = Any
+
+
+@dataclass(frozen=True)
+class Template:
+    """A program whose bare names are parameters.
+
+    parameters: those that each rule has a value for; params: the values that all of them share.
+    """
+
+    name: Any
+    program: Program
+    parameters: tuple[str, ...] = ()
+    params: Mapping[str, object] | None = None
+    functions: Mapping[str, Callable[..., object]] | None = None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules of one template, with constants of the same types.
+
+    numbers: of the rules, ascending. constants: a row a rule, a column `$name` for each parameter of the template.
+    within: where WITHIN is a parameter, how long it is in nanoseconds; NULL where it is a number of events.
+    """
+
+    template: int
+    numbers: Ints
+    constants: pa.Table
+    within: pa.Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def take(self, wanted: Ints) -> Rules:
+        """Some of them, by their places."""
+        rows = from_numpy(np.asarray(wanted, np.int64))
+        within = None if self.within is None else self.within.take(rows)
+        constants = self.constants.take(rows) if self.constants.num_columns else self.constants
+        return replace(self, numbers=self.numbers[wanted], constants=constants, within=within)
+
+    def values(self, parameters: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """The constants of each rule, by the names of the parameters, as Python values."""
+        return values_of(self.constants, parameters, len(self))
+
+
+def values_of(constants: pa.Table, parameters: Sequence[str], count: int) -> Iterator[dict[str, Any]]:
+    """The constants of each rule, by the names of the parameters, as Python values."""
+    columns = [constants.column(constant_column(name)) for name in parameters]
+    for row in range(count):
+        yield {name: column[row].as_py() for name, column in zip(parameters, columns, strict=True)}
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """Rules of some templates, on one stream. ids: of each rule, by its number."""
+
+    templates: tuple[Template, ...]
+    rules: tuple[Rules, ...]
+    ids: pa.Array
+    roles: Roles
+
+    def __len__(self) -> int:
+        return sum(map(len, self.rules))
+
+    def more(self, added: RuleSet) -> RuleSet:
+        """These, then others of the same templates and of more, whose numbers come after theirs."""
+        alike: dict[Any, list[Rules]] = {}
+        for one in (*self.rules, *added.rules):  # constants of other types make other conditions
+            alike.setdefault((one.template, tuple(one.constants.schema.types)), []).append(one)
+        rules = tuple(map(_together, alike.values()))
+        ids = added.ids if not len(self.ids) else pa.concat_arrays([self.ids, added.ids.cast(self.ids.type)])
+        return replace(self, templates=added.templates, rules=rules, ids=ids)
+
+    def after(self, templates: tuple[Template, ...]) -> RuleSet:
+        """The same, with templates that come after others."""
+        rules = tuple(replace(some, template=some.template + len(templates)) for some in self.rules)
+        return replace(self, templates=(*templates, *self.templates), rules=rules)
+
+    def numbered_from(self, first: int) -> RuleSet:
+        """The same, with numbers that begin later."""
+        return replace(self, rules=tuple(replace(some, numbers=some.numbers + first) for some in self.rules))
+
+    def without(self, numbers: Ints) -> RuleSet:
+        """The same without some rules; the others keep their numbers."""
+        if not len(numbers):
+            return self
+        kept = (rules.take(np.flatnonzero(~np.isin(rules.numbers, numbers))) for rules in self.rules)
+        return replace(self, rules=tuple(rules for rules in kept if len(rules)))
+
+    def names(self, numbers: Ints) -> pa.Array:
+        """The ids of rules."""
+        return self.ids.take(from_numpy(np.asarray(numbers, np.int64)))
+
+
+def _together(some: Sequence[Rules]) -> Rules:
+    if len(some) == 1:
+        return some[0]
+    within = None
+    if some[0].within is not None:
+        within = pa.concat_arrays([one.within for one in some])
+    constants = pa.concat_tables([one.constants for one in some]) if some[0].constants.num_columns else pa.table({})
+    return Rules(some[0].template, np.concatenate([one.numbers for one in some]), constants, within)
