@@ -7,8 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cepheid.engine.encoding.arrow import from_numpy
-from cepheid.engine.many.protocol import WINDOW, Found, Tier
+from cepheid.engine.many.protocol import Found, Tier
 from cepheid.engine.many.rules import Rules, Template
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.input_stream import FEW_ROWS, InputStream
@@ -51,10 +50,7 @@ class ManyStream:
                 if name not in self._tiers:
                     self._names.append(name)
                     self._tiers[name] = tier
-                constants = own.constants
-                if own.within is not None:
-                    constants = constants.append_column(WINDOW, _in_ticks(own, self.stream.schema.tick))
-                tier.add(own.numbers, constants, at, kind)
+                tier.add(own.numbers, own.constants, at, kind)
                 self._note(own.numbers, self._names.index(name))
 
     def _note(self, numbers: Any, tier: int) -> None:
@@ -117,15 +113,3 @@ class ManyStream:
             if name in self._tiers:
                 arrays = [source.array(found) for found in saved["arrays"]]
                 self._tiers[name].load(saved["facts"], arrays, self.stream)
-
-
-def _in_ticks(rules: Rules, tick: int) -> Any:
-    """How long the windows of rules are, in ticks of the time column; NULL where they are numbers of events."""
-    assert rules.within is not None
-    known = rules.within.fill_null(0).to_numpy(zero_copy_only=False)
-    lengths = from_numpy(-(-known // tick))
-    if not rules.within.null_count:
-        return lengths
-    import pyarrow.compute as pc
-
-    return pc.if_else(rules.within.is_valid(), lengths, None)
