@@ -27,6 +27,7 @@ from cepheid.pattern.templates import (
     NotJoinedError,
     join,
     parameters,
+    power_above,
     shapes,
     window_parameter,
     window_type,
@@ -36,8 +37,6 @@ from cepheid.pattern.types import NULL, Kind, Type
 
 FEW_WINDOWS = 4
 """Windows of rules that are variants of their own; where there are more, each rule has its own."""
-STEP = 3
-"""Windows of rules of one variant are less than 2 to the power of this apart, as factors."""
 
 
 @dataclass(frozen=True)
@@ -132,10 +131,10 @@ class Template:
                 self._share(rules, values, free, own, (), None, shares, wrong)
                 continue
             ticks = -(-lengths[own] // self.schema.tick)
-            powers = np.array([-(-int(tick - 1).bit_length() // STEP) for tick in ticks])
+            powers = np.array([power_above(int(tick)) for tick in ticks])
             for power in np.unique(powers).tolist():
                 mine = powers == power
-                upper = (window, max(min(1 << (STEP * power), 2**62), int(ticks[mine].max())))
+                upper = (window, max(power, int(ticks[mine].max())))
                 self._share(rules, values, free, own[mine], upper, ticks[mine], shares, wrong)
         return shares, wrong
 
@@ -308,6 +307,8 @@ def _read(column: ConstantColumn, given: pa.ChunkedArray) -> tuple[pa.ChunkedArr
         for reading in column.readings:
             found = None if found is None else reading(found)
         same = found is not None and (found.type == column.type or found.type == NULL)
+        if same and column.most is not None and found is not None and isinstance(found.value, int):
+            same = power_above(found.value) == column.most
         fits.append(same)
         values.append(found.value if found is not None and same else None)
     if column.type.kind in (Kind.TIMESTAMP, Kind.DURATION):
