@@ -212,9 +212,14 @@ class Queries:
     # For sessions.
 
     def stream(
-        self, rules: RuleSet, schema: Schema, engine: str, lives: Lifetimes, watermark: int | None
+        self,
+        rules: RuleSet | None,
+        schema: Schema,
+        engine: str,
+        lives: Lifetimes | None = None,
+        watermark: int | None = None,
     ) -> ManyStream:
-        """What runs rules in a session."""
+        """What runs rules in a session; None: those of a state that will be taken up."""
         return many_stream(rules, schema, engine, lives=lives, watermark=watermark)
 
     def read_more(self, rules: Any, ids: Iterable[Any] | None, known: RuleSet) -> tuple[RuleSet, Problems]:

@@ -195,7 +195,7 @@ def pass_edges(
             if b >= other_low and b <= other_high and (head & GONE) == 0:
                 more = (head & MORE) != 0
                 if (head & ROUGH) != 0:
-                    more = more or a == low or a == high or b == other_low or b == other_high
+                    more = more or a == low or a == high or b == other_low or b == other_high  # noqa: SIM109
                 where = edges[EDGE * child + 3]
                 begin = (where & LOW) + (((where >> 32) & 255) if known == 1 else 0)
                 if not more or rules_hold(

@@ -354,7 +354,5 @@ class ManySession:
             if "schema" in header:
                 arrow = pa.ipc.read_schema(pa.py_buffer(source.part(header["schema"])))
                 self._schema = make_schema(arrow, self._options.roles)
-                self._stream = self._queries.stream(
-                    self._rules, self._schema, self._engine, self._lives, self._watermark
-                )
-                self._stream.load(header["state"], source)
+                self._stream = self._queries.stream(None, self._schema, self._engine)
+                self._stream.load(self._rules, header["state"], source)

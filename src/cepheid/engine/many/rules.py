@@ -116,6 +116,14 @@ class RuleSet:
         kept = (rules.take(np.flatnonzero(~np.isin(rules.numbers, numbers))) for rules in self.rules)
         return replace(self, rules=tuple(rules for rules in kept if len(rules)))
 
+    def of(self, template: int, numbers: Ints) -> Iterator[Rules]:
+        """Rules of a template by their numbers, those with constants of the same types together."""
+        for some in self.rules:
+            if some.template == template:
+                places = np.flatnonzero(np.isin(some.numbers, numbers))
+                if len(places):
+                    yield some.take(places)
+
     def names(self, numbers: Ints) -> pa.Array:
         """The ids of rules."""
         return self.ids.take(from_numpy(np.asarray(numbers, np.int64)))

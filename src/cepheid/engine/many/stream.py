@@ -9,7 +9,7 @@ import numpy as np
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.many.protocol import WINDOW, Found, Tier
-from cepheid.engine.many.rules import Rules, Template
+from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.input_stream import FEW_ROWS, InputStream
 from cepheid.engine.stream.parts import Sink, Source
@@ -37,6 +37,7 @@ class ManyStream:
         self._tiers: dict[str, Tier] = {}
         self._names: list[str] = []  # of the tiers, by their numbers
         self._tier_of = np.zeros(0, np.int32)  # the number of the tier, by the number of a rule
+        self._added: list[tuple[int, Any]] = []  # the templates and the numbers of rules that came together
         self._enough_rows = FEW_ROWS
 
     @property
@@ -47,15 +48,21 @@ class ManyStream:
     def add(self, templates: Sequence[Template], rules: Sequence[Rules], at: int | None) -> None:
         """Rules that see the events after a time; None: all."""
         for some in rules:
-            for name, tier, own in self._planner.split(templates[some.template], some):
-                if name not in self._tiers:
-                    self._names.append(name)
-                    self._tiers[name] = tier
+            for tier, own in self._placed(templates[some.template], some):
                 constants = own.constants
                 if own.within is not None:
                     constants = constants.append_column(WINDOW, _in_ticks(own, self.stream.schema.tick))
                 tier.add(own.numbers, constants, at)
-                self._note(own.numbers, self._names.index(name))
+
+    def _placed(self, template: Template, rules: Rules) -> Iterator[tuple[Tier, Rules]]:
+        """Rules by the tier that runs them."""
+        self._added.append((rules.template, rules.numbers))
+        for name, tier, own in self._planner.split(template, rules):
+            if name not in self._tiers:
+                self._names.append(name)
+                self._tiers[name] = tier
+            self._note(own.numbers, self._names.index(name))
+            yield tier, own
 
     def _note(self, numbers: Any, tier: int) -> None:
         missing = int(numbers.max(initial=-1)) + 1 - len(self._tier_of)
@@ -108,11 +115,16 @@ class ManyStream:
             name: {"facts": facts, "arrays": [sink.array(f"{name}.{k}", one) for k, one in enumerate(arrays)]}
             for name, (facts, arrays) in dumped.items()
         }
-        return {"stream": write_stream("stream", EVENTS, self.stream, sink), "tiers": tiers}
+        added = [[template, sink.array(f"added.{k}", own)] for k, (template, own) in enumerate(self._added)]
+        return {"stream": write_stream("stream", EVENTS, self.stream, sink), "tiers": tiers, "added": added}
 
-    def load(self, header: Mapping[str, Any], source: Source) -> None:
-        """Take up a state; the rules that it has were added before, but for those that are over."""
+    def load(self, rules: RuleSet, header: Mapping[str, Any], source: Source) -> None:
+        """Take up a state: the rules that it has come together as they did, so that each is in the same tier."""
         read_stream(header["stream"], self.stream, source)
+        for template, numbers in header["added"]:
+            for some in rules.of(template, source.array(numbers)):
+                for _ in self._placed(rules.templates[template], some):
+                    pass  # a tier takes up its rules with its state
         for name, saved in header["tiers"].items():
             if name in self._tiers:
                 arrays = [source.array(found) for found in saved["arrays"]]
