@@ -110,7 +110,8 @@ def of_template(
     found = Rules(number, numbers, pa.table(columns), within)
     sound = np.flatnonzero(~np.isin(numbers, problems.numbers))
     if len(sound):
-        check_template(template, found.take(sound), options, problems, rows.column_names)
+        own = found if len(sound) == len(found) else found.take(sound)
+        check_template(template, own, options, problems, rows.column_names)
     return found
 
 
