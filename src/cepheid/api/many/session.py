@@ -377,4 +377,4 @@ class ManySession:
                 arrow = pa.ipc.read_schema(pa.py_buffer(source.part(header["schema"])))
                 self._schema = make_schema(arrow, self._options.roles)
                 self._stream = self._queries.stream(None, self._schema, self._engine)
-                self._stream.load(self._rules, header["state"], source)
+                self._stream.load(self._rules, self._lives, self._watermark, header["state"], source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 @dataclass
 class _Rule:
     pipeline: Pipeline
-    constants: pa.Table  # of one row
     since: int | None
     until: int | None = None
 
@@ -63,14 +62,15 @@ class Alone:
         self._fed: list[Batch] = []
         self._events = 0
 
-    def add(self, numbers: Any, constants: pa.Table, at: int | None) -> None:
+    def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
         """Rules with their constants."""
-        made = [self._rule(constants.slice(row, 1), at) for row in range(len(numbers))]
-        self._rules |= dict(zip(map(int, numbers), made, strict=True))
-
-    def _rule(self, constants: pa.Table, since: int | None, until: int | None = None) -> _Rule:
-        (values,) = values_of(constants, self._template.parameters, 1)
-        return _Rule(self._pipeline(values), constants, since, until)
+        made = {
+            int(number): _Rule(self._pipeline(values), at)
+            for number, values in zip(
+                numbers, values_of(constants, self._template.parameters, len(numbers)), strict=True
+            )
+        }
+        self._rules |= made
 
     def _pipeline(self, values: Mapping[str, object]) -> Pipeline:
         template = self._template
@@ -126,25 +126,22 @@ class Alone:
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
         """The pipelines, one after the other."""
         flat = FlatSink()
-        rules = [
-            [number, rule.since, rule.until, self._written(rule, flat), write_pipeline(rule.pipeline, flat)]
-            for number, rule in self._rules.items()
-        ]
+        rules = [[number, rule.since, rule.until, write_pipeline(rule.pipeline, flat)] for number, rule in self._each()]
         body = b"".join(flat.parts)
         return {"rules": rules, "events": self._events}, [np.frombuffer(body, np.uint8)]
 
-    @staticmethod
-    def _written(rule: _Rule, flat: FlatSink) -> Any:
-        return flat.table("constants", rule.constants) if rule.constants.num_columns else None
+    def _each(self) -> Iterator[tuple[int, _Rule]]:
+        yield from self._rules.items()
 
     def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
-        """Take up a state; it has its rules."""
+        """Take up a state of the rules that were added."""
         source = FlatSource(memoryview(np.ascontiguousarray(arrays[0]).data).cast("B"))
         self._events = facts["events"]
-        for number, since, until, constants, header in facts["rules"]:
-            table = pa.table({}) if constants is None else source.table(constants)
-            self._rules[number] = rule = self._rule(table, since, until)
-            load_pipeline(header, source, rule.pipeline)
+        for number, since, until, header in facts["rules"]:
+            if number in self._rules:
+                rule = self._rules[number]
+                rule.since, rule.until = since, until
+                load_pipeline(header, source, rule.pipeline)
 
     def counters(self) -> Mapping[str, int]:
         """Every rule is touched by every event."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.many.lifetimes import ALWAYS, NEVER, Lifetimes
 from cepheid.engine.many.protocol import WINDOW, Found, Tier
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.engine.progress import Report
@@ -23,8 +24,8 @@ NO_TIER = -1
 class Planner(Protocol):
     """Says which tier runs which rules."""
 
-    def split(self, template: Template, rules: Rules) -> Iterator[tuple[str, Tier, Rules]]:
-        """The rules of a template by the tier that runs them, and by a name that it has in snapshots."""
+    def split(self, template: Template, rules: Rules) -> Iterator[tuple[str, Tier, Rules, object]]:
+        """The rules of a template by the tier that runs them, by its name, and what it must know of them."""
 
 
 class ManyStream:
@@ -48,21 +49,24 @@ class ManyStream:
     def add(self, templates: Sequence[Template], rules: Sequence[Rules], at: int | None) -> None:
         """Rules that see the events after a time; None: all."""
         for some in rules:
-            for tier, own in self._placed(templates[some.template], some):
-                constants = own.constants
-                if own.within is not None:
-                    constants = constants.append_column(WINDOW, _in_ticks(own, self.stream.schema.tick))
-                tier.add(own.numbers, constants, at)
+            for tier, own, kind in self._placed(templates[some.template], some):
+                self._hand_over(tier, own, at, kind)
 
-    def _placed(self, template: Template, rules: Rules) -> Iterator[tuple[Tier, Rules]]:
-        """Rules by the tier that runs them."""
+    def _placed(self, template: Template, rules: Rules) -> Iterator[tuple[Tier, Rules, object]]:
+        """Rules by the tier that runs them, with what it must know of them."""
         self._added.append((rules.template, rules.numbers))
-        for name, tier, own in self._planner.split(template, rules):
+        for name, tier, own, kind in self._planner.split(template, rules):
             if name not in self._tiers:
                 self._names.append(name)
                 self._tiers[name] = tier
             self._note(own.numbers, self._names.index(name))
-            yield tier, own
+            yield tier, own, kind
+
+    def _hand_over(self, tier: Tier, rules: Rules, at: int | None, kind: object) -> None:
+        constants = rules.constants
+        if rules.within is not None:
+            constants = constants.append_column(WINDOW, _in_ticks(rules, self.stream.schema.tick))
+        tier.add(rules.numbers, constants, at, kind)
 
     def _note(self, numbers: Any, tier: int) -> None:
         missing = int(numbers.max(initial=-1)) + 1 - len(self._tier_of)
@@ -118,13 +122,25 @@ class ManyStream:
         added = [[template, sink.array(f"added.{k}", own)] for k, (template, own) in enumerate(self._added)]
         return {"stream": write_stream("stream", EVENTS, self.stream, sink), "tiers": tiers, "added": added}
 
-    def load(self, rules: RuleSet, header: Mapping[str, Any], source: Source) -> None:
+    def load(
+        self, rules: RuleSet, lives: Lifetimes, watermark: int | None, header: Mapping[str, Any], source: Source
+    ) -> None:
         """Take up a state: the rules that it has come together as they did, so that each is in the same tier."""
         read_stream(header["stream"], self.stream, source)
+        reached = ALWAYS if watermark is None else watermark
         for template, numbers in header["added"]:
             for some in rules.of(template, source.array(numbers)):
-                for _ in self._placed(rules.templates[template], some):
-                    pass  # a tier takes up its rules with its state
+                for tier, own, kind in self._placed(rules.templates[template], some):
+                    alive = own.take(np.flatnonzero(lives.until[own.numbers] >= reached))
+                    begun = np.where(lives.since[alive.numbers] < reached, ALWAYS, lives.since[alive.numbers])
+                    for time in np.unique(begun):
+                        at = None if time == ALWAYS else int(time)
+                        self._hand_over(tier, alive.take(np.flatnonzero(begun == time)), at, kind)
+        ending = np.flatnonzero((lives.until >= reached) & (lives.until < NEVER))
+        ending = ending[ending < len(self._tier_of)]
+        ending = ending[self._tier_of[ending] != NO_TIER]
+        for time in np.unique(lives.until[ending]):
+            self.remove(ending[lives.until[ending] == time], int(time))
         for name, saved in header["tiers"].items():
             if name in self._tiers:
                 arrays = [source.array(found) for found in saved["arrays"]]
