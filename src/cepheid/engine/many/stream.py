@@ -7,9 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.many.lifetimes import ALWAYS, NEVER, Lifetimes
-from cepheid.engine.many.protocol import WINDOW, Found, Tier
+from cepheid.engine.many.protocol import Found, Tier
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.input_stream import FEW_ROWS, InputStream
@@ -50,7 +49,7 @@ class ManyStream:
         """Rules that see the events after a time; None: all."""
         for some in rules:
             for tier, own, kind in self._placed(templates[some.template], some):
-                self._hand_over(tier, own, at, kind)
+                tier.add(own.numbers, own.constants, at, kind)
 
     def _placed(self, template: Template, rules: Rules) -> Iterator[tuple[Tier, Rules, object]]:
         """Rules by the tier that runs them, with what it must know of them."""
@@ -61,12 +60,6 @@ class ManyStream:
                 self._tiers[name] = tier
             self._note(own.numbers, self._names.index(name))
             yield tier, own, kind
-
-    def _hand_over(self, tier: Tier, rules: Rules, at: int | None, kind: object) -> None:
-        constants = rules.constants
-        if rules.within is not None:
-            constants = constants.append_column(WINDOW, _in_ticks(rules, self.stream.schema.tick))
-        tier.add(rules.numbers, constants, at, kind)
 
     def _note(self, numbers: Any, tier: int) -> None:
         missing = int(numbers.max(initial=-1)) + 1 - len(self._tier_of)
@@ -129,13 +122,14 @@ class ManyStream:
         read_stream(header["stream"], self.stream, source)
         reached = ALWAYS if watermark is None else watermark
         for template, numbers in header["added"]:
-            for some in rules.of(template, source.array(numbers)):
-                for tier, own, kind in self._placed(rules.templates[template], some):
+            for given in rules.of(template, source.array(numbers)):
+                for tier, own, kind in self._placed(rules.templates[template], given):
                     alive = own.take(np.flatnonzero(lives.until[own.numbers] >= reached))
                     begun = np.where(lives.since[alive.numbers] < reached, ALWAYS, lives.since[alive.numbers])
                     for time in np.unique(begun):
                         at = None if time == ALWAYS else int(time)
-                        self._hand_over(tier, alive.take(np.flatnonzero(begun == time)), at, kind)
+                        some = alive.take(np.flatnonzero(begun == time))
+                        tier.add(some.numbers, some.constants, at, kind)
         ending = np.flatnonzero((lives.until >= reached) & (lives.until < NEVER))
         ending = ending[ending < len(self._tier_of)]
         ending = ending[self._tier_of[ending] != NO_TIER]
@@ -145,15 +139,3 @@ class ManyStream:
             if name in self._tiers:
                 arrays = [source.array(found) for found in saved["arrays"]]
                 self._tiers[name].load(saved["facts"], arrays, self.stream)
-
-
-def _in_ticks(rules: Rules, tick: int) -> Any:
-    """How long the windows of rules are, in ticks of the time column; NULL where they are numbers of events."""
-    assert rules.within is not None
-    known = rules.within.fill_null(0).to_numpy(zero_copy_only=False)
-    lengths = from_numpy(-(-known // tick))
-    if not rules.within.null_count:
-        return lengths
-    import pyarrow.compute as pc
-
-    return pc.if_else(rules.within.is_valid(), lengths, None)
