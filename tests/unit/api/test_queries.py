@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -239,6 +239,23 @@ def test_a_wrong_pattern_is_found_with_the_events() -> None:
         cep.Queries(template, rules).match(events)
     queries = cep.Queries(template, rules, errors="collect")
     assert ends(queries.match(events)) == [(1, 1, 1)]
+
+
+@pytest.mark.parametrize("engine", ["auto", "reference"])
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2]])
+def test_a_text_that_is_no_time_is_found_with_the_events(engine: str, order: list[int]) -> None:
+    moments = ["2024-01-02", "soon", "2024-01-03"]
+    rules = [{"id": k, "moment": moments[k]} for k in order]
+    events = [{"ts": datetime(2024, 1, day), "type": "A"} for day in (1, 2, 3)]
+    template = "PATTERN A a WHERE a.ts >= moment"
+    with pytest.raises(cep.BindError, match="rule 1: timestamp"):
+        cep.Queries(template, rules).match(events, engine=engine)
+    queries = cep.Queries(template, rules, errors="collect")
+    assert [(m["query"], m["match_end"].day) for m in queries.match(events, engine=engine)] == [(0, 2), (0, 3), (2, 3)]
+    assert queries.errors["id"].to_pylist() == [1]
+    wrong = cep.Queries("PATTERN A a WHERE a.x >= moment", rules, errors="collect")
+    assert len(wrong.match(events, engine=engine)) == 0
+    assert sorted(wrong.errors["id"].to_pylist()) == [0, 1, 2]
 
 
 def test_roles_come_from_queries() -> None:
