@@ -19,6 +19,7 @@ from cepheid.kernel.code.reader import Bool, Int32s, Int64, Int64s, Real64s, UIn
 LOW = (1 << 32) - 1
 HASH = (1 << 62) - 1
 MIX = 0x1E3779B97F4A7C15
+SPREAD = 0x2545F4914F6CDD1D
 NOBODY = -1
 NULL = -(1 << 63)
 """What stands for NULL in a column: below every bound."""
@@ -53,8 +54,10 @@ START, NULLS, HELD = 1, 2, 3
 
 def hash_of(node: Int64, number: Int64, sets: Int32s, at: Int64, row: Int64, keys: Int64s) -> Int64:
     """What the values of an event are looked up by, in the columns of a set, below a node."""
-    found = ((node * MIX) ^ number) & HASH
-    found = found ^ (found >> 31)
+    # A set's number must not be undone by a value: 1 ^ 1 is 0, and then two sets would find the same edges.
+    found = ((node * MIX) ^ ((number + 1) * SPREAD)) & HASH
+    found = ((found ^ (found >> 31)) * MIX) & HASH
+    found = found ^ (found >> 29)
     k = 0
     count = int(sets[at])
     while k < count:

@@ -131,6 +131,15 @@ def test_the_order_is_that_of_ends_then_of_ids() -> None:
         assert [one[0] for one in found] == ["z"] * 4 + ["a"] * 2 + ["m"] * 4 + ["z"] * 2 + ["a"] + ["m"] * 2
 
 
+def test_small_values_tell_sets_of_columns_apart() -> None:
+    """An edge found by {type} is not found by {type, k} again, whatever the number of the set and k are."""
+    events = [{"ts": t, "type": kind, "k": k} for k in range(4) for t, kind in enumerate("AB")]
+    for k in range(4):
+        queries = cep.Queries([f"PATTERN A b WHERE b.k = {k}", "PATTERN B b", f"PATTERN B b WHERE b.j = {k}"])
+        table = pa.Table.from_pylist([{**one, "j": one["k"]} for one in events])
+        assert queries.match(table).to_pylist() == queries.match(table, engine="reference").to_pylist()
+
+
 def test_equal_queries_both_give() -> None:
     queries = cep.Queries(["PATTERN A a"] * 3)
     assert len(queries.rules.templates) == 1

@@ -528,8 +528,9 @@ def hash_values(node: Any, sets: Any, values: Any, keyed: Any) -> Any:
     """The same as the kernel computes for an event."""
     mix, mask = np.int64(k.MIX), np.int64(k.HASH)
     with np.errstate(over="ignore"):
-        found = ((node * mix) ^ sets) & mask
-        found = found ^ (found >> 31)
+        found = ((node * mix) ^ ((sets + 1) * np.int64(k.SPREAD))) & mask
+        found = ((found ^ (found >> 31)) * mix) & mask
+        found = found ^ (found >> 29)
         for at in range(int(keyed.max(initial=0))):
             mixed = ((found ^ (values[:, at] & mask)) * mix) & mask
             found = np.where(keyed > at, mixed ^ (mixed >> 31), found)
