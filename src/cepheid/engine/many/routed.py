@@ -136,6 +136,7 @@ class RoutedTier:
         if len(times):
             self.touched += len(times)
             self.running.feed(self.stream.append(rows, np.ascontiguousarray(times)))
+            self.stream.compact(int(times[-1]), [self.machine])  # a batch may have far more rows than events
 
     # Matches.
 
@@ -184,11 +185,11 @@ class RoutedTier:
             return []
         if self.joined.returns_constants and table.values is None:
             table = self._with_values(table)
-        numbers = self.stream.numbers[table.last]
         if len(self.gone):
-            there = np.flatnonzero(~np.isin(numbers, self.gone))
-            numbers, table = numbers[there], table.take(there)
-        ids = self.stream.ids[table.rows]
+            there = np.isin(self.stream.pairs(table.last)[1], self.gone, invert=True)
+            table = table.take(np.flatnonzero(there))
+        ids, owners = self.stream.pairs(table.rows)
+        numbers = owners[table.offsets[:-1]]
         known = MatchTable(ids, table.variables, table.offsets, table.reached, table.reaches, table.values)
         return [(numbers, known)]
 
@@ -245,8 +246,8 @@ class RoutedTier:
         self.stream.compact(now, [self.machine])
         if len(self.gone):
             self._forget()
-        first = [int(self.stream.ids[0])] if len(self.stream.ids) else []
-        return min([*first, *(batch.first for batch in self.queue)], default=None)
+        found = [self.stream.first_event, *(batch.first for batch in self.queue)]
+        return min((one for one in found if one is not None), default=None)
 
     def _end_lanes(self, ended: Any) -> None:
         """End the runs of rules: without a window, they would wait for ever. Others end with their window."""
@@ -258,7 +259,8 @@ class RoutedTier:
 
     def _forget(self) -> None:
         """Rules that are gone, once no row has them."""
-        held = np.isin(self.rules.numbers, self.gone, invert=True) | np.isin(self.rules.numbers, self.stream.numbers)
+        kept = self.stream.all_pairs[1]
+        held = np.isin(self.rules.numbers, self.gone, invert=True) | np.isin(self.rules.numbers, kept)
         if 2 * int(held.sum()) < len(held):
             self.rules.keep(held)
             self.gone = np.intersect1d(self.gone, self.rules.numbers)
@@ -288,7 +290,7 @@ class RoutedTier:
             "ending": [[at, np.concatenate(numbers).tolist()] for at, numbers in self.ending.items()],
             "counts": [self.events, self.touched],
         }
-        kept = [rules.numbers, rules.since, rules.until, constants, self.gone, stream.ids, stream.numbers]
+        kept = [rules.numbers, rules.since, rules.until, constants, self.gone, *stream.all_pairs]
         return facts, [*kept, *keys, *own]
 
     def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
