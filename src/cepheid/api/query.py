@@ -34,7 +34,7 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.made_matches import made_matches
 from cepheid.engine.matches.match_table import from_matches
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.program import CompiledProgram, QueryCache
+from cepheid.engine.program import CompiledProgram, QueryCache, compile_program
 from cepheid.engine.progress import Progress, Report
 from cepheid.engine.stream.event_log import net_of
 from cepheid.engine.stream.operations import split_operations
@@ -43,14 +43,13 @@ from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import from_bytes
 from cepheid.errors import CepheidError, CepheidWarning, PatternError, UsageError, did_you_mean, nearest
 from cepheid.language import parse, print_program
-from cepheid.pattern.aggregates import with_aggregates
-from cepheid.pattern.algebra.flow import expand, is_hidden
+from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.analysis import Functions, analyse, columns_read
+from cepheid.pattern.analysis import Functions, columns_read
 from cepheid.pattern.bind import Bound, bind
 from cepheid.pattern.bound_automata import BoundArc
 from cepheid.pattern.calls import check_calls
-from cepheid.pattern.flow import EVENTS, check_flow, roles_in
+from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.lost_states import LOST
 from cepheid.pattern.one_arc import bind_arc
 from cepheid.pattern.schema import Roles, Schema, make_schema
@@ -105,7 +104,7 @@ class Query:
         unit: str = "ms",
         start: str | None = None,
     ) -> None:
-        self._program = _read(query)
+        self._program = read_program(query)
         self._params = read_params(params)
         self._options = {
             "params": params,
@@ -128,13 +127,8 @@ class Query:
 
     def _compile(self, roles: Roles, functions: Functions, *, linear: bool = True) -> CompiledProgram:
         """The program checked. linear: a CESAR expression as queries that automata can run, each on its own."""
-        program = expand(self._program, self._params, linear=linear)
-        sources = check_flow(program)
-        queries = tuple(
-            analyse(with_aggregates(q, functions), self._params, roles_in(source, roles, q), source)
-            for q, source in zip(program.queries, sources, strict=True)
-        )
-        return CompiledProgram(queries, sources, roles, functions, self._fingerprint(roles, functions))
+        found = self._fingerprint(roles, functions)
+        return compile_program(self._program, self._params, roles, functions, found, linear=linear)
 
     def automaton(self, events: object = None) -> Query:
         """This query as an automaton (S18) that gives the same `match_start`, `match_end` and RETURN; `.text` shows it.
@@ -387,6 +381,12 @@ class Query:
             matches = self._run(schema, [arrival_of(schema, base, times)], engine, choice, horizon, meter)
         return matches if limit is None else matches.head(limit)
 
+    def match_until(self, events: pa.Table, horizon: int | None) -> Matches:
+        """The matches by the reference, with the absences that are known up to a time, in ticks; None: all of them."""
+        table = events if events.num_columns else self.empty_table()
+        schema = make_schema(table.schema, self._compiled.roles)
+        return self._match(table, ticks(schema, table), "reference", read_plan("auto"), None, horizon, False)
+
     def _net(self, changes: pa.Table, op: str) -> pa.Table:
         """The events that are left of insertions and retractions."""
         table, signs = split_operations(changes, op)
@@ -633,7 +633,8 @@ class Query:
         return explain_program(self._compiled.queries, self._compiled.sources, bound, table, choice)
 
 
-def _read(query: object) -> Program:
+def read_program(query: object) -> Program:
+    """The program that a text says, or an object of the builder has."""
     if isinstance(query, str):
         if re.fullmatch(r"\S+\.\w+", query.strip()):
             remedy = f"read the file first: Query(Path({query.strip()!r}).read_text())"

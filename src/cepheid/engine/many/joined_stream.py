@@ -14,7 +14,7 @@ from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.encoding.reordered import Reordered
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.many.protocol import RULE
-from cepheid.engine.many.rules import Rules
+from cepheid.engine.many.rule_places import RulePlaces
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.pattern.schema import Schema
 
@@ -22,7 +22,7 @@ from cepheid.pattern.schema import Schema
 class JoinedRows(Reordered):
     """Events of a batch, each with a rule, by their places; a column is made when it is read."""
 
-    def __init__(self, schema: Schema, batch: Batch, events: Any, rules: Rules, numbers: Any) -> None:
+    def __init__(self, schema: Schema, batch: Batch, events: Any, rules: RulePlaces, numbers: Any) -> None:
         self.schema = schema
         self.batch = batch
         self.events = events
@@ -83,7 +83,7 @@ class JoinedRows(Reordered):
 class JoinedStream(InputStream):
     """The rows that matches may need, as the ids of their events and the numbers of their rules."""
 
-    def __init__(self, schema: Schema, rules: Rules) -> None:
+    def __init__(self, schema: Schema, rules: RulePlaces) -> None:
         super().__init__(schema, once=False)
         self.rules_of = rules
         self.source: KeptRows | None = None  # the events themselves

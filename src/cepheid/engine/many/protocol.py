@@ -29,8 +29,8 @@ class Found:
 class Tier(Protocol):
     """One way to run rules. Times are ticks; a rule has a number, and sees the events in (at, until]."""
 
-    def add(self, numbers: Any, constants: pa.Table, at: int | None) -> None:
-        """Rules with their constants; at: None is from the beginning."""
+    def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
+        """Rules with their constants; at: None is from the beginning. kind: what the tier must know of the template."""
 
     def remove(self, numbers: Any, at: int) -> None:
         """Rules that see no event after a time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,30 +11,26 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.scope_filter import ScopeFilter
-from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.adaptive import AdaptiveMachine
 from cepheid.engine.machines.protocol import KeptRows, Machine
 from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.many.joined_stream import JoinedRows, JoinedStream
 from cepheid.engine.many.protocol import RULE, Found, Router
+from cepheid.engine.many.results import Part, found_of, rows_of
 from cepheid.engine.many.routers import AllPairs
-from cepheid.engine.many.rules import FOREVER, Rules
-from cepheid.engine.matches.made_matches import one_each
-from cepheid.engine.matches.match_table import MatchTable, concatenate, in_order, returned
+from cepheid.engine.many.rule_places import FOREVER, RulePlaces
+from cepheid.engine.matches.match_table import MatchTable, returned
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.algebra.result import column_of
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.templates import Joined
-from cepheid.pattern.tree import Output, Ties
+from cepheid.pattern.tree import Output
 
 MOST_ROWS = 2**18
 """Rows of a joined stream that are made at a time; those of one instant are made together, however many they are."""
 
-Part = tuple[Any, MatchTable | pa.Table]
-"""Matches and the numbers of their rules; results of CESAR are rows of a table."""
 Factory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
 
 
@@ -49,7 +45,7 @@ class RoutedTier:
         self.factory = factory
         self.router: Router = AllPairs() if router is None else router
         constants = [(n, t.arrow) for n, t in self.query.schema.columns.items() if n in self.query.schema.constants]
-        self.rules = Rules(pa.schema(constants[1:]))  # the first is the number
+        self.rules = RulePlaces(pa.schema(constants[1:]))  # the first is the number
         self.stream = JoinedStream(self.query.schema, self.rules)
         self.running = self._run(None)
         self.filter = None if self.query.scope is None else ScopeFilter(self.query)
@@ -72,7 +68,7 @@ class RoutedTier:
 
     # Rules.
 
-    def add(self, numbers: Any, constants: pa.Table, at: int | None) -> None:
+    def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
         """Rules with their constants, which see the events after a time."""
         self.rules.add(numbers, constants, at)
         self.router.add(np.asarray(numbers, np.int64), constants)
@@ -153,13 +149,7 @@ class RoutedTier:
             self._end_lanes(ended)
         self._go_over(None)
         found += self._certain(self.machine.settle(now, self.stream))
-        found = [(numbers, table) for numbers, table in found if len(numbers)]
-        if not found:
-            return []
-        if self.query.algebra is not None:
-            return [self._made(found)]
-        numbers, table = self._ordered(found, rows)
-        return [Found(self.template, numbers, Matches(self.joined.plain, rows.kept, table))]
+        return found_of(self.template, self.joined, found, rows)
 
     def _ended(self, ended: Any, at: int) -> list[Part]:
         """What rules give that end at a time: absences are known up to then (S17)."""
@@ -179,7 +169,10 @@ class RoutedTier:
     def _certain(self, found: Any) -> list[Part]:
         """Matches of rules that are there, with the ids of their events."""
         if isinstance(found, Matches):
-            return self._certain_rows(found.table)
+            numbers, rows = rows_of(found)
+            assert isinstance(rows, pa.Table)
+            there = np.isin(numbers, self.gone, invert=True)
+            return [(numbers[there], rows.filter(from_numpy(there)))]
         table: MatchTable = found.all()
         if not len(table):
             return []
@@ -193,23 +186,6 @@ class RoutedTier:
         known = MatchTable(ids, table.variables, table.offsets, table.reached, table.reaches, table.values)
         return [(numbers, known)]
 
-    def _certain_rows(self, rows: pa.Table) -> list[Part]:
-        """Results of CESAR, whose last attribute is the rule."""
-        place = rows.num_columns - 1
-        numbers = rows.column(place).to_numpy()
-        there = np.isin(numbers, self.gone, invert=True)
-        return [(numbers[there], rows.remove_column(place).filter(from_numpy(there)))]
-
-    def _made(self, found: Sequence[Part]) -> Found:
-        """Results of CESAR by end, number of the rule, and S9."""
-        numbers = np.concatenate([own for own, _ in found])
-        table = pa.concat_tables(own for _, own in found if isinstance(own, pa.Table))
-        query = self.joined.plain.result
-        order = np.lexsort((numbers, ticks(query.schema, table)))
-        table = table.take(from_numpy(order))
-        values = tuple(table.column(column_of(k)) for k in range(len(query.returns)))
-        return Found(self.template, numbers[order], Matches(query, table, one_each(len(order), values or None)))
-
     def _with_values(self, table: MatchTable) -> MatchTable:
         """RETURN, where it depends on the rule."""
         used, place = np.unique(table.rows, return_inverse=True)
@@ -221,23 +197,6 @@ class RoutedTier:
             for result in self.query.returns
         )
         return MatchTable(table.rows, table.variables, table.offsets, table.reached, table.reaches, values)
-
-    def _ordered(self, found: list[Part], rows: KeptRows) -> tuple[Any, MatchTable]:
-        """By end, number of the rule, and S9."""
-        numbers = np.concatenate([own for own, _ in found])
-        table = concatenate([own for _, own in found if isinstance(own, MatchTable)]).moved(-rows.base)
-        times = None
-        if self.query.ties is Ties.SIMULTANEOUS:
-            times = ticks(self.joined.plain.schema, rows.kept)[table.rows]
-        if len(found) > 1:
-            order = in_order(table, table.rows, times)
-            numbers, table = numbers[order], table.take(order)
-            times = None if times is None else ticks(self.joined.plain.schema, rows.kept)[table.rows]
-        ends = (table.rows if times is None else times)[table.offsets[1:] - 1]
-        order = np.lexsort((numbers, ends))
-        if (order[1:] > order[:-1]).all():
-            return numbers, table
-        return numbers[order], table.take(order)
 
     # Clearing.
 

@@ -1,70 +1,139 @@
-"""The rules of one variant of a template: their numbers, constants and lifetimes."""
+"""Many queries as columns: templates, and for each of them a table with the constants of its rules (S23)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.many.protocol import constant_column
+from cepheid.pattern.schema import Roles
+from cepheid.pattern.tree import Program
 
-EVER, FOREVER = -(2**63), 2**63 - 1
-"""Before and after all times."""
-MANY_CHUNKS = 16
+Ints = Any
 
 
+@dataclass(frozen=True)
+class Template:
+    """A program whose bare names are parameters.
+
+    parameters: those that each rule has a value for; params: the values that all of them share.
+    """
+
+    name: Any
+    program: Program
+    parameters: tuple[str, ...] = ()
+    params: Mapping[str, object] | None = None
+    functions: Mapping[str, Callable[..., object]] | None = None
+
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for templates that mean the same. By what is printed, because 0.0 and -0.0 are equal."""
+        functions = tuple(sorted((name, id(function)) for name, function in (self.functions or {}).items()))
+        return repr(self.program), self.parameters, repr(sorted((self.params or {}).items())), functions
+
+
+@dataclass(frozen=True)
 class Rules:
-    """Rules by their place, which is where they came, and by their number."""
+    """Rules of one template, with constants of the same types.
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self.constants: pa.Table = schema.empty_table()
-        self.numbers: Any = np.zeros(0, np.int64)
-        self.since: Any = np.zeros(0, np.int64)
-        self.until: Any = np.zeros(0, np.int64)
-        self._order: Any = np.zeros(0, np.int64)
-        self._sorted: Any = np.zeros(0, np.int64)
+    numbers: of the rules, ascending. constants: a row a rule, a column `$name` for each parameter of the template.
+    within: where WITHIN is a parameter, how long it is in nanoseconds; NULL where it is a number of events.
+    """
+
+    template: int
+    numbers: Ints
+    constants: pa.Table
+    within: pa.Array | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def add(self, numbers: Any, constants: pa.Table, at: int | None) -> None:
-        """Rules that see the events after a time; None: all."""
-        self.constants = pa.concat_tables([self.constants, constants.cast(self.constants.schema)])
-        if self.constants.num_columns and self.constants.column(0).num_chunks > MANY_CHUNKS:
-            self.constants = self.constants.combine_chunks()
-        self.numbers = np.concatenate([self.numbers, np.asarray(numbers, np.int64)])
-        self.since = np.concatenate([self.since, np.full(len(numbers), EVER if at is None else at)])
-        self.until = np.concatenate([self.until, np.full(len(numbers), FOREVER)])
-        self._sort()
+    def take(self, wanted: Ints) -> Rules:
+        """Some of them, by their places."""
+        rows = from_numpy(np.asarray(wanted, np.int64))
+        within = None if self.within is None else self.within.take(rows)
+        constants = self.constants.take(rows) if self.constants.num_columns else self.constants
+        return replace(self, numbers=self.numbers[wanted], constants=constants, within=within)
 
-    def restore(self, numbers: Any, constants: pa.Table, since: Any, until: Any) -> None:
-        """Go on with rules that were written down."""
-        self.numbers, self.constants = np.asarray(numbers, np.int64), constants
-        self.since, self.until = np.array(since, np.int64), np.array(until, np.int64)
-        self._sort()
+    def values(self, parameters: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """The constants of each rule, by the names of the parameters, as Python values."""
+        return values_of(self.constants, parameters, len(self))
 
-    def _sort(self) -> None:
-        self._order = np.argsort(self.numbers, kind="stable")
-        self._sorted = self.numbers[self._order]
 
-    def places(self, numbers: Any) -> Any:
-        """The places of rules, by their numbers."""
-        return self._order[np.searchsorted(self._sorted, numbers)]
+def values_of(constants: pa.Table, parameters: Sequence[str], count: int) -> Iterator[dict[str, Any]]:
+    """The constants of each rule, by the names of the parameters, as Python values."""
+    columns = [constants.column(constant_column(name)) for name in parameters]
+    for row in range(count):
+        yield {name: column[row].as_py() for name, column in zip(parameters, columns, strict=True)}
 
-    def end(self, numbers: Any, at: int) -> None:
-        """They see no event after a time."""
-        places = self.places(np.asarray(numbers, np.int64))
-        self.until[places] = np.minimum(self.until[places], at)
 
-    @property
-    def last(self) -> bool:
-        """Whether some of them do not see all events."""
-        return bool((self.since > EVER).any() or (self.until < FOREVER).any())
+@dataclass(frozen=True)
+class RuleSet:
+    """Rules of some templates, on one stream. ids: of each rule, by its number."""
 
-    def keep(self, wanted: Any) -> None:
-        """Forget all but some, by a mask over places."""
-        if self.constants.num_columns:
-            self.constants = self.constants.filter(from_numpy(wanted))
-        self.numbers, self.since, self.until = self.numbers[wanted], self.since[wanted], self.until[wanted]
-        self._sort()
+    templates: tuple[Template, ...]
+    rules: tuple[Rules, ...]
+    ids: pa.Array
+    roles: Roles
+
+    def __len__(self) -> int:
+        return sum(map(len, self.rules))
+
+    def more(self, added: RuleSet) -> RuleSet:
+        """These, then others of the same templates and of more, whose numbers come after theirs."""
+        alike: dict[Any, list[Rules]] = {}
+        for one in (*self.rules, *added.rules):  # constants of other types make other conditions
+            alike.setdefault((one.template, tuple(one.constants.schema.types)), []).append(one)
+        rules = tuple(map(_together, alike.values()))
+        ids = added.ids if not len(self.ids) else pa.concat_arrays([self.ids, added.ids.cast(self.ids.type)])
+        return replace(self, templates=added.templates, rules=rules, ids=ids)
+
+    def after(self, templates: tuple[Template, ...]) -> RuleSet:
+        """The same, with templates among others, and after these where they are new."""
+        known = {template.key: number for number, template in enumerate(templates)}
+        every = list(templates)
+        for template in self.templates:
+            if template.key not in known:
+                known[template.key] = len(every)
+                every.append(template)
+        rules = tuple(replace(some, template=known[self.templates[some.template].key]) for some in self.rules)
+        return replace(self, templates=tuple(every), rules=rules)
+
+    def numbered_from(self, first: int) -> RuleSet:
+        """The same, with numbers that begin later."""
+        return replace(self, rules=tuple(replace(some, numbers=some.numbers + first) for some in self.rules))
+
+    def without(self, numbers: Ints) -> RuleSet:
+        """The same without some rules; the others keep their numbers."""
+        if not len(numbers):
+            return self
+        kept = (rules.take(np.flatnonzero(~np.isin(rules.numbers, numbers))) for rules in self.rules)
+        return replace(self, rules=tuple(rules for rules in kept if len(rules)))
+
+    def of(self, template: int, numbers: Ints) -> Iterator[Rules]:
+        """Rules of a template by their numbers, those with constants of the same types together."""
+        for some in self.rules:
+            if some.template == template:
+                places = np.flatnonzero(np.isin(some.numbers, numbers))
+                if len(places):
+                    yield some.take(places)
+
+    def names(self, numbers: Ints) -> pa.Array:
+        """The ids of rules."""
+        return self.ids.take(from_numpy(np.asarray(numbers, np.int64)))
+
+
+def _together(some: Sequence[Rules]) -> Rules:
+    if len(some) == 1:
+        return some[0]
+    within = None
+    if some[0].within is not None:
+        within = pa.concat_arrays([one.within for one in some])
+    constants = pa.concat_tables([one.constants for one in some]) if some[0].constants.num_columns else pa.table({})
+    return Rules(some[0].template, np.concatenate([one.numbers for one in some]), constants, within)

@@ -1,0 +1,254 @@
+"""`Queries`: many queries on one stream (S23)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.api.bar import measured
+from cepheid.api.events import to_table
+from cepheid.api.many.bound import check_bound
+from cepheid.api.many.by_definition import match_each, no_matches
+from cepheid.api.many.ids import BAD_RULES, listed_ids
+from cepheid.api.many.many_matches import ManyMatches
+from cepheid.api.many.options import Options
+from cepheid.api.many.problems import COLLECT, RAISE, Problems
+from cepheid.api.many.read_queries import is_list, read_list, read_templates, with_roles_of
+from cepheid.api.many.read_rules import example, read_rules, rule_table
+from cepheid.api.many.running import many_stream
+from cepheid.api.many.session import ManySession
+from cepheid.api.query import ENGINES
+from cepheid.api.readable import telling_of_text
+from cepheid.api.spark_bridge import is_spark
+from cepheid.engine.many.lifetimes import Lifetimes
+from cepheid.engine.many.rules import RuleSet
+from cepheid.engine.many.stream import ManyStream
+from cepheid.engine.progress import Progress
+from cepheid.engine.stream.rows import arrival_of
+from cepheid.engine.stream.snapshot import from_bytes
+from cepheid.errors import UsageError, did_you_mean
+from cepheid.pattern.analysis import columns_read
+from cepheid.pattern.schema import Schema, make_schema
+
+_ERRORS = (RAISE, COLLECT)
+
+
+class Queries:
+    """Many queries on one stream of events; what an event costs depends on what it concerns.
+
+    source: a template, with a table of rules; a dict of templates, with rules that have a column `template`; or a list
+        of queries, each a text, a pattern of the builder or a `Query`, with `ids` (by default their positions).
+    rules: any table that `match` takes as events. Each row is a query: the template with the values of its columns as
+        parameters. The column `id` has its id, text or a whole number, which no other rule has.
+    errors: "raise" tells of the first wrong rule; "collect" leaves wrong rules out, and `errors` has them.
+
+    params, functions, time, type, order_by, types, unit, start: as for `Query`, for all of them.
+
+    >>> alerts = Queries(
+    ...     "PATTERN SEQ(Stock a, Stock b) WHERE [symbol = name] AND a.price > high AND b.price < low WITHIN span",
+    ...     [
+    ...         {"id": "u1", "name": "X", "high": 10, "low": 5, "span": "5 minutes"},
+    ...         {"id": "u2", "name": "Y", "high": 10, "low": 5, "span": "1 minute"},
+    ...     ],
+    ... )
+    >>> prices = [{"ts": t, "type": "Stock", "symbol": "X", "price": p} for t, p in ((1, 12), (2, 8), (3, 4))]
+    >>> alerts.match(prices)
+    <1 match: query, match_start, match_end, a, b>
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        rules: object = None,
+        *,
+        ids: Iterable[Any] | None = None,
+        id: str = "id",
+        params: Mapping[str, object] | None = None,
+        functions: Mapping[str, Callable[..., object]] | None = None,
+        time: str = "ts",
+        type: str | None = "type",
+        order_by: str | Sequence[str] = (),
+        types: Mapping[str, Iterable[str]] | None = None,
+        unit: str = "ms",
+        start: str | None = None,
+        errors: str = RAISE,
+        progress: Callable[[Progress], object] | bool | None = None,
+    ) -> None:
+        if errors not in _ERRORS:
+            raise UsageError("CEP603", f"errors can't be {errors!r}", did_you_mean(str(errors), _ERRORS, "choices"))
+        given = Options(params or {}, functions or {}, time, type, order_by, types, unit, start).checked()
+        listed = is_list(source)
+        if listed:
+            source = list(source)
+        self._options = options = with_roles_of(source, given)
+        self._collects = errors == COLLECT
+        self._id = id
+        self._named = isinstance(source, Mapping)
+        self._listed = listed
+        self._latest: Problems | None = None  # of the events that were matched last
+        if listed:
+            if rules is not None:
+                remedy = "pass a template with rules, a dict of templates with rules, or a list of queries with ids="
+                raise UsageError("CEP603", "a list of queries has no rules", remedy)
+            with measured(len(source), progress, "queries") as meter:
+                found = listed_ids(ids, len(source), "queries")
+                self._rules, self._problems = read_list(source, found, options, collect=self._collects, report=meter)
+            return
+        if ids is not None:
+            remedy = f"name the column of the ids with id= (it is '{id}')"
+            raise UsageError("CEP603", "ids= is for a list of queries; rules have a column of ids", remedy)
+        table = pa.table({}) if rules is None else rule_table(rules)
+        templates = read_templates(source, options)
+        self._rules, self._problems = read_rules(
+            templates, table, options, id=id, named=self._named, collect=self._collects
+        )
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __repr__(self) -> str:
+        wrong = len(self._problems.numbers)
+        count, templates = len(self), len(self._rules.templates)
+        told = f", {wrong:,} wrong" if wrong else ""
+        return f"<{count:,} quer{'y' if count == 1 else 'ies'} of {templates:,} template{'s' * (templates != 1)}{told}>"
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules as the engine has them."""
+        return self._rules
+
+    @property
+    def ids(self) -> pa.Array:
+        """The ids, in the order of the rules."""
+        return self._rules.ids
+
+    @property
+    def errors(self) -> pa.Table:
+        """With errors="collect": what is wrong with which rule: `id`, `code`, `message`.
+
+        After `match` also what does not fit the events.
+        """
+        return (self._latest or self._problems).table()
+
+    @property
+    def options(self) -> Options:
+        """What all queries share."""
+        return self._options
+
+    @property
+    def problems(self) -> Problems:
+        """What is wrong with rules, whatever the events are."""
+        return self._problems
+
+    @property
+    def collects(self) -> bool:
+        """Whether wrong rules are left out."""
+        return self._collects
+
+    def match(
+        self,
+        events: object,
+        *,
+        engine: str = "auto",
+        progress: Callable[[Progress], object] | bool | None = None,
+    ) -> ManyMatches:
+        """All matches of all queries, each with the id of its query: by end, then in the order of the ids (S23).
+
+        engine: "auto", or "reference", which runs each query alone, as the meaning is defined.
+        progress: as for `Query.match`.
+        """
+        _check_engine(engine)
+        if is_spark(events):
+            raise UsageError("CEP601", "Queries can't read a Spark DataFrame", "collect it: df.toArrow()")
+        table = to_table(events, self._options.roles.type)
+        table = table if table.num_columns else self.empty_events()
+        schema = make_schema(table.schema, self._options.roles)
+        problems = self._problems.copy()
+        check_bound(self._rules, self._options, schema, problems)
+        self._latest = problems
+        rules = self._rules.without(problems.numbers)
+        if engine == "reference":
+            found = match_each(rules, self._options, table)
+        else:
+            with telling_of_text(table), measured(table.num_rows, progress) as meter:
+                stream = many_stream(rules, schema, engine, events=table.num_rows, report=meter)
+                stream.push(arrival_of(schema, table))
+                found = stream.advance(None)
+        return ManyMatches(rules, found, partial(no_matches, rules, self._options, table.schema))
+
+    def empty_events(self) -> pa.Table:
+        """No events, where nobody has said which columns they have."""
+        names: dict[str, pa.DataType] = {}
+        for some in self._rules.rules:
+            template = self._rules.templates[some.template]
+            for query in self._options.query(template, example(template, some)).compiled.queries:
+                names |= dict.fromkeys(columns_read(query), pa.null())
+        return pa.schema(list((names | {self._options.roles.time: pa.int64()}).items())).empty_table()
+
+    def session(self, *, engine: str = "auto", lateness: object = None, late: str = "error") -> ManySession:
+        """A session for a stream of batches, in which rules come and go.
+
+        lateness, late: as for `Query.session`.
+        """
+        _check_engine(engine)
+        if engine == "reference":
+            remedy = "use engine='auto', or match(events, engine='reference')"
+            raise UsageError("CEP601", "engine 'reference' does not support sessions of many queries", remedy)
+        return ManySession(self, engine, lateness=lateness, late=late)
+
+    def restore(self, blob: bytes, *, engine: str = "auto", update: bool = False) -> ManySession:
+        """A session that continues from a snapshot, with the rules that it had then.
+
+        update: with these rules, compared by id. Those that are the same go on; others are removed, or added, at the
+        greatest time so far.
+        """
+        header, source = from_bytes(blob)
+        if "many" not in header:
+            message = "the snapshot is of a session of one query"
+            raise UsageError("CEP607", message, "restore it with the Query that it was taken from")
+        session = self.session(engine=engine)
+        session.load(header, source)
+        if update:
+            session.update(self._rules)
+        return session
+
+    # For sessions.
+
+    def stream(
+        self,
+        rules: RuleSet | None,
+        schema: Schema,
+        engine: str,
+        lives: Lifetimes | None = None,
+        watermark: int | None = None,
+    ) -> ManyStream:
+        """What runs rules in a session; None: those of a state that will be taken up."""
+        return many_stream(rules, schema, engine, lives=lives, watermark=watermark)
+
+    def read_more(self, rules: Any, ids: Iterable[Any] | None, known: RuleSet) -> tuple[RuleSet, Problems]:
+        """Rules that come to those which are known; their numbers begin at 0."""
+        if self._listed:
+            if not is_list(rules):
+                raise UsageError("CEP603", "these are no queries", "pass a list of queries, and ids=")
+            some = list(rules)
+            if ids is None and pa.types.is_integer(known.ids.type):
+                ids = range(len(known.ids), len(known.ids) + len(some))
+            if ids is None:
+                raise UsageError(BAD_RULES, "the queries have no ids", "pass ids=[…], one for each")
+            found = listed_ids(ids, len(some), "queries")
+            more, problems = read_list(some, found, self._options, collect=self._collects, report=None)
+            return more.after(known.templates), problems
+        if ids is not None:
+            remedy = f"name the ids in the column '{self._id}'"
+            raise UsageError("CEP603", "ids= is for a list of queries; rules have a column of ids", remedy)
+        return read_rules(
+            known.templates, rule_table(rules), self._options, id=self._id, named=self._named, collect=self._collects
+        )
+
+
+def _check_engine(engine: object) -> None:
+    if engine not in ENGINES:
+        raise UsageError("CEP601", f"unknown engine {engine!r}", did_you_mean(str(engine), ENGINES, "engines"))
