@@ -17,7 +17,7 @@ from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.many.joined_stream import JoinedRows, JoinedStream
 from cepheid.engine.many.protocol import RULE, Found, Router
 from cepheid.engine.many.results import Part, found_of, rows_of
-from cepheid.engine.many.routers import AllPairs
+from cepheid.engine.many.routers import AllPairs, router_of
 from cepheid.engine.many.rule_places import FOREVER, RulePlaces
 from cepheid.engine.matches.match_table import MatchTable, returned
 from cepheid.engine.matches.matches import Matches
@@ -31,6 +31,9 @@ from cepheid.pattern.tree import Output
 MOST_ROWS = 2**18
 """Rows of a joined stream that are made at a time; those of one instant are made together, however many they are."""
 
+SOME = 4
+"""Rules that an event is expected to concern, where it is not known."""
+
 Factory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
 
 
@@ -43,7 +46,9 @@ class RoutedTier:
         self.query = joined.bound
         self.compiled = CompiledQuery(joined.bound)
         self.factory = factory
-        self.router: Router = AllPairs() if router is None else router
+        found, why = router_of(self.compiled)
+        self.router: Router = found if router is None else router
+        self.why_all = why if router is None else ""  # why every event is joined with every rule
         constants = [(n, t.arrow) for n, t in self.query.schema.columns.items() if n in self.query.schema.constants]
         self.rules = RulePlaces(pa.schema(constants[1:]))  # the first is the number
         self.stream = JoinedStream(self.query.schema, self.rules)
@@ -101,11 +106,9 @@ class RoutedTier:
                 self._join(piece)
 
     def _pieces(self, batch: Batch) -> Iterator[Batch]:
-        """Parts of a batch whose rows can be made together, where every event concerns every rule."""
-        if not isinstance(self.router, AllPairs):
-            yield batch
-            return
-        most = max(1, MOST_ROWS // max(1, len(self.router.numbers)))
+        """Parts of a batch whose rows can be made together."""
+        each = len(self.router.numbers) if isinstance(self.router, AllPairs) else SOME
+        most = max(1, MOST_ROWS // max(1, each))
         begin = 0
         for end in cuts(batch.times, most):
             yield part_of(batch, begin, end)
