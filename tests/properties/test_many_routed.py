@@ -8,7 +8,7 @@ from many_rules import RuleSet, Together, by_rule, rule_sets
 
 from cepheid.pattern.templates import NotJoinedError
 from cepheid.testing.outcomes import to_json
-from cepheid.testing.strategies import LASTING, algebra_queries, automata, lasting_streams, scenarios, streams
+from cepheid.testing.strategies import algebra_queries, automata, lasting_streams, scenarios, streams
 from cepheid.testing.strategies.schemas import PLAIN
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")

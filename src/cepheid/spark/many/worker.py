@@ -1,0 +1,105 @@
+"""What runs in Spark's Python workers: the events of a bucket in, the matches of its rules out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.api.many.running import many_stream
+from cepheid.engine.many.lifetimes import Lifetimes
+from cepheid.engine.many.protocol import Found
+from cepheid.engine.many.rules import RuleSet
+from cepheid.engine.many.stream import ManyStream
+from cepheid.engine.stream.rows import Arrival, arrival_of
+from cepheid.pattern.schema import Schema, make_schema
+from cepheid.spark.many.columns import own_rows, rows_with_events
+from cepheid.spark.many.shipped import Shipped
+from cepheid.spark.worker import AT_ONCE, PUSH, Batches, SliceRows, conform
+
+
+@dataclass(frozen=True)
+class ManyWorker:
+    """Rules as they are shipped to the workers.
+
+    own: matches have the columns of their query, and not those that all matches can have.
+    """
+
+    shipped: Shipped
+    event_schema: pa.Schema
+    match_schema: pa.Schema
+    engine: str = "auto"
+    own: bool = False
+
+    @property
+    def schema(self) -> Schema:
+        """The event columns with their roles."""
+        return make_schema(self.event_schema, self.shipped.options.roles)
+
+    def rules_of(self, bucket: int) -> RuleSet:
+        """The rules that run in a bucket."""
+        rules, ways = self.shipped.load()
+        way = next(way for way in ways if way.first <= bucket < way.first + way.buckets)
+        own = way.numbers_in(bucket)
+        every = [some.numbers for some in rules.rules]
+        if len(own) == sum(map(len, every)):
+            return rules
+        return rules.without(np.setdiff1d(np.concatenate(every), own))
+
+    def match(self, bucket: int, batches: Batches) -> Iterator[pa.Table]:
+        """Yield the matches in events of a bucket, which come in the order of their times."""
+        rules, schema = self.rules_of(bucket), self.schema
+        tables = (conform(pa.Table.from_batches([batch]), self.event_schema) for batch in batches if batch.num_rows)
+        arrivals = (arrival_of(schema, table) for table in tables)
+        waiting: list[Arrival] = []
+        rows = 0
+        for arrival in arrivals:
+            waiting.append(arrival)
+            rows += arrival.count
+            if rows > AT_ONCE:
+                yield from self._in_parts(rules, chain(waiting, arrivals))
+                return
+        stream = many_stream(rules, schema, self.engine, events=rows)
+        for arrival in waiting:
+            stream.push(arrival)
+        yield from self._rows(rules, stream.advance(None))
+
+    def _in_parts(self, rules: RuleSet, arrivals: Iterator[Arrival]) -> Iterator[pa.Table]:
+        """Of very many events only those are held that are still needed."""
+        stream: ManyStream = many_stream(
+            rules, self.schema, self.engine, lives=Lifetimes.for_good(len(rules.ids)), watermark=None
+        )
+        rows = 0
+        for arrival in arrivals:
+            if rows >= PUSH:
+                yield from self._rows(rules, stream.advance(arrival.low))  # what is before this time is complete
+                rows = 0
+            stream.push(arrival)
+            rows += arrival.count
+        yield from self._rows(rules, stream.advance(None))
+
+    def _rows(self, rules: RuleSet, found: list[Found]) -> Iterator[pa.Table]:
+        for one in found:
+            if len(one.numbers):
+                yield (
+                    own_rows(one, rules, self.match_schema)
+                    if self.own
+                    else rows_with_events(one, rules, self.match_schema)
+                )
+
+
+def match_in_buckets(worker: ManyWorker) -> Callable[[Batches], Batches]:
+    """Make the function for `mapInArrow` that matches rows which come bucket by bucket, in the order of time."""
+
+    def cepheid_match_many(batches: Batches) -> Batches:
+        rows = SliceRows(batches)
+        while rows.more():
+            bucket = rows.code
+            assert bucket is not None
+            for table in worker.match(bucket, rows.of(bucket)):
+                yield from table.to_batches(max_chunksize=65_536)
+
+    return cepheid_match_many
