@@ -6,6 +6,11 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
+from cepheid.spark.many.columns import common_schema
+from cepheid.spark.many.entry import make_many_job
+from cepheid.spark.many.options import ManyOptions
+from cepheid.spark.many.shipped import ship
+from cepheid.spark.many.worker import ManyWorker
 
 CHANCE = random.Random(5)
 SYMBOLS = ["X", "Y", "Z", None]
@@ -122,9 +127,41 @@ def test_what_is_wrong_is_told_before_anything_runs(df):
     assert queries.errors["id"].to_pylist() == ["u1"]
 
 
+CESAR = "CESAR (FILTER{price > high AND shop = place}(A) ;[shop = S2.shop AND DUR <= 6] B)"
+PROGRAM = """
+    PATTERN SEQ(A a, B b) WHERE [symbol] AND a.price > high WITHIN 6 RETURN a.symbol AS symbol, b.price AS price INTO P;
+    FROM P PATTERN SEQ(P p, P q) WHERE [symbol] AND q.price > p.price WITHIN 9 RETURN q.price - p.price AS more
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("template", [CONSTANT, CESAR, PROGRAM])
+def test_the_columns_of_a_query(df, template):
+    queries = cep.Queries(template, RULES)
+    expected = sorted(map(repr, queries.match(TABLE).to_pylist()))
+    assert expected
+    assert sorted(repr(row.asDict(recursive=True)) for row in queries.match(df, own=True).collect()) == expected
+    assert queries.match(df).count() == len(expected)
+
+
+def test_more_events_than_are_matched_at_once(df, monkeypatch):
+    queries = cep.Queries(BAGS, RULES)
+    job = make_many_job(df, queries, ManyOptions())
+    shipped = ship(job.rules, job.ways, queries.options, None)
+    worker = ManyWorker(shipped, job.events, common_schema(job.rules, job.events))
+    events = TABLE.sort_by("ts").to_batches(max_chunksize=40)
+    monkeypatch.setattr("cepheid.spark.many.worker.AT_ONCE", 100)
+    monkeypatch.setattr("cepheid.spark.many.worker.PUSH", 50)
+    # Every bucket gets all events here: its rules take their own.
+    rows = [row["query"] for k in range(job.buckets) for t in worker.match(k, iter(events)) for row in t.to_pylist()]
+    assert sorted(rows) == sorted(row["query"] for row in queries.match(TABLE).to_pylist())
+    assert rows
+
+
 def test_nothing_to_match(df):
     queries = cep.Queries(CONSTANT, RULES)
     assert queries.match(df.where("false")).collect() == []
+    assert cep.Queries(CONSTANT, RULES.filter(RULES["name"].is_null())).match(df).collect() == []
     assert cep.Queries(CONSTANT, RULES.slice(0, 0)).match(df).columns == [
         "query",
         "template",

@@ -8,7 +8,8 @@ from typing import TypeGuard
 import numpy as np
 import pyarrow as pa
 
-from cepheid.automaton.model import Now, Test
+from cepheid.automaton.model import Now
+from cepheid.engine.many.concerns import concerns
 from cepheid.engine.many.protocol import RULE
 from cepheid.engine.many.variants import Share
 from cepheid.engine.planning.compiled_query import CompiledQuery
@@ -31,39 +32,27 @@ def constant_keys(share: Share, key: Iterable[str]) -> Mapping[str, pa.Array]:
     if compiled.why_interpreted:
         return {}
     automaton = compiled.automaton
-    begins = _common(compiled, [arc.fence for arc in automaton.arcs if arc.source is None])
+    begins = _common(compiled, [[t.condition for t in arc.fence] for arc in automaton.arcs if arc.source is None])
     own = set(key)
     found = [equality for equality in begins if equality[0] in own]
-    # Strict contiguity and windows of events take notice of all events.
-    contiguous = any(state.ends.contiguous for state in automaton.states)
-    if not automaton.own and not compiled.query.counted and not contiguous:
-        found += [one for one in _common(compiled, list(_fences(compiled))) if one not in found]
+    every = concerns(compiled)
+    if not isinstance(every, str):
+        found += [one for one in _common(compiled, [c.conditions for c in every]) if one not in found]
     columns: dict[str, pa.Array] = {}
     for column, constant in found:
         columns.setdefault(column, _values(share, constant))
     return columns
 
 
-def _fences(compiled: CompiledQuery) -> Iterator[Sequence[Test]]:
-    """What each way in which an event can matter asks of it."""
-    automaton = compiled.automaton
-    yield from (arc.fence for arc in automaton.arcs)
-    if not automaton.valued:  # else they end runs that have lasted too long, which others see as well
-        yield from (kill.fence for kill in automaton.kills)
-    yield from (witness.fence for witness in automaton.witnesses)
-    yield from (absent.fence for leave in automaton.exits for absent in leave.absent)
-
-
-def _common(compiled: CompiledQuery, fences: Sequence[Sequence[Test]]) -> list[Equality]:
-    """The equalities that all fences have."""
+def _common(compiled: CompiledQuery, fences: Sequence[Sequence[ex.Expression]]) -> list[Equality]:
+    """The equalities that all lists of conditions have."""
     every = [list(_equalities(compiled, fence)) for fence in fences]
     return [one for one in dict.fromkeys(every[0]) if all(one in other for other in every)] if every else []
 
 
-def _equalities(compiled: CompiledQuery, fence: Sequence[Test]) -> Iterator[Equality]:
+def _equalities(compiled: CompiledQuery, fence: Sequence[ex.Expression]) -> Iterator[Equality]:
     known = compiled.query.schema.arrow.names
-    for test in fence:
-        node = test.condition
+    for node in fence:
         if not isinstance(node, ex.Compare) or node.operator != "=":
             continue
         for column, constant in ((node.left, node.right), (node.right, node.left)):

@@ -76,7 +76,7 @@ def split(rules: RuleSet, options: Options, schema: Schema, *, tasks: int, colla
     while found := _shared_constants_of_some(rest, shared):
         column, own = found
         rest = [part for part in rest if part not in own]
-        ways.append(_by_constant(own, column, first(), 4 * tasks))
+        ways.append(_by_constant(own, column, first(), 2 * tasks))
     keys: dict[tuple[Path, ...], list[_Part]] = {}
     for part in rest:
         keys.setdefault(part.key, []).append(part)
@@ -125,7 +125,8 @@ def _shared_constants_of_some(parts: Sequence[_Part], first: Sequence[str]) -> t
 
 def _by_constant(parts: Sequence[_Part], column: str, first: int, most: int) -> Way:
     numbers = np.concatenate([part.numbers for part in parts])
-    type_ = pa.string() if any(pa.types.is_string(p.constants[column].type) for p in parts) else pa.int64()
+    known = [part.constants[column].type for part in parts if not pa.types.is_null(part.constants[column].type)]
+    type_ = pa.int64() if all(map(pa.types.is_integer, known)) else pa.string()
     coded = pa.concat_arrays([part.constants[column].cast(type_) for part in parts]).dictionary_encode()
     buckets = max(1, min(most, len(coded.dictionary)))
     codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)

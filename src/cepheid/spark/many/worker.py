@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -43,11 +43,10 @@ class ManyWorker:
         """The rules that run in a bucket."""
         rules, ways = self.shipped.load()
         way = next(way for way in ways if way.first <= bucket < way.first + way.buckets)
-        own = way.numbers_in(bucket)
-        every = [some.numbers for some in rules.rules]
-        if len(own) == sum(map(len, every)):
-            return rules
-        return rules.without(np.setdiff1d(np.concatenate(every), own))
+        kept = np.zeros(len(rules.ids), bool)
+        kept[way.numbers_in(bucket)] = True
+        taken = (some.take(np.flatnonzero(kept[some.numbers])) for some in rules.rules)
+        return replace(rules, rules=tuple(some for some in taken if len(some)))
 
     def match(self, bucket: int, batches: Batches) -> Iterator[pa.Table]:
         """Yield the matches in events of a bucket, which come in the order of their times."""
