@@ -70,15 +70,14 @@ def main() -> None:
     print(f"{alerts}, {day.num_rows:,} payments")
     payments = spark.createDataFrame(day).cache()
     payments.count()
-    print(cep.spark.explain_many(payments, alerts))
+    print(alerts.explain(payments))
 
     begin = time.perf_counter()
     found = alerts.match(payments).cache()
     count = found.count()
     print(f"{count:,} alerts on Spark in {time.perf_counter() - begin:.1f} s, with the start of its Python workers")
-    found.select("query", "match_start", "match_end", "events.event.amount").orderBy("match_end").show(
-        5, truncate=False
-    )
+    shown = found.select("query", "match_start", "match_end", "events.event.amount")
+    shown.orderBy("match_end").show(5, truncate=False)
 
     begin = time.perf_counter()
     known = alerts.match(day)

@@ -85,7 +85,7 @@ def test_the_same_as_in_memory(df, template, told):
     expected = wanted(queries)
     assert expected
     assert found(queries.match(df)) == expected
-    assert told in cep.spark.explain_many(df, queries).text
+    assert told in queries.explain(df).text
 
 
 def test_templates_with_several_ways_to_split(df):
@@ -98,7 +98,7 @@ def test_templates_with_several_ways_to_split(df):
     matches = queries.match(df)
     assert found(matches) == expected
     assert {row["template"] for row in matches.select("template").distinct().collect()} == {"constant", "each", "free"}
-    told = cep.spark.explain_many(df, queries).text
+    told = queries.explain(df).text
     assert "symbol has one of" in told
     assert "shop has one of" in told
     assert "8 rules: no key" in told

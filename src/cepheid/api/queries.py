@@ -30,6 +30,7 @@ from cepheid.engine.progress import Progress
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import from_bytes
 from cepheid.errors import UsageError, did_you_mean
+from cepheid.explain import Explanation
 from cepheid.pattern.analysis import columns_read
 from cepheid.pattern.schema import Schema, make_schema
 
@@ -191,6 +192,14 @@ class Queries:
                 stream.push(arrival_of(schema, table))
                 found = stream.advance(None)
         return ManyMatches(rules, found, partial(no_matches, rules, self._options, table.schema))
+
+    def explain(self, events: object, **options: Any) -> Explanation:
+        """How the events of a Spark DataFrame would be divided, and for which rules. options: those of `match`."""
+        if not is_spark(events):
+            remedy = "pass a Spark DataFrame; Query(template, params=…).explain() explains one rule"
+            raise UsageError("CEP601", "Queries can only explain how they run on Spark", remedy)
+        told: Explanation = spark_room().explain_many(events, self, **options)
+        return told
 
     def fitting(self, schema: Schema) -> RuleSet:
         """The rules that fit events of a schema; others are errors."""
