@@ -77,7 +77,8 @@ def found(frame):
     [
         (CONSTANT, "split by constants, symbol has one of 3 values: 3 buckets"),
         (KEYED, "split by key, symbol, a key of all rules: 2 buckets"),
-        (ABSENT, "no key and no constants that every event must have: all events go to 2 buckets of rules"),
+        (ABSENT, "no key: split by time into about 4 slices"),
+        (STRICT, "no key and no constants that every event must have: all events go to 2 buckets of rules"),
     ],
 )
 def test_the_same_as_in_memory(df, template, told):

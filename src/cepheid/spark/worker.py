@@ -236,14 +236,21 @@ def match_in_slices(worker_query: WorkerQuery, report: Report | None = None) -> 
         rows = SliceRows(batches)
         while rows.more():
             code = rows.code
-            length = 1 << (code & 63) if code is not None else 0
-            starts = range((code >> 6) * length, ((code >> 6) + 1) * length) if code is not None else None
+            starts = starts_of(code)
             events = _arrivals(worker_query, rows.of(code), unmet.counted(starts))
             for table in worker_query.match(events, starts, horizon):
                 yield from table.to_batches()
         unmet.tell(report)
 
     return cepheid_match_slices
+
+
+def starts_of(code: int | None) -> range | None:
+    """The ticks of a slice, by its code; None: rows without a slice, of which all matches are wanted."""
+    if code is None:
+        return None
+    length = 1 << (code & 63)
+    return range((code >> 6) * length, ((code >> 6) + 1) * length)
 
 
 def _horizon(batches: Batches) -> tuple[int | None, Batches]:

@@ -18,12 +18,13 @@ from cepheid.spark.introspect import parallelism, spark_context
 from cepheid.spark.job import check_key, check_names, session_zone
 from cepheid.spark.many.columns import common_schema, own_schema
 from cepheid.spark.many.options import ManyOptions, read_many_options
-from cepheid.spark.many.placing import in_tasks, placed
+from cepheid.spark.many.placing import in_order, in_tasks, placed
 from cepheid.spark.many.shipped import ship
 from cepheid.spark.many.split import Way, split
-from cepheid.spark.many.worker import ManyWorker, match_in_buckets
+from cepheid.spark.many.worker import ManyWorker, match_in_buckets, match_in_slices
 from cepheid.spark.names import rename_for_python
 from cepheid.spark.schemas import collated_columns, events_schema, spark_schema
+from cepheid.spark.slices import slice_by_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,7 +94,11 @@ def match_many(df: DataFrame, queries: Queries, **options: Any) -> DataFrame:
         return df.sparkSession.createDataFrame([], spark_schema(columns))
     shipped = ship(job.rules, job.ways, queries.options, spark_context(df))
     worker = ManyWorker(shipped, job.events, columns, job.options.engine, own)
-    rows = in_tasks(placed(df, job.ways, job.events), job.buckets, queries.options.roles.time)
+    time, slices = queries.options.roles.time, job.ways[0].slices
+    if slices is not None:
+        rows = in_order(slice_by_time(df, time, slices, job.buckets), time)
+        return rename_for_python(rows).mapInArrow(match_in_slices(worker), spark_schema(columns))
+    rows = in_order(in_tasks(placed(df, job.ways, job.events), job.buckets), time)
     return rename_for_python(rows).mapInArrow(match_in_buckets(worker), spark_schema(columns))
 
 
@@ -117,6 +122,8 @@ def describe(ways: Sequence[Way]) -> Iterator[str]:
             names = ", ".join(path[0] if len(path) == 1 else spell(path) for path in way.key)
             whole = "a key of all rules" if len(ways) == 1 else "a key of these rules"
             yield f"{rules}: split by key, {names}, {whole}: {buckets}, each with all of them"
+        elif way.slices is not None:
+            yield f"{rules}: no key: split by time into about {way.buckets} slices, which overlap by the longest window"
         else:
             yield f"{rules}: no key and no constants that every event must have: all events go to {buckets} of rules"
     if len(ways) > 1:

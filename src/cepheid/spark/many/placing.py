@@ -46,10 +46,13 @@ def _with_values(df: DataFrame, way: Way, number: int, *, needed: bool) -> DataF
     return joined.drop(value)
 
 
-def in_tasks(df: DataFrame, count: int, time: str) -> DataFrame:
-    """Each bucket in a task, in the order of time."""
+def in_tasks(df: DataFrame, count: int) -> DataFrame:
+    """Each bucket in a task."""
     if hasattr(df, "repartitionById"):  # since Spark 4.1; a hash could put two buckets into one task
-        df = df.repartitionById(count, F.col(SLICE))
-    else:
-        df = df.repartition(count, F.col(SLICE))
+        return df.repartitionById(count, F.col(SLICE))
+    return df.repartition(count, F.col(SLICE))
+
+
+def in_order(df: DataFrame, time: str) -> DataFrame:
+    """The rows of a task by bucket or slice, then by time."""
     return df.sortWithinPartitions(F.col(SLICE), column_named(time))

@@ -20,7 +20,7 @@ from cepheid.pattern.paths import Path
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.templates import NotJoinedError
 from cepheid.spark.many.constant_keys import constant_keys
-from cepheid.spark.partitioning import choose_partitioning
+from cepheid.spark.partitioning import Partitioning, choose_partitioning
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,8 @@ class Way:
     numbers: of the rules. buckets: how many there are; first: the number of the first one.
     key: columns whose hash is the bucket; every bucket has all rules.
     column, values: events go to the bucket of the value of this column; those with another value matter to no rule.
-    Neither: every event goes to every bucket.
+    slices: the events are divided by time; every slice has all rules.
+    None of these: every event goes to every bucket.
     places: of each rule, the bucket that it is in; -1: in none, as it asks for NULL. None: in all of them.
     """
 
@@ -41,6 +42,7 @@ class Way:
     column: str | None = None
     values: pa.Table | None = None  # value, bucket
     places: Any = None
+    slices: Partitioning | None = None
 
     def numbers_in(self, bucket: int) -> Any:
         """The rules of a bucket."""
@@ -49,11 +51,16 @@ class Way:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Rules of one variant: the keys and the constants by which events can be divided for them."""
+    """Rules of one variant: the keys, windows and constants by which events can be divided for them."""
 
     numbers: Any
-    key: tuple[Path, ...]
+    by: Partitioning
     constants: Mapping[str, pa.Array]
+
+    @property
+    def key(self) -> tuple[Path, ...]:
+        """The columns on which all events of a match agree."""
+        return self.by.key
 
 
 def split(rules: RuleSet, options: Options, schema: Schema, *, tasks: int, collated: frozenset[str]) -> list[Way]:
@@ -77,6 +84,8 @@ def split(rules: RuleSet, options: Options, schema: Schema, *, tasks: int, colla
         column, own = found
         rest = [part for part in rest if part not in own]
         ways.append(_by_constant(own, column, first(), 2 * tasks))
+    if rest and not ways and not any(part.key for part in rest) and (slices := _slices(rest)) is not None:
+        return [Way(_numbers(rest), 2 * tasks, 0, slices=slices)]
     keys: dict[tuple[Path, ...], list[_Part]] = {}
     for part in rest:
         keys.setdefault(part.key, []).append(part)
@@ -90,13 +99,21 @@ def split(rules: RuleSet, options: Options, schema: Schema, *, tasks: int, colla
     return ways
 
 
+def _slices(parts: Sequence[_Part]) -> Partitioning | None:
+    """How to divide the events by time, if the matches of all rules are within a window."""
+    windows = [part.by.window for part in parts if part.by.window is not None]
+    if len(windows) < len(parts):
+        return None
+    return Partitioning((), max(windows), max(part.by.lookback for part in parts))
+
+
 def _numbers(parts: Sequence[_Part]) -> Any:
     return np.sort(np.concatenate([part.numbers for part in parts]))
 
 
 def _without(part: _Part, collated: frozenset[str]) -> _Part:
     constants = {name: values for name, values in part.constants.items() if name not in collated}
-    return _Part(part.numbers, part.key, constants)
+    return _Part(part.numbers, part.by, constants)
 
 
 def _common_key(parts: Sequence[_Part]) -> tuple[Path, ...]:
@@ -149,9 +166,9 @@ def _parts(template: Template, rules: Rules, options: Options, schema: Schema) -
     for one in wrong:
         raise one.error
     for share in shares:
-        key = choose_partitioning([share.variant.joined.plain], [EVENTS]).key
-        constants = constant_keys(share, [path[0] for path in key if len(path) == 1])
-        yield _Part(rules.numbers[share.rows], key, constants)
+        by = choose_partitioning([share.variant.joined.plain], [EVENTS])
+        constants = constant_keys(share, [path[0] for path in by.key if len(path) == 1])
+        yield _Part(rules.numbers[share.rows], by, constants)
 
 
 def _alone(template: Template, rules: Rules, options: Options, schema: Schema) -> Iterator[_Part]:
@@ -162,4 +179,6 @@ def _alone(template: Template, rules: Rules, options: Options, schema: Schema) -
             own = rules.take(wanted)
             compiled = options.query(template, example(template, own)).compiled
             bound = compiled.bind(schema)
-            yield _Part(own.numbers, choose_partitioning(bound, [source for _, source in compiled.flow]).key, {})
+            by = choose_partitioning(bound, [source for _, source in compiled.flow])
+            same = not template.parameters  # else the windows of other rules may be longer
+            yield _Part(own.numbers, by if same else Partitioning(by.key), {})

@@ -10,15 +10,17 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.api.many.running import many_stream
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.times import ticks
 from cepheid.engine.many.lifetimes import Lifetimes
 from cepheid.engine.many.protocol import Found
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
-from cepheid.pattern.schema import Schema, make_schema
+from cepheid.pattern.schema import START, Schema, make_schema
 from cepheid.spark.many.columns import own_rows, rows_with_events
 from cepheid.spark.many.shipped import Shipped
-from cepheid.spark.worker import AT_ONCE, PUSH, Batches, SliceRows, conform
+from cepheid.spark.worker import AT_ONCE, PUSH, Batches, SliceRows, conform, starts_of
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,13 @@ class ManyWorker:
             stream.push(arrival)
         yield from self._rows(rules, stream.advance(None))
 
+    def starting(self, table: pa.Table, starts: range | None) -> pa.Table:
+        """The matches that start at one of these ticks; None: all."""
+        if starts is None:
+            return table
+        times = ticks(self.schema, table, START)
+        return table.filter(from_numpy((times >= starts.start) & (times < starts.stop)))
+
     def _in_parts(self, rules: RuleSet, arrivals: Iterator[Arrival]) -> Iterator[pa.Table]:
         """Of very many events only those are held that are still needed."""
         stream: ManyStream = many_stream(
@@ -88,6 +97,19 @@ class ManyWorker:
                     if self.own
                     else rows_with_events(one, rules, self.match_schema)
                 )
+
+
+def match_in_slices(worker: ManyWorker) -> Callable[[Batches], Batches]:
+    """Make the function that matches rows which come by slice of time: a slice gives the matches that start in it."""
+
+    def cepheid_match_many_slices(batches: Batches) -> Batches:
+        rows = SliceRows(batches)
+        while rows.more():
+            code = rows.code
+            for table in worker.match(0, rows.of(code)):
+                yield from worker.starting(table, starts_of(code)).to_batches(max_chunksize=65_536)
+
+    return cepheid_match_many_slices
 
 
 def match_in_buckets(worker: ManyWorker) -> Callable[[Batches], Batches]:
