@@ -46,12 +46,16 @@ def alone(scene: Scene, rule: Rule, form: str) -> Any:
     return cep.Query(template.text, params=rule.values, **scene.options)
 
 
-def tagged(found: Any) -> list[Tagged]:
-    """The rows with the ids of their rules."""
+def tagged(found: Any, ids: Sequence[Any]) -> list[Tagged]:
+    """All rows with the ids of their rules: the order is that of the whole, the rows are those of each rule."""
+    own = {name: found.of(name).to_pylist() for name in ids}
+    turns = {name: iter(rows) for name, rows in own.items()}
     rows: list[Tagged] = []
-    for row in found.to_pylist():
-        own = {name: cell for name, cell in row.items() if name != "query"}
-        rows.append((row["query"], to_json(own)))
+    for head in found.to_pylist():
+        row = next(turns[head["query"]])
+        assert (row["match_start"], row["match_end"]) == (head["match_start"], head["match_end"])
+        rows.append((head["query"], to_json(row)))
+    assert len(rows) == len(found) == sum(map(len, own.values()))
     return rows
 
 

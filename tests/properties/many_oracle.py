@@ -6,18 +6,15 @@ package: `Chain`, a sequence of single events with conditions, by trying the eve
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from random import Random
 from typing import Any
 
-import pyarrow as pa
-from algebra_generator import show
-from algebra_oracle import Expr, rank, value
-from many_generator import KEYS, WORDS, Row, Rule, Scene, Template, Values, constant, stream
+from algebra_generator import Printer, scenario, show
+from algebra_oracle import Expr, World, rank, value
+from many_generator import Row, Rule, Scene, Template, Values, constant, stream
 
 from cepheid import Query, add_query, remove_query
 from cepheid.testing.outcomes import to_json
@@ -147,12 +144,23 @@ class Chain:
 
 
 def _filled(test: Any, values: Values) -> Any:
-    """A condition with the constants of a rule."""
-    if isinstance(test, tuple):
-        if test[:1] == ("const",) and isinstance(test[1], str) and test[1].startswith("<"):
-            return ("const", values[test[1].strip("<>")])
-        return tuple(_filled(part, values) for part in test)
-    return test
+    """A condition, or a tree of the algebra, with the constants of a rule."""
+
+    def fill(constant: Any) -> Any:
+        place = isinstance(constant, str) and constant.startswith("<")
+        return values[constant.strip("<>")] if place else constant
+
+    return _with_constants(test, fill)
+
+
+def _with_constants(node: Any, fill: Callable[[Any], Any]) -> Any:
+    if isinstance(node, tuple):
+        if node[:1] == ("const",) and len(node) == 2:
+            return ("const", fill(node[1]))
+        return tuple(_with_constants(part, fill) for part in node)
+    if is_dataclass(node):
+        return replace(node, **{f.name: _with_constants(getattr(node, f.name), fill) for f in fields(node)})  # type: ignore[type-var]
+    return node
 
 
 def ordered(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
@@ -237,3 +245,30 @@ def by_definition(made: Chain, scene: Scene) -> dict[Any, list[tuple[int, ...]]]
 def numbers(rows: Sequence[Row]) -> list[tuple[int, ...]]:
     """The numbers of the events of matches."""
     return [tuple(row[v]["n"] for v in "abc" if v in row) for row in rows]
+
+
+# Expressions of the algebra, by set comprehensions.
+
+
+def expressions(seed: int, count: int = 6) -> tuple[Template, dict[str, tuple[Values, Any]], World]:
+    """A CESAR expression with its constants as parameters, and for each rule its constants and its own tree."""
+    tree, _, world = scenario(seed)
+    chance = Random(seed)
+    kinds: dict[str, str] = {}
+    first: Values = {}
+
+    def cut(constant: Any) -> Any:
+        if chance.random() < 0.1:
+            return constant
+        name = f"p{len(kinds)}"
+        kinds[name], first[name] = {int: "int", float: "float", str: "word"}[type(constant)], constant
+        return f"<{name}>"
+
+    general = _with_constants(tree, cut)
+    draft = re.sub(r"'(<\w+>)'", r"\1", Printer(chance).text(general))
+    domains = {"int": (-1, 0, 1, 2, 3), "float": (0.0, 0.5, 1.0, 2.5), "word": ("a", "b", "c")}
+    rules = {}
+    for number in range(count):
+        values = first if not number else {name: chance.choice(domains[kind]) for name, kind in kinds.items()}
+        rules[f"r{number}"] = values, _filled(general, values)
+    return Template(draft, kinds, "cesar"), rules, world
