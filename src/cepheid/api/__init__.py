@@ -1,6 +1,8 @@
 """The user-facing API: queries, sessions, events in, matches out."""
 
 from cepheid.api.change_session import ChangeSession
+from cepheid.api.many.many_matches import ManyMatches
+from cepheid.api.queries import Queries
 from cepheid.api.query import Query
 from cepheid.api.query_changes import add_query, remove_query, replace_query
 from cepheid.api.session import Session, Stats
@@ -13,8 +15,10 @@ __all__ = [
     "Aggregate",
     "ChangeSession",
     "Changes",
+    "ManyMatches",
     "Matches",
     "Progress",
+    "Queries",
     "Query",
     "Session",
     "Stats",

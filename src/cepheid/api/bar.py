@@ -112,7 +112,7 @@ class Bar:
         elif now - self._meter.begun >= PATIENCE:
             done, total = self._meter.done, self._meter.total
             seconds = int(now - self._meter.begun)
-            text = f"{done:,} of {total:,} events, {seconds // 60}:{seconds % 60:02}"
+            text = f"{done:,} of {total:,} {self._meter.what}, {seconds // 60}:{seconds % 60:02}"
             self._screen.draw(text, done / total if total else None)
         else:
             return
@@ -178,8 +178,8 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def measured(total: int, progress: Callback | bool | None) -> Iterator[Meter | None]:
-    """Count the events of a run, of which there are so many, if anyone wants to know how far it is.
+def measured(total: int, progress: Callback | bool | None, what: str = "events") -> Iterator[Meter | None]:
+    """Count the events of a run, or what else there is to go over, of which there are so many, if anyone wants that.
 
     progress: what is called. None: a bar is shown if the run takes long and someone would see it. False: neither.
     """
@@ -188,7 +188,7 @@ def measured(total: int, progress: Callback | bool | None) -> Iterator[Meter | N
     if callback is None and screen is None:
         yield None
         return
-    meter = Meter(total, callback)
+    meter = Meter(total, callback, what)
     if screen is None:
         yield meter
     else:

@@ -1,4 +1,4 @@
-"""Counts the events that a run has gone over, and calls back a few times a second."""
+"""Counts the events, or queries, that a run has gone over, and calls back a few times a second."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ Callback = Callable[[Progress], object]
 class Meter:
     """How far one call of `match` is."""
 
-    def __init__(self, total: int, callback: Callback | None = None) -> None:
+    def __init__(self, total: int, callback: Callback | None = None, what: str = "events") -> None:
         self.total = total
+        self.what = what
         self.done = 0
         self.begun = monotonic()
         self.thread = get_ident()
@@ -26,7 +27,7 @@ class Meter:
         self._called = self.begun
 
     def __call__(self, events: int) -> None:
-        """So many more events are done."""
+        """So many more are done."""
         self.done = min(self.total, self.done + events)
         if self._callback is None:
             return
@@ -36,7 +37,7 @@ class Meter:
             self._callback(Progress(self.done, self.total))
 
     def end(self) -> None:
-        """All events are done."""
+        """All are done."""
         self.done = self.total
         if self._callback is not None:
             self._callback(Progress(self.total, self.total))

@@ -105,7 +105,7 @@ class Query:
         unit: str = "ms",
         start: str | None = None,
     ) -> None:
-        self._program = _read(query)
+        self._program = read_program(query)
         self._params = read_params(params)
         self._options = {
             "params": params,
@@ -387,6 +387,12 @@ class Query:
             matches = self._run(schema, [arrival_of(schema, base, times)], engine, choice, horizon, meter)
         return matches if limit is None else matches.head(limit)
 
+    def match_until(self, events: pa.Table, horizon: int | None) -> Matches:
+        """The matches by the reference, with the absences that are known up to a time, in ticks; None: all of them."""
+        table = events if events.num_columns else self.empty_table()
+        schema = make_schema(table.schema, self._compiled.roles)
+        return self._match(table, ticks(schema, table), "reference", read_plan("auto"), None, horizon, False)
+
     def _net(self, changes: pa.Table, op: str) -> pa.Table:
         """The events that are left of insertions and retractions."""
         table, signs = split_operations(changes, op)
@@ -633,7 +639,8 @@ class Query:
         return explain_program(self._compiled.queries, self._compiled.sources, bound, table, choice)
 
 
-def _read(query: object) -> Program:
+def read_program(query: object) -> Program:
+    """The program that a text says, or an object of the builder has."""
     if isinstance(query, str):
         if re.fullmatch(r"\S+\.\w+", query.strip()):
             remedy = f"read the file first: Query(Path({query.strip()!r}).read_text())"

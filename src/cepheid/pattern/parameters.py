@@ -144,7 +144,7 @@ def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], sing
 
     def with_period(node: Pattern) -> Pattern:
         if isinstance(node, Negation) and node.period is not None:
-            return replace(node, period=_window(node.period, params, "FOR"))
+            return replace(node, period=resolve_window(node.period, params, "FOR"))
         return node
 
     def result(item: Return) -> Return:
@@ -157,8 +157,8 @@ def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], sing
 
     query = replace(query, returns=tuple(map(result, query.returns)))
     query = rewrite_expressions(query, lambda expression: rewrite(expression, change))
-    within = query.within and _window(query.within, params, "WITHIN")
-    cooldown = query.cooldown and _window(query.cooldown, params, "COOLDOWN")
+    within = query.within and resolve_window(query.within, params, "WITHIN")
+    cooldown = query.cooldown and resolve_window(query.cooldown, params, "COOLDOWN")
     return replace(query, pattern=rewrite(query.pattern, with_period), within=within, cooldown=cooldown)
 
 
@@ -222,7 +222,7 @@ def _members(node: InSet, params: Params) -> tuple[Literal, ...]:
     return tuple(literal(member, node.span, node.set) for member in ordered)
 
 
-def _window(window: Window, params: Params, word: str) -> Window:
+def resolve_window(window: Window, params: Params, word: str) -> Window:
     """A window whose amount is a number and whose unit is known, or None for the unit of the time column."""
     if isinstance(window.amount, Name):
         name = window.amount.name

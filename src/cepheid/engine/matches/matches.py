@@ -87,6 +87,11 @@ class Matches:
         """Which rows of the events each has; all of them are enumerated."""
         return self._found
 
+    def ends(self) -> Any:
+        """When each ends, in ticks of the time column."""
+        _, ends = write_times(self._query.schema, self._table, self._columns)
+        return ticks(self._query.schema, pa.table({END: ends}), END)
+
     def bound(self) -> int:
         """How many there are at most, found without enumerating them."""
         return self._source.bound()[0]

@@ -1,0 +1,67 @@
+"""S23 by its definition: each query alone, one after the other. What everything fast is tested against."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.api.history import Life
+from cepheid.api.many.options import Options
+from cepheid.api.many.problems import Problems
+from cepheid.api.query import Query
+from cepheid.engine.encoding.times import ticks
+from cepheid.engine.many.lifetimes import Lifetimes
+from cepheid.engine.many.protocol import Found
+from cepheid.engine.many.rules import Rules, RuleSet
+from cepheid.engine.matches.matches import Matches
+from cepheid.errors import CepheidWarning
+from cepheid.pattern.schema import make_schema
+
+
+def each_query(rules: RuleSet, options: Options) -> Iterator[tuple[int, int, Query]]:
+    """The number of each rule, its template, and its query."""
+    for some in rules.rules:
+        template = rules.templates[some.template]
+        for number, values in zip(some.numbers, some.values(template.parameters), strict=True):
+            yield int(number), some.template, options.query(template, values)
+
+
+def match_each(
+    rules: RuleSet, options: Options, events: pa.Table, problems: Problems, lives: Lifetimes | None = None
+) -> list[Found]:
+    """What each query gives alone, by the reference, on the events of its lifetime."""
+    found: list[Found] = []
+    for number, template, query in each_query(rules, options):
+        with problems.of([number]):
+            matches = match_alone(query, events, *((None, None) if lives is None else lives.of(number)))
+            found.append(Found(template, np.full(len(matches), number), matches))
+    return found
+
+
+def match_alone(query: Query, events: pa.Table, since: int | None, until: int | None) -> Matches:
+    """What a query gives on the events in (since, until], of which the absences count that are decided by then."""
+    times: Any = ticks(make_schema(events.schema, query.compiled.roles), events)
+    life = Life(query, since, until)
+    own, _ = life.of(events, times)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CepheidWarning)
+        return query.match_until(own, life.known(None))
+
+
+def no_matches(rules: RuleSet, options: Options, events: pa.Schema, template: int, number: int | None) -> Matches:
+    """The matches of a rule that has none; number: None for any rule of the template."""
+    empty = events.empty_table()
+    for some in rules.rules:
+        if some.template == template and (number is None or number in some.numbers):
+            query = options.query(rules.templates[template], _values(rules, some, number))
+            return match_alone(query, empty, None, None)
+    return match_alone(options.query(rules.templates[template], {}), empty, None, None)
+
+
+def _values(rules: RuleSet, some: Rules, number: int | None) -> dict[str, Any]:
+    place = 0 if number is None else int(np.flatnonzero(some.numbers == number)[0])
+    return next(some.take(np.array([place])).values(rules.templates[some.template].parameters))

@@ -1,0 +1,77 @@
+"""How queries are read: what they share, as it is passed to `Query`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from cepheid.api.options import read_functions, read_params, read_roles
+from cepheid.api.query import Query
+from cepheid.engine.many.rules import Template
+from cepheid.errors import CepheidWarning, UsageError
+from cepheid.pattern.schema import Roles
+
+
+@dataclass(frozen=True)
+class Options:
+    """The parameters, functions and roles of columns that all queries share."""
+
+    params: Mapping[str, object]
+    functions: Mapping[str, Any]
+    time: str = "ts"
+    type: str | None = "type"
+    order_by: Any = ()
+    types: Any = None
+    unit: str = "ms"
+    start: str | None = None
+
+    @cached_property
+    def roles(self) -> Roles:
+        """The roles of columns."""
+        return read_roles(self.time, self.type, self.order_by, self.types, self.unit, self.start)
+
+    def checked(self) -> Options:
+        """The same, of which all is known to be right."""
+        _ = self.roles
+        return replace(self, params=read_params(self.params), functions=read_functions(self.functions))
+
+    def like(self, query: Query) -> Options:
+        """The roles of columns that a query has."""
+        own = query.compiled.roles
+        return replace(
+            self,
+            time=own.time,
+            type=own.type,
+            order_by=own.order_by,
+            types=own.types,
+            unit=own.unit,
+            start=own.start,
+        )
+
+    def query(self, template: Template, values: Mapping[str, object]) -> Query:
+        """One query: a template with the values of a rule. It warns of nothing, as there may be very many."""
+        params = {**(template.params or {}), **values}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CepheidWarning)
+            return Query(
+                template.program,
+                params=params,
+                functions=template.functions,
+                time=self.time,
+                type=self.type,
+                order_by=self.order_by,
+                types=self.types,
+                unit=self.unit,
+                start=self.start,
+            )
+
+
+def check_roles(query: Query, roles: Roles) -> None:
+    """All queries read one stream, which is ordered once."""
+    if query.compiled.roles != roles:
+        message = "the roles of its columns differ from those of the others"
+        remedy = "pass the same time=, type=, order_by=, types=, unit= and start= to each Query and to Queries"
+        raise UsageError("CEP603", message, remedy)

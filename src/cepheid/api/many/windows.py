@@ -1,0 +1,59 @@
+"""Windows of rules, each as long as a column says: as text, as a duration, or as a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.api.many.problems import Problems
+from cepheid.errors import CepheidError
+from cepheid.pattern.durations import ARROW_UNITS, NANOSECONDS
+from cepheid.pattern.parameter_uses import WindowUse
+from cepheid.pattern.parameters import resolve_window, window_nanoseconds
+
+_LONGEST = 2**63 - 1
+
+
+def read_windows(use: WindowUse, column: pa.ChunkedArray, numbers: Any, unit: str, problems: Problems) -> pa.Array:
+    """How long each window is in nanoseconds; NULL where it is a number of events, or can't be read.
+
+    unit: of a bare number. What is wrong with a value is found out by the code that reads the window of one query, once
+    for each value; whole numbers and durations need no such look.
+    """
+    known = _at_once(use, column, unit)
+    if known is not None:
+        return known
+    coded = column.combine_chunks().dictionary_encode("encode")
+    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
+    lengths: list[int | None] = []
+    for place, value in enumerate(coded.dictionary.to_pylist()):
+        try:
+            window = resolve_window(use.window, {use.name: value}, use.word)
+            of_events = window.unit == "events"
+            lengths.append(None if of_events else min(window_nanoseconds(window, unit), _LONGEST))
+        except CepheidError as error:
+            lengths.append(None)
+            wrong = np.flatnonzero(coded.indices.to_numpy(zero_copy_only=False) == place)
+            told = type(error)(error.code, f"column '{use.name}': {error.message}", error.remedy, error.span)
+            problems.add(numbers[wrong], told)
+    return pa.array(lengths, pa.int64()).take(coded.indices)
+
+
+def _at_once(use: WindowUse, column: pa.ChunkedArray, unit: str) -> pa.Array | None:
+    """The same of whole numbers and durations that are all greater than zero."""
+    arrow = column.type
+    if column.null_count or not len(column) or use.window.unit == "events":
+        return None
+    if pa.types.is_integer(arrow):
+        scale = NANOSECONDS[use.window.unit or unit]
+    elif pa.types.is_duration(arrow) and use.window.unit is None:
+        scale = ARROW_UNITS[arrow.unit]
+    else:
+        return None
+    lengths = pc.cast(column.combine_chunks(), pa.int64())
+    lengths = lengths.chunk(0) if isinstance(lengths, pa.ChunkedArray) else lengths
+    low, high = (one.as_py() for one in pc.min_max(lengths).values())
+    return pc.multiply(lengths, pa.scalar(scale)) if low > 0 and high <= _LONGEST // scale else None

@@ -1,0 +1,136 @@
+"""`Queries`: many queries on one stream (S23)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.api.bar import measured
+from cepheid.api.events import to_table
+from cepheid.api.many.by_definition import match_each, no_matches
+from cepheid.api.many.ids import listed_ids
+from cepheid.api.many.many_matches import ManyMatches
+from cepheid.api.many.options import Options
+from cepheid.api.many.problems import COLLECT, RAISE
+from cepheid.api.many.read_queries import is_list, read_list, read_templates, with_roles_of
+from cepheid.api.many.read_rules import read_rules, rule_table
+from cepheid.api.spark_bridge import is_spark
+from cepheid.engine.many.rules import RuleSet
+from cepheid.engine.progress import Progress
+from cepheid.errors import UsageError, did_you_mean
+from cepheid.pattern.schema import make_schema
+
+ENGINES = ("auto", "reference")
+_ERRORS = (RAISE, COLLECT)
+
+
+class Queries:
+    """Many queries on one stream of events; what an event costs depends on what it concerns.
+
+    source: a template, with a table of rules; a dict of templates, with rules that have a column `template`; or a list
+        of queries, each a text, a pattern of the builder or a `Query`, with `ids` (by default their positions).
+    rules: any table that `match` takes as events. Each row is a query: the template with the values of its columns as
+        parameters. The column `id` has its id, text or a whole number, which no other rule has.
+    errors: "raise" tells of the first wrong rule; "collect" leaves wrong rules out, and `errors` has them.
+
+    params, functions, time, type, order_by, types, unit, start: as for `Query`, for all of them.
+
+    >>> alerts = Queries(
+    ...     "PATTERN SEQ(Stock a, Stock b) WHERE [symbol = name] AND a.price > high AND b.price < low WITHIN span",
+    ...     [
+    ...         {"id": "u1", "name": "X", "high": 10, "low": 5, "span": "5 minutes"},
+    ...         {"id": "u2", "name": "Y", "high": 10, "low": 5, "span": "1 minute"},
+    ...     ],
+    ... )
+    >>> prices = [{"ts": t, "type": "Stock", "symbol": "X", "price": p} for t, p in ((1, 12), (2, 8), (3, 4))]
+    >>> alerts.match(prices)
+    <1 match: query, match_start, match_end, a, b>
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        rules: object = None,
+        *,
+        ids: Iterable[Any] | None = None,
+        id: str = "id",
+        params: Mapping[str, object] | None = None,
+        functions: Mapping[str, Callable[..., object]] | None = None,
+        time: str = "ts",
+        type: str | None = "type",
+        order_by: str | Sequence[str] = (),
+        types: Mapping[str, Iterable[str]] | None = None,
+        unit: str = "ms",
+        start: str | None = None,
+        errors: str = RAISE,
+        progress: Callable[[Progress], object] | bool | None = None,
+    ) -> None:
+        if errors not in _ERRORS:
+            raise UsageError("CEP603", f"errors can't be {errors!r}", did_you_mean(str(errors), _ERRORS, "choices"))
+        given = Options(params or {}, functions or {}, time, type, order_by, types, unit, start).checked()
+        listed = is_list(source)
+        if listed:
+            source = list(source)
+        self._options = options = with_roles_of(source, given)
+        self._collects = errors == COLLECT
+        self._id = id
+        self._named = isinstance(source, Mapping)
+        self._listed = listed
+        if listed:
+            if rules is not None:
+                remedy = "pass a template with rules, a dict of templates with rules, or a list of queries with ids="
+                raise UsageError("CEP603", "a list of queries has no rules", remedy)
+            with measured(len(source), progress, "queries") as meter:
+                found = listed_ids(ids, len(source), "queries")
+                self._rules, self._problems = read_list(source, found, options, collect=self._collects, report=meter)
+            return
+        if ids is not None:
+            remedy = f"name the column of the ids with id= (it is '{id}')"
+            raise UsageError("CEP603", "ids= is for a list of queries; rules have a column of ids", remedy)
+        table = pa.table({}) if rules is None else rule_table(rules)
+        templates = read_templates(source, options)
+        self._rules, self._problems = read_rules(
+            templates, table, options, id=id, named=self._named, collect=self._collects
+        )
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __repr__(self) -> str:
+        wrong = len(self._problems.numbers)
+        count, templates = len(self), len(self._rules.templates)
+        told = f", {wrong:,} wrong" if wrong else ""
+        return f"<{count:,} quer{'y' if count == 1 else 'ies'} of {templates:,} template{'s' * (templates != 1)}{told}>"
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules as the engine has them."""
+        return self._rules
+
+    @property
+    def ids(self) -> pa.Array:
+        """The ids, in the order of the rules."""
+        return self._rules.ids
+
+    @property
+    def errors(self) -> pa.Table:
+        """With errors="collect": what is wrong with which rule: `id`, `code`, `message`."""
+        return self._problems.table()
+
+    def match(self, events: object, *, engine: str = "auto") -> ManyMatches:
+        """All matches of all queries, each with the id of its query: by end, then in the order of the ids (S23).
+
+        engine: "auto", or "reference", which runs each query alone, as the meaning is defined.
+        """
+        if engine not in ENGINES:
+            raise UsageError("CEP601", f"unknown engine {engine!r}", did_you_mean(str(engine), ENGINES, "engines"))
+        if is_spark(events):
+            raise UsageError("CEP601", "Queries can't read a Spark DataFrame", "collect it: df.toArrow()")
+        table = to_table(events, self._options.roles.type)
+        make_schema(table.schema, self._options.roles)  # what is wrong with the events is no rule's fault
+        found = match_each(self._rules, self._options, table, self._problems)
+        rules = self._rules.without(self._problems.numbers)
+        return ManyMatches(rules, found, partial(no_matches, rules, self._options, table.schema))

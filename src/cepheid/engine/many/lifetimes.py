@@ -1,0 +1,40 @@
+"""From when to when rules live: `(since, until]`, in ticks (S17)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+ALWAYS, NEVER = -(2**63), 2**63 - 1
+"""Since before all events; until after all of them."""
+
+
+@dataclass(frozen=True)
+class Lifetimes:
+    """Two numbers for each rule, by its number."""
+
+    since: Any
+    until: Any
+
+    @classmethod
+    def for_good(cls, count: int, since: int | None = None) -> Lifetimes:
+        """Rules that no one has removed."""
+        return cls(np.full(count, ALWAYS if since is None else since), np.full(count, NEVER))
+
+    def of(self, number: int) -> tuple[int | None, int | None]:
+        """The lifetime of a rule; None: from the beginning, for good."""
+        since, until = int(self.since[number]), int(self.until[number])
+        return None if since == ALWAYS else since, None if until == NEVER else until
+
+    def added(self, count: int, since: int | None) -> Lifetimes:
+        """With more rules after these."""
+        more = Lifetimes.for_good(count, since)
+        return Lifetimes(np.append(self.since, more.since), np.append(self.until, more.until))
+
+    def removed(self, numbers: Any, at: int) -> Lifetimes:
+        """With an end of some rules."""
+        until = self.until.copy()
+        until[numbers] = at
+        return Lifetimes(self.since, until)
