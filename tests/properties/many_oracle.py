@@ -136,9 +136,7 @@ class Chain:
         if self.window and not event["ts"] - first["ts"] < values[self.window.strip("<>")]:
             return False
         seen = {
-            f"{v}.{name}": cell
-            for v, place in zip("abc", chosen, strict=False)
-            for name, cell in stream[place].items()
+            f"{v}.{name}": cell for v, place in zip("abc", chosen, strict=False) for name, cell in stream[place].items()
         }
         return all(value(_filled(test, values), seen, 0) is True for test in self.tests[at])
 
