@@ -366,7 +366,8 @@ class Drafter:
         form = self.chance.choice(["two", "three", "loop", "end", "epsilon"])
         body = {
             "two": f"AUTOMATON q0 -> q2 ARC q0 -> q1 {on} WHEN {first} IGNORE q1 WHEN {skip} ARC q1 -> q2 WHEN {then}",
-            "three": f"AUTOMATON q0 -> q3 REGISTER top INT, low INT = <int> ARC q0 -> q1 {on} WHEN {first} SET top = e.x "
+            "three": f"AUTOMATON q0 -> q3 REGISTER top INT, low INT = <int> "
+            f"ARC q0 -> q1 {on} WHEN {first} SET top = e.x "
             f"ARC q1 -> q2 WHEN e.x >= r.top IGNORE q1 ARC q2 -> q3 WHEN {then} SET low = r.low + e.x",
             "loop": f"AUTOMATON q0 -> q1 REGISTER n INT = 0, sum INT = 0 ARC q0 -> q1 {on} WHEN {first} "
             f"SET n = 1, sum = <int> ARC q1 -> q1 WHEN e.x >= <int> SET n = r.n + 1, sum = r.sum + e.x",

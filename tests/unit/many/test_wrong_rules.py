@@ -1,0 +1,73 @@
+"""Wrong rules are told by their ids and stop no other (S23)."""
+
+import pyarrow as pa
+import pytest
+from rule_sets import PAIR, heads, quotes
+
+import cepheid as cep
+
+pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
+
+
+def test_a_repeated_id() -> None:
+    with pytest.raises(cep.CepheidError, match="'u1'"):
+        cep.Queries(PAIR, [{"id": "u1", "low": 1}, {"id": "u2", "low": 1}, {"id": "u1", "low": 2}])
+    with pytest.raises(cep.CepheidError, match="'u1'"):
+        cep.Queries(["PATTERN A a", "PATTERN B b"], ids=["u1", "u1"])
+
+
+def test_a_wrong_rule_is_told_by_its_id_and_stops_no_other() -> None:
+    rules = [{"id": "good", "low": 0, "span": "5 ms"}, {"id": "bad", "low": 0, "span": "5 bananas"}]
+    rules.append({"id": "none", "low": 0, "span": None})
+    with pytest.raises(cep.CepheidError, match="'bad'") as caught:
+        cep.Queries(PAIR + " WITHIN span", rules)
+    assert "span" in str(caught.value)
+    assert "^" in str(caught.value)
+    queries = cep.Queries(PAIR + " WITHIN span", rules, errors="collect")
+    assert [row["id"] for row in queries.errors.to_pylist()] == ["bad", "none"]
+    events = quotes((1, "X", 1), (2, "X", 2))
+    assert heads(queries.match(events)) == [("good", 1, 2)]
+    session = queries.session(lateness=0)
+    assert heads(session.push(events)) + heads(session.close()) == [("good", 1, 2)]
+
+
+def test_a_wrong_text_is_told_by_its_id_and_stops_no_other() -> None:
+    texts = ["PATTERN Stock a WHERE a.price > 1", "PATTERN Stock a WHEN", "PATTERN Stock a WHERE a.prize > 1"]
+    texts.append("PATTERN Stock a WHERE a.symbol > 1")
+    with pytest.raises(cep.CepheidError, match="'b'"):
+        cep.Queries(texts, ids=["a", "b", "c", "d"])
+    queries = cep.Queries(texts, ids=["a", "b", "c", "d"], errors="collect")
+    assert heads(queries.match(quotes((1, "X", 1), (2, "X", 2)))) == [("a", 2, 2)]
+    assert [(row["id"], row["code"]) for row in queries.errors.to_pylist()] == [
+        ("b", "CEP101"),
+        ("c", "CEP301"),
+        ("d", "CEP305"),
+    ]
+
+
+def test_queries_of_three_languages_together() -> None:
+    texts = [
+        "PATTERN SEQ(Stock a, Stock b) WHERE skip_till_next_match { b.price > a.price }",
+        "CESAR LET S1, S2 := Stock THEN[S2.price > S1.price](S1, S2)",
+        "AUTOMATON q0 -> q2 ARC q0 -> q1 ARC q1 -> q2 WHEN e.price > 1",
+        cep.Query("PATTERN Stock a WHERE a.price > low", params={"low": 1}),
+    ]
+    events = quotes((1, "X", 1), (2, "X", 2))
+    found = cep.Queries(texts, ids=["s", "c", "a", "q"]).match(events)
+    assert heads(found) == [("s", 1, 2), ("c", 1, 2), ("a", 1, 2), ("q", 2, 2)]
+    for name, text in zip("scaq", texts, strict=True):
+        query = text if isinstance(text, cep.Query) else cep.Query(text)
+        assert found.of(name).to_pylist() == query.match(events).to_pylist()
+
+
+def test_no_rules_and_no_events() -> None:
+    queries = cep.Queries(PAIR, pa.table({"id": pa.array([], pa.string()), "low": pa.array([], pa.int64())}))
+    assert heads(queries.match(quotes((1, "X", 1)))) == []
+    session = queries.session(lateness=0)
+    session.push(quotes((1, "X", 1)))
+    session.add([{"id": "first", "low": 0}], at=1)
+    assert heads(session.push(quotes((2, "X", 1), (3, "X", 1)))) + heads(session.close()) == [("first", 2, 3)]
+    none = pa.table(
+        {"ts": pa.array([], pa.int64()), "type": pa.array([], pa.string()), "price": pa.array([], pa.int64())}
+    )
+    assert heads(cep.Queries(PAIR, [{"id": 1, "low": 0}]).match(none)) == []
