@@ -74,16 +74,20 @@ def test_chains_by_definition(first: int) -> None:
 @pytest.mark.parametrize("first", FIRST)
 def test_expressions_by_set_comprehensions(first: int) -> None:
     for seed in seeds(first, 10):
-        template, rules, world = expressions(seed)
-        options = {"type": "type" if world.typed else None, "unit": world.unit}
-        ids = list(rules)
-        columns = {name: [values[name] for values, _ in rules.values()] for name in template.kinds}
-        queries = cep.Queries(
-            template.text, pa.table({"id": ids, **columns}), start="began" if world.durations else None, **options
-        )
-        found = queries.match(table(world.rows, world))
-        for name, (_, tree) in rules.items():
-            assert given(world, found.of(name)) == expected(tree, world), f"seed {seed} {name}\n{template.text}"
+        check_expressions(seed)
+
+
+def check_expressions(seed: int) -> None:
+    template, rules, world = expressions(seed)
+    options = {"type": "type" if world.typed else None, "unit": world.unit}
+    ids = list(rules)
+    columns = {name: [values[name] for values, _ in rules.values()] for name in template.kinds}
+    queries = cep.Queries(
+        template.text, pa.table({"id": ids, **columns}), start="began" if world.durations else None, **options
+    )
+    found = queries.match(table(world.rows, world))
+    for name, (_, tree) in rules.items():
+        assert given(world, found.of(name)) == expected(tree, world), f"seed {seed} {name}\n{template.text}"
 
 
 def check_match(one: Scene, seed: int, **options: Any) -> None:
@@ -187,82 +191,98 @@ class Run:
 @pytest.mark.parametrize("first", FIRST)
 def test_sessions_give_the_same(first: int) -> None:
     for seed in seeds(first, 6):
-        chance = Random(seed)
-        one = scene(seed, most_rules=12)
-        run = Run(one, chance, form_of(one, chance))
-        for events in batches(one.events, chance, run.lateness):
-            run.push(events)
-            if chance.random() < 0.25:
-                run.restart()
-        run.close()
-        run.check(seed)
+        check_session(seed)
+
+
+def check_session(seed: int) -> None:
+    chance = Random(seed)
+    one = scene(seed, most_rules=12)
+    run = Run(one, chance, form_of(one, chance))
+    for events in batches(one.events, chance, run.lateness):
+        run.push(events)
+        if chance.random() < 0.25:
+            run.restart()
+    run.close()
+    run.check(seed)
 
 
 @pytest.mark.parametrize("first", FIRST)
 def test_a_session_gives_what_single_sessions_give_at_once(first: int) -> None:
     """Call by call, so that nothing is held back that is certain."""
     for seed in seeds(first, 7)[:2]:
-        chance = Random(seed)
-        one = scene(seed, most_rules=6)
-        run = Run(one, chance)
-        single = {
-            rule.id: cep.Query(one.templates[rule.template].text, params=rule.values, **one.options).session(
-                lateness=run.lateness
-            )
-            for rule in one.rules
-        }
-        for events in [[], *batches(one.events, chance, run.lateness), None]:
-            run.found = []
-            if events is None:
-                run.close()
-            else:
-                run.push(events)
-            expected = []
-            for name, session in single.items():
-                given = session.close() if events is None else session.push(one.table(events))
-                expected += [(name, to_json(row)) for row in given.to_pylist()]
-            assert Counter(run.found) == Counter(expected), f"seed {seed}\n{told(one)}"
+        check_calls(seed)
+
+
+def check_calls(seed: int) -> None:
+    chance = Random(seed)
+    one = scene(seed, most_rules=6)
+    run = Run(one, chance)
+    single = {
+        rule.id: cep.Query(one.templates[rule.template].text, params=rule.values, **one.options).session(
+            lateness=run.lateness
+        )
+        for rule in one.rules
+    }
+    for events in [[], *batches(one.events, chance, run.lateness), None]:
+        run.found = []
+        if events is None:
+            run.close()
+        else:
+            run.push(events)
+        expected = []
+        for name, session in single.items():
+            given = session.close() if events is None else session.push(one.table(events))
+            expected += [(name, to_json(row)) for row in given.to_pylist()]
+        assert Counter(run.found) == Counter(expected), f"seed {seed}\n{told(one)}"
 
 
 @pytest.mark.parametrize("first", FIRST)
 def test_rules_that_come_and_go(first: int) -> None:
     """S17, S23: a rule added at t and removed at u sees what lies in (t, u]."""
     for seed in seeds(first, 8):
-        chance = Random(seed)
-        one = scene(seed, most_rules=8)
-        run = Run(one, chance)
-        for events in batches(one.events, chance, run.lateness):
-            run.push(events)
-            if run.now is None:
-                continue
-            at = run.now + chance.choice([0, 0, 0, 1, 4])
-            if chance.random() < 0.3:
-                run.add(some_rules(chance, one.templates, chance.randint(1, 5), first=len(run.scene.rules)), at)
-            running = [name for name in run.ids if run.lives.get(name, (None, None))[1] is None]
-            running = [name for name in running if (run.lives.get(name, (None, None))[0] or -1) <= at]
-            if running and chance.random() < 0.25:
-                run.remove(chance.sample(running, min(len(running), chance.randint(1, 3))), at)
-            if chance.random() < 0.2:
-                run.restart()
-        run.close()
-        run.check(seed)
+        check_life(seed)
+
+
+def check_life(seed: int) -> None:
+    chance = Random(seed)
+    one = scene(seed, most_rules=8)
+    run = Run(one, chance)
+    for events in batches(one.events, chance, run.lateness):
+        run.push(events)
+        if run.now is None:
+            continue
+        at = run.now + chance.choice([0, 0, 0, 1, 4])
+        if chance.random() < 0.3:
+            run.add(some_rules(chance, one.templates, chance.randint(1, 5), first=len(run.scene.rules)), at)
+        running = [name for name in run.ids if run.lives.get(name, (None, None))[1] is None]
+        running = [name for name in running if (run.lives.get(name, (None, None))[0] or -1) <= at]
+        if running and chance.random() < 0.25:
+            run.remove(chance.sample(running, min(len(running), chance.randint(1, 3))), at)
+        if chance.random() < 0.2:
+            run.restart()
+    run.close()
+    run.check(seed)
 
 
 @pytest.mark.parametrize("first", FIRST)
 def test_rules_that_are_removed_at_once_change_nothing(first: int) -> None:
     for seed in seeds(first, 9)[:3]:
-        chance = Random(seed)
-        one = scene(seed, most_rules=10)
-        plain, run = Run(one, Random(seed)), Run(one, Random(seed))
-        for events in batches(one.events, chance, run.lateness):
-            plain.push(events)
-            run.push(events)
-            if run.now is not None and chance.random() < 0.5:
-                more = some_rules(chance, one.templates, 4, first=len(run.scene.rules))
-                more += [replace(chance.choice(one.rules), id=f"again {len(run.scene.rules)}")]  # shares all there is
-                run.add(more, run.now)
-                run.remove([rule.id for rule in more], run.now)
-        plain.close()
-        run.close()
-        assert run.found == plain.found, f"seed {seed}\n{told(one)}"
-        plain.check(seed)
+        check_once(seed)
+
+
+def check_once(seed: int) -> None:
+    chance = Random(seed)
+    one = scene(seed, most_rules=10)
+    plain, run = Run(one, Random(seed)), Run(one, Random(seed))
+    for events in batches(one.events, chance, run.lateness):
+        plain.push(events)
+        run.push(events)
+        if run.now is not None and chance.random() < 0.5:
+            more = some_rules(chance, one.templates, 4, first=len(run.scene.rules))
+            more += [replace(chance.choice(one.rules), id=f"again {len(run.scene.rules)}")]  # shares all there is
+            run.add(more, run.now)
+            run.remove([rule.id for rule in more], run.now)
+    plain.close()
+    run.close()
+    assert run.found == plain.found, f"seed {seed}\n{told(one)}"
+    plain.check(seed)
