@@ -10,20 +10,29 @@ import pyarrow as pa
 
 from cepheid.api.bar import measured
 from cepheid.api.events import to_table
+from cepheid.api.many.bound import check_bound
 from cepheid.api.many.by_definition import match_each, no_matches
-from cepheid.api.many.ids import listed_ids
+from cepheid.api.many.ids import BAD_RULES, listed_ids
 from cepheid.api.many.many_matches import ManyMatches
 from cepheid.api.many.options import Options
-from cepheid.api.many.problems import COLLECT, RAISE
+from cepheid.api.many.problems import COLLECT, RAISE, Problems
 from cepheid.api.many.read_queries import is_list, read_list, read_templates, with_roles_of
-from cepheid.api.many.read_rules import read_rules, rule_table
+from cepheid.api.many.read_rules import example, read_rules, rule_table
+from cepheid.api.many.running import many_stream
+from cepheid.api.many.session import ManySession
+from cepheid.api.query import ENGINES
+from cepheid.api.readable import telling_of_text
 from cepheid.api.spark_bridge import is_spark
+from cepheid.engine.many.lifetimes import Lifetimes
 from cepheid.engine.many.rules import RuleSet
+from cepheid.engine.many.stream import ManyStream
 from cepheid.engine.progress import Progress
+from cepheid.engine.stream.rows import arrival_of
+from cepheid.engine.stream.snapshot import from_bytes
 from cepheid.errors import UsageError, did_you_mean
-from cepheid.pattern.schema import make_schema
+from cepheid.pattern.analysis import columns_read
+from cepheid.pattern.schema import Schema, make_schema
 
-ENGINES = ("auto", "reference")
 _ERRORS = (RAISE, COLLECT)
 
 
@@ -79,6 +88,7 @@ class Queries:
         self._id = id
         self._named = isinstance(source, Mapping)
         self._listed = listed
+        self._latest: Problems | None = None  # of the events that were matched last
         if listed:
             if rules is not None:
                 remedy = "pass a template with rules, a dict of templates with rules, or a list of queries with ids="
@@ -117,20 +127,117 @@ class Queries:
 
     @property
     def errors(self) -> pa.Table:
-        """With errors="collect": what is wrong with which rule: `id`, `code`, `message`."""
-        return self._problems.table()
+        """With errors="collect": what is wrong with which rule: `id`, `code`, `message`.
 
-    def match(self, events: object, *, engine: str = "auto") -> ManyMatches:
+        After `match` also what does not fit the events.
+        """
+        return (self._latest or self._problems).table()
+
+    @property
+    def options(self) -> Options:
+        """What all queries share."""
+        return self._options
+
+    @property
+    def problems(self) -> Problems:
+        """What is wrong with rules, whatever the events are."""
+        return self._problems
+
+    @property
+    def collects(self) -> bool:
+        """Whether wrong rules are left out."""
+        return self._collects
+
+    def match(
+        self,
+        events: object,
+        *,
+        engine: str = "auto",
+        progress: Callable[[Progress], object] | bool | None = None,
+    ) -> ManyMatches:
         """All matches of all queries, each with the id of its query: by end, then in the order of the ids (S23).
 
         engine: "auto", or "reference", which runs each query alone, as the meaning is defined.
+        progress: as for `Query.match`.
         """
-        if engine not in ENGINES:
-            raise UsageError("CEP601", f"unknown engine {engine!r}", did_you_mean(str(engine), ENGINES, "engines"))
+        _check_engine(engine)
         if is_spark(events):
             raise UsageError("CEP601", "Queries can't read a Spark DataFrame", "collect it: df.toArrow()")
         table = to_table(events, self._options.roles.type)
-        make_schema(table.schema, self._options.roles)  # what is wrong with the events is no rule's fault
-        found = match_each(self._rules, self._options, table, self._problems)
-        rules = self._rules.without(self._problems.numbers)
+        table = table if table.num_columns else self.empty_events()
+        schema = make_schema(table.schema, self._options.roles)
+        problems = self._problems.copy()
+        check_bound(self._rules, self._options, schema, problems)
+        self._latest = problems
+        rules = self._rules.without(problems.numbers)
+        if engine == "reference":
+            found = match_each(rules, self._options, table)
+        else:
+            with telling_of_text(table), measured(table.num_rows, progress) as meter:
+                stream = many_stream(rules, schema, engine, events=table.num_rows, report=meter)
+                stream.push(arrival_of(schema, table))
+                found = stream.advance(None)
         return ManyMatches(rules, found, partial(no_matches, rules, self._options, table.schema))
+
+    def empty_events(self) -> pa.Table:
+        """No events, where nobody has said which columns they have."""
+        names: dict[str, pa.DataType] = {}
+        for some in self._rules.rules:
+            template = self._rules.templates[some.template]
+            for query in self._options.query(template, example(template, some)).compiled.queries:
+                names |= dict.fromkeys(columns_read(query), pa.null())
+        return pa.schema(list((names | {self._options.roles.time: pa.int64()}).items())).empty_table()
+
+    def session(self, *, engine: str = "auto", lateness: object = None, late: str = "error") -> ManySession:
+        """A session for a stream of batches, in which rules come and go.
+
+        lateness, late: as for `Query.session`.
+        """
+        _check_engine(engine)
+        if engine == "reference":
+            remedy = "use engine='auto', or match(events, engine='reference')"
+            raise UsageError("CEP601", "engine 'reference' does not support sessions of many queries", remedy)
+        return ManySession(self, engine, lateness=lateness, late=late)
+
+    def restore(self, blob: bytes, *, engine: str = "auto") -> ManySession:
+        """A session that continues from a snapshot, with the rules that it had then."""
+        header, source = from_bytes(blob)
+        if "many" not in header:
+            message = "the snapshot is of a session of one query"
+            raise UsageError("CEP607", message, "restore it with the Query that it was taken from")
+        session = self.session(engine=engine)
+        session.load(header, source)
+        return session
+
+    # For sessions.
+
+    def stream(
+        self, rules: RuleSet, schema: Schema, engine: str, lives: Lifetimes, watermark: int | None
+    ) -> ManyStream:
+        """What runs rules in a session."""
+        return many_stream(rules, schema, engine, lives=lives, watermark=watermark)
+
+    def read_more(self, rules: Any, ids: Iterable[Any] | None, known: RuleSet) -> tuple[RuleSet, Problems]:
+        """Rules that come to those which are known; their numbers begin at 0."""
+        if self._listed:
+            if not is_list(rules):
+                raise UsageError("CEP603", "these are no queries", "pass a list of queries, and ids=")
+            some = list(rules)
+            if ids is None and pa.types.is_integer(known.ids.type):
+                ids = range(len(known.ids), len(known.ids) + len(some))
+            if ids is None:
+                raise UsageError(BAD_RULES, "the queries have no ids", "pass ids=[…], one for each")
+            found = listed_ids(ids, len(some), "queries")
+            more, problems = read_list(some, found, self._options, collect=self._collects, report=None)
+            return more.after(known.templates), problems
+        if ids is not None:
+            remedy = f"name the ids in the column '{self._id}'"
+            raise UsageError("CEP603", "ids= is for a list of queries; rules have a column of ids", remedy)
+        return read_rules(
+            known.templates, rule_table(rules), self._options, id=self._id, named=self._named, collect=self._collects
+        )
+
+
+def _check_engine(engine: object) -> None:
+    if engine not in ENGINES:
+        raise UsageError("CEP601", f"unknown engine {engine!r}", did_you_mean(str(engine), ENGINES, "engines"))

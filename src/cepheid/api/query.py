@@ -34,7 +34,7 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.made_matches import made_matches
 from cepheid.engine.matches.match_table import from_matches
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.program import CompiledProgram, QueryCache
+from cepheid.engine.program import CompiledProgram, QueryCache, compile_program
 from cepheid.engine.progress import Progress, Report
 from cepheid.engine.stream.event_log import net_of
 from cepheid.engine.stream.operations import split_operations
@@ -43,14 +43,13 @@ from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import from_bytes
 from cepheid.errors import CepheidError, CepheidWarning, PatternError, UsageError, did_you_mean, nearest
 from cepheid.language import parse, print_program
-from cepheid.pattern.aggregates import with_aggregates
-from cepheid.pattern.algebra.flow import expand, is_hidden
+from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.analysis import Functions, analyse, columns_read
+from cepheid.pattern.analysis import Functions, columns_read
 from cepheid.pattern.bind import Bound, bind
 from cepheid.pattern.bound_automata import BoundArc
 from cepheid.pattern.calls import check_calls
-from cepheid.pattern.flow import EVENTS, check_flow, roles_in
+from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.lost_states import LOST
 from cepheid.pattern.one_arc import bind_arc
 from cepheid.pattern.schema import Roles, Schema, make_schema
@@ -128,13 +127,8 @@ class Query:
 
     def _compile(self, roles: Roles, functions: Functions, *, linear: bool = True) -> CompiledProgram:
         """The program checked. linear: a CESAR expression as queries that automata can run, each on its own."""
-        program = expand(self._program, self._params, linear=linear)
-        sources = check_flow(program)
-        queries = tuple(
-            analyse(with_aggregates(q, functions), self._params, roles_in(source, roles, q), source)
-            for q, source in zip(program.queries, sources, strict=True)
-        )
-        return CompiledProgram(queries, sources, roles, functions, self._fingerprint(roles, functions))
+        found = self._fingerprint(roles, functions)
+        return compile_program(self._program, self._params, roles, functions, found, linear=linear)
 
     def automaton(self, events: object = None) -> Query:
         """This query as an automaton (S18) that gives the same `match_start`, `match_end` and RETURN; `.text` shows it.

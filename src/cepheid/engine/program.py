@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from cepheid.engine.composites import schema_of
-from cepheid.pattern.algebra.flow import is_hidden
-from cepheid.pattern.analysis import Analysed
+from cepheid.pattern.aggregates import with_aggregates
+from cepheid.pattern.algebra.flow import expand, is_hidden
+from cepheid.pattern.analysis import Analysed, Functions, analyse
 from cepheid.pattern.bind import Bound, bind
-from cepheid.pattern.flow import EVENTS, Source
+from cepheid.pattern.flow import EVENTS, Source, check_flow, roles_in
+from cepheid.pattern.parameters import Params
 from cepheid.pattern.schema import Roles, Schema, make_schema
+from cepheid.pattern.tree import Program
 
 if TYPE_CHECKING:
     from cepheid.engine.planning.compiled_query import CompiledQuery
@@ -62,6 +65,22 @@ class CompiledProgram:
             if found.into is not None:
                 made[found.into] = found.result
         return bound
+
+
+def compile_program(
+    program: Program, params: Params, roles: Roles, functions: Functions, fingerprint: str, *, linear: bool = True
+) -> CompiledProgram:
+    """A program checked, with its parameters in place.
+
+    linear: a CESAR expression as queries that automata can run, each on its own.
+    """
+    program = expand(program, params, linear=linear)
+    sources = check_flow(program)
+    queries = tuple(
+        analyse(with_aggregates(query, functions), params, roles_in(source, roles, query), source)
+        for query, source in zip(program.queries, sources, strict=True)
+    )
+    return CompiledProgram(queries, sources, roles, functions, fingerprint)
 
 
 class QueryCache:

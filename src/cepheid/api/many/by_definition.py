@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from cepheid.api.history import Life
 from cepheid.api.many.options import Options
-from cepheid.api.many.problems import Problems
 from cepheid.api.query import Query
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.many.lifetimes import Lifetimes
@@ -30,15 +29,12 @@ def each_query(rules: RuleSet, options: Options) -> Iterator[tuple[int, int, Que
             yield int(number), some.template, options.query(template, values)
 
 
-def match_each(
-    rules: RuleSet, options: Options, events: pa.Table, problems: Problems, lives: Lifetimes | None = None
-) -> list[Found]:
+def match_each(rules: RuleSet, options: Options, events: pa.Table, lives: Lifetimes | None = None) -> list[Found]:
     """What each query gives alone, by the reference, on the events of its lifetime."""
     found: list[Found] = []
     for number, template, query in each_query(rules, options):
-        with problems.of([number]):
-            matches = match_alone(query, events, *((None, None) if lives is None else lives.of(number)))
-            found.append(Found(template, np.full(len(matches), number), matches))
+        matches = match_alone(query, events, *((None, None) if lives is None else lives.of(number)))
+        found.append(Found(template, np.full(len(matches), number), matches))
     return found
 
 

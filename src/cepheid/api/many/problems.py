@@ -53,6 +53,19 @@ class Problems:
         named = f"{self.what} {shown!r}" if shown is not None else f"the {self.what} in row {number}"
         return f"{named} and {others:,} other{'s' * (others != 1)}" if others else named
 
+    def copy(self) -> Problems:
+        """The same, to which more may come."""
+        found = Problems(self.ids, collect=self._collect, what=self.what)
+        found._found = dict(self._found)
+        return found
+
+    def more(self, others: Problems, ids: pa.Array, first: int) -> Problems:
+        """These, and those of more rules, whose numbers begin at `first`. ids: of all rules."""
+        found = self.copy()
+        found.ids = ids
+        found._found |= {first + number: error for number, error in others._found.items()}
+        return found
+
     @property
     def numbers(self) -> Any:
         """The rules that are wrong."""

@@ -51,8 +51,15 @@ def read_rules(
     known = list(templates)
     for number, template in enumerate(templates):
         wanted = np.flatnonzero(places == number) if named else np.arange(len(ids))
-        known[number] = template = with_parameters(template, rules.column_names, (id, TEMPLATE)[: 1 + named])
-        if len(wanted):
+        if not len(wanted):
+            continue
+        if not template.parameters:  # those of rules that there are already are known
+            known[number] = template = with_parameters(template, rules.column_names, (id, TEMPLATE)[: 1 + named])
+        missing = [name for name in template.parameters if name not in rules.column_names]
+        if missing:
+            remedy = did_you_mean(missing[0], rules.column_names, "columns")
+            problems.add(wanted, BindError("CEP304", f"the rules have no column '{missing[0]}'", remedy))
+        else:
             own = rules if not named else rules.take(from_numpy(wanted))
             found.append(_of_template(number, template, wanted, own, options, problems))
     return RuleSet(tuple(known), tuple(found), ids, options.roles).without(problems.numbers), problems

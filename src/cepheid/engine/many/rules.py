@@ -33,7 +33,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules of one template.
+    """Rules of one template, with constants of the same types.
 
     numbers: of the rules, ascending. constants: a row a rule, a column `$name` for each parameter of the template.
     within: where WITHIN is a parameter, how long it is in nanoseconds; NULL where it is a number of events.
@@ -56,9 +56,14 @@ class Rules:
 
     def values(self, parameters: Sequence[str]) -> Iterator[dict[str, Any]]:
         """The constants of each rule, by the names of the parameters, as Python values."""
-        columns = [self.constants.column(constant_column(name)) for name in parameters]
-        for row in range(len(self)):
-            yield {name: column[row].as_py() for name, column in zip(parameters, columns, strict=True)}
+        return values_of(self.constants, parameters, len(self))
+
+
+def values_of(constants: pa.Table, parameters: Sequence[str], count: int) -> Iterator[dict[str, Any]]:
+    """The constants of each rule, by the names of the parameters, as Python values."""
+    columns = [constants.column(constant_column(name)) for name in parameters]
+    for row in range(count):
+        yield {name: column[row].as_py() for name, column in zip(parameters, columns, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,24 @@ class RuleSet:
     def __len__(self) -> int:
         return sum(map(len, self.rules))
 
+    def more(self, added: RuleSet) -> RuleSet:
+        """These, then others of the same templates and of more, whose numbers come after theirs."""
+        alike: dict[Any, list[Rules]] = {}
+        for one in (*self.rules, *added.rules):  # constants of other types make other conditions
+            alike.setdefault((one.template, tuple(one.constants.schema.types)), []).append(one)
+        rules = tuple(map(_together, alike.values()))
+        ids = added.ids if not len(self.ids) else pa.concat_arrays([self.ids, added.ids.cast(self.ids.type)])
+        return replace(self, templates=added.templates, rules=rules, ids=ids)
+
+    def after(self, templates: tuple[Template, ...]) -> RuleSet:
+        """The same, with templates that come after others."""
+        rules = tuple(replace(some, template=some.template + len(templates)) for some in self.rules)
+        return replace(self, templates=(*templates, *self.templates), rules=rules)
+
+    def numbered_from(self, first: int) -> RuleSet:
+        """The same, with numbers that begin later."""
+        return replace(self, rules=tuple(replace(some, numbers=some.numbers + first) for some in self.rules))
+
     def without(self, numbers: Ints) -> RuleSet:
         """The same without some rules; the others keep their numbers."""
         if not len(numbers):
@@ -83,3 +106,13 @@ class RuleSet:
     def names(self, numbers: Ints) -> pa.Array:
         """The ids of rules."""
         return self.ids.take(from_numpy(np.asarray(numbers, np.int64)))
+
+
+def _together(some: Sequence[Rules]) -> Rules:
+    if len(some) == 1:
+        return some[0]
+    within = None
+    if some[0].within is not None:
+        within = pa.concat_arrays([one.within for one in some])
+    constants = pa.concat_tables([one.constants for one in some]) if some[0].constants.num_columns else pa.table({})
+    return Rules(some[0].template, np.concatenate([one.numbers for one in some]), constants, within)

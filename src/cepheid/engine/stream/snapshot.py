@@ -49,7 +49,7 @@ def write_pipeline(pipeline: Pipeline, sink: Sink) -> dict[str, Any]:
     """The streams and the machines of a pipeline."""
     machines = [query.machine.dump() for query in pipeline.queries]  # which lets go of what is over
     streams = [
-        _write_stream(f"stream.{number}", source, stream, sink) | _reader(pipeline, source, stream)
+        write_stream(f"stream.{number}", source, stream, sink) | _reader(pipeline, source, stream)
         for number, (source, stream) in enumerate(pipeline.every_stream())
     ]
     queries = [
@@ -63,7 +63,8 @@ def write_pipeline(pipeline: Pipeline, sink: Sink) -> dict[str, Any]:
     return {"streams": streams, "queries": queries}
 
 
-def _write_stream(place: str, source: StreamSource, stream: InputStream, sink: Sink) -> dict[str, Any]:
+def write_stream(place: str, source: StreamSource, stream: InputStream, sink: Sink) -> dict[str, Any]:
+    """A stream: what waits, what is kept, and its codes."""
     lanes = []
     for k, (split, numbers) in enumerate(stream.codes.keys.items()):
         keys, array = numbers.dump()
@@ -134,16 +135,16 @@ def load_pipeline(
     for saved in header["streams"]:
         name = saved_source(saved)
         if "reader" in saved:
-            _read_stream(saved, pipeline.queries[saved["reader"]].stream, source)
+            read_stream(saved, pipeline.queries[saved["reader"]].stream, source)
             continue
         if name != EVENTS:
             pipeline.replace_stream(name, _schema(saved["schema"], source))
-        _read_stream(saved, pipeline.streams[name], source)
+        read_stream(saved, pipeline.streams[name], source)
         if not any("reader" in other for other in header["streams"]):
             # Once, a query with a filter in FROM had the positions of the whole stream.
             alone = {**saved, "waiting": [], "strings": [], "lanes": []}
             for view in pipeline.views_of(name):
-                _read_stream(alone, view.stream, source)
+                read_stream(alone, view.stream, source)
     for number, saved in enumerate(header["queries"]):
         if fits is not None and not fits[number]:
             pipeline.queries[number] = pipeline.query(number)  # of the stream as it is now
@@ -154,7 +155,8 @@ def load_pipeline(
             query.machine.load(saved["machine"], arrays, query.stream)
 
 
-def _read_stream(saved: dict[str, Any], stream: InputStream, source: Source) -> None:
+def read_stream(saved: dict[str, Any], stream: InputStream, source: Source) -> None:
+    """Fill a new stream with what `write_stream` has written."""
     stream.restore(source.rows(saved["kept"], saved["base"]), saved["base"], saved["events"], saved["last"])
     stream.mixed = saved.get("mixed", 0)
     stream.arrivals.load(saved["waiting"], source)

@@ -1,0 +1,38 @@
+"""Batches after the first one: their columns must be those of the first."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from cepheid.api.fits import check_fits
+from cepheid.errors import InputError
+
+
+def completed(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+    """Columns that no row of a list of dicts has, as NULL."""
+    for one in wanted:
+        if table.num_columns and one.name not in table.column_names:
+            table = table.append_column(one, pa.nulls(table.num_rows, one.type))
+    return table
+
+
+def as_batch(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+    """A table with the columns of the first one."""
+    if table.schema.equals(wanted):
+        return table
+    if not table.num_columns:
+        return wanted.empty_table()
+    if set(table.column_names) != set(wanted.names):
+        missing = sorted(set(wanted.names) - set(table.column_names))
+        extra = sorted(set(table.column_names) - set(wanted.names))
+        told = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"adds {', '.join(extra)}"] * bool(extra)
+        remedy = f"give every batch the columns of the first: {', '.join(wanted.names)}"
+        raise InputError("CEP409", f"the batch {' and '.join(told)}", remedy)
+    table = table.select(wanted.names)
+    for one in wanted:
+        check_fits(one.name, one.type, table.schema.field(one.name).type)
+    try:
+        return table.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        remedy = "give every batch the column types of the first"
+        raise InputError("CEP409", f"the batch does not fit the first one: {error}", remedy) from None

@@ -1,0 +1,356 @@
+"""A session of many queries: events, and rules that come and go, in any order of calls (S17, S23)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.api.events import to_table
+from cepheid.api.many.batches import as_batch, completed
+from cepheid.api.many.bound import check_bound
+from cepheid.api.many.by_definition import no_matches
+from cepheid.api.many.ids import BAD_RULES
+from cepheid.api.many.many_matches import ManyMatches
+from cepheid.api.many.problems import Problems
+from cepheid.api.many.written_rules import read_rule_set, write_rule_set
+from cepheid.api.options import read_delay
+from cepheid.api.readable import UNREADABLE, check_text
+from cepheid.api.session import LATE
+from cepheid.engine.encoding.arrow import empty_table
+from cepheid.engine.encoding.times import from_ticks, time_value, to_ticks
+from cepheid.engine.many.lifetimes import ALWAYS, Lifetimes
+from cepheid.engine.many.protocol import Found
+from cepheid.engine.many.rules import RuleSet
+from cepheid.engine.many.stream import ManyStream
+from cepheid.engine.stream.late import LateFilter
+from cepheid.engine.stream.parts import FlatSink, Source
+from cepheid.engine.stream.rows import arrival_of
+from cepheid.engine.stream.snapshot import telling_damage, to_bytes
+from cepheid.errors import InputError, PatternError, UsageError, did_you_mean
+from cepheid.pattern.schema import Schema, make_schema
+
+if TYPE_CHECKING:
+    from cepheid.api.queries import Queries
+
+
+@dataclass(frozen=True, slots=True)
+class ManyStats:
+    """Counters of a session of many queries. counters: what the engine counts, such as `touched`."""
+
+    queries: int
+    events: int
+    matches: int
+    late: int
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
+class ManySession:
+    """Many queries on a stream of batches. The matches do not depend on how the stream is split into batches.
+
+    push, advance, close: as in a session of one query; each returns `ManyMatches`.
+    add, remove: rules come and go while it runs; a rule sees the events after the time at which it was added, and up
+    to the time at which it was removed. A change that is refused alters nothing.
+    """
+
+    def __init__(self, queries: Queries, engine: str, *, lateness: object = None, late: str = "error") -> None:
+        if late not in LATE:
+            remedy = did_you_mean(str(late), LATE, "policies")
+            raise UsageError("CEP601", f"unknown policy {late!r} for late events", remedy)
+        self._queries = queries
+        self._options = queries.options
+        self._engine = engine
+        self._rules: RuleSet = queries.rules
+        self._lives = Lifetimes.for_good(len(queries.ids))
+        self._problems: Problems = queries.problems
+        self._late = LateFilter(late)
+        self._lateness = None if lateness is None else read_delay("lateness", lateness, self._options.roles.unit)
+        self._schema: Schema | None = None
+        self._stream: ManyStream | None = None
+        self._watermark: int | None = None
+        self._latest: int | None = None
+        self._events = 0
+        self._matches = 0
+        self._closed = False
+        self._failed = False
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "stopped by an error" if self._failed else "open"
+        counts = f"{self._events} event{'s' * (self._events != 1)}, {self._matches} match{'es' * (self._matches != 1)}"
+        reached = ""
+        if self._watermark is not None and self._schema is not None:
+            reached = f", watermark {from_ticks(self._schema, self._watermark)}"
+        alive = self._alive()
+        return f"<Session of {alive:,} quer{'y' if alive == 1 else 'ies'}: {state}, {counts}{reached}>"
+
+    # Events.
+
+    def push(self, events: object) -> ManyMatches:
+        """Add events. With `lateness` the watermark follows them; otherwise only `advance` moves it."""
+        self._check_open()
+        table = to_table(events, self._options.roles.type)
+        if self._schema is None or not self._events:
+            table = self._begin(table)
+        assert self._schema is not None
+        assert self._stream is not None
+        if self._events:
+            if not hasattr(events, "columns"):
+                table = completed(table, self._schema.arrow)
+            table = as_batch(table, self._schema.arrow)
+        check_text(table)  # the session would be lost if it were found later
+        arrival = self._late.on_time(arrival_of(self._schema, table), self._stream.stream.arrivals, self._watermark)
+        self._stream.push(arrival)
+        self._events += arrival.count
+        if not arrival.count:
+            return self._given([])
+        self._latest = arrival.high if self._latest is None else max(self._latest, arrival.high)
+        if self._lateness is None:
+            return self._given([])
+        reached = arrival.high - -(-self._lateness // self._schema.tick)
+        return self._move(reached if self._watermark is None else max(reached, self._watermark))
+
+    def advance(self, watermark: object) -> ManyMatches:
+        """Move the watermark: all events before it have arrived. Returns the matches that became certain."""
+        self._check_open()
+        if self._schema is None:
+            remedy = "push first, if only an empty table, to define the columns"
+            raise UsageError("CEP606", "advance was called before the first push", remedy)
+        to = to_ticks(self._schema, watermark)
+        if self._watermark is not None and to < self._watermark:
+            remedy = "pass a time that is not before the current watermark"
+            raise UsageError("CEP606", f"the watermark {watermark!r} is before the current one", remedy)
+        return self._move(to)
+
+    def close(self) -> ManyMatches:
+        """End the stream. Returns the remaining matches."""
+        self._check_open()
+        if self._stream is None:
+            self._begin(pa.table({}))
+        assert self._stream is not None
+        self._closed = True
+        return self._run(None)
+
+    def _begin(self, table: pa.Table) -> pa.Table:
+        """The first events say what the columns are; until there is one, they may be others."""
+        if not table.num_columns:
+            table = self._queries.empty_events()
+        schema = make_schema(table.schema, self._options.roles)
+        problems = self._problems.copy()
+        check_bound(self._rules, self._options, schema, problems)
+        rules = self._rules.without(problems.numbers)
+        self._stream = self._queries.stream(rules, schema, self._engine, self._lives, self._watermark)
+        self._schema, self._problems, self._rules = schema, problems, rules
+        return table
+
+    def _move(self, watermark: int) -> ManyMatches:
+        self._watermark = watermark
+        return self._run(watermark)
+
+    def _run(self, now: int | None) -> ManyMatches:
+        assert self._stream is not None
+        self._failed = True  # until it has succeeded
+        found = self._stream.advance(now)
+        self._failed = False
+        return self._given(found)
+
+    def _given(self, found: list[Found]) -> ManyMatches:
+        assert self._schema is not None
+        given = ManyMatches(self._rules, found, partial(no_matches, self._rules, self._options, self._schema.arrow))
+        self._matches += len(given)
+        return given
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise UsageError("CEP606", "the session is closed", "open a new one with queries.session()")
+        if self._failed:
+            remedy = "fix the cause, and continue from the last snapshot with queries.restore(…)"
+            raise UsageError("CEP606", "the session was stopped by an earlier error", remedy)
+
+    # Rules come and go (S17).
+
+    def add(self, rules: object, *, at: object = None, ids: Iterable[Any] | None = None) -> None:
+        """More rules, on the events after `at`: by default after the greatest time so far, or the watermark.
+
+        rules: a table, as for `Queries`; where those are a list of queries, more of these, with `ids`.
+        """
+        self._check_open()
+        since = self._time(at)
+        first = len(self._rules.ids)
+        more, problems = self._queries.read_more(rules, ids, self._rules)
+        again = self._repeated(more.ids, since)
+        if len(again):
+            error = InputError(BAD_RULES, "its id is there already", "remove it first, or give the rule another id")
+            problems.add(again, error)
+        more = more.without(problems.numbers)
+        if self._schema is not None:
+            check_bound(more, self._options, self._schema, problems)
+            more = more.without(problems.numbers)
+        moved = more.numbered_from(first)
+        if self._stream is not None:
+            self._stream.add(moved.templates, moved.rules, since)
+        self._rules = self._rules.more(moved)
+        self._lives = self._lives.added(len(more.ids), since)
+        for number in problems.numbers:  # these have no lifetime
+            self._lives.until[first + number] = ALWAYS
+        self._problems = self._problems.more(problems, self._rules.ids, first)
+
+    def _repeated(self, ids: pa.Array, since: int | None) -> Any:
+        """Those of some ids that belong to rules which are not over by a time."""
+        known = self._rules.ids
+        if not len(known) or not len(ids):
+            return np.zeros(0, np.int64)
+        if ids.type != known.type:
+            message = f"the ids are {ids.type}, and those of the rules so far are {known.type}"
+            raise UsageError(BAD_RULES, message, "use ids of one type")
+        same = np.flatnonzero(pc.is_in(known, value_set=ids).to_numpy(zero_copy_only=False))
+        alive = same[self._lives.until[same] > (ALWAYS if since is None else since)]
+        if not len(alive):
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(pc.is_in(ids, value_set=self._rules.names(alive)).to_numpy(zero_copy_only=False))
+
+    def remove(self, ids: Any, *, at: object = None) -> None:
+        """Rules give the matches that end at or before `at`, and whose absences were decided by then.
+
+        ids: of the rules, or the id of one. `at`: by default the greatest time so far, or the watermark.
+        """
+        self._check_open()
+        until = self._time(at)
+        asked = [ids] if isinstance(ids, str | int) else ids
+        numbers = self._alive_numbers(asked, until)
+        if until is None or self._stream is None:  # there are no events yet
+            self._rules = self._rules.without(numbers)
+            self._lives = self._lives.removed(numbers, ALWAYS)
+            return
+        self._stream.remove(numbers, until)
+        self._lives = self._lives.removed(numbers, until)
+
+    def _alive_numbers(self, ids: Iterable[Any], at: int | None) -> Any:
+        """The numbers of rules that are not over at a time, by their ids."""
+        known = self._rules.ids
+        try:
+            asked = ids if isinstance(ids, pa.Array) else pa.array(list(ids), known.type)
+        except UNREADABLE as error:
+            message = f"the ids can't be read: {str(error).splitlines()[0]}"
+            raise UsageError(BAD_RULES, message, f"the ids of these rules are {known.type}") from None
+        places = np.flatnonzero(pc.is_in(known, value_set=asked).to_numpy(zero_copy_only=False))
+        alive = places[self._lives.until[places] > (ALWAYS if at is None else at)]
+        missing = asked.filter(pc.invert(pc.is_in(asked, value_set=self._rules.names(alive))))
+        if len(missing):
+            name = missing[0].as_py()
+            if pc.is_in(missing.slice(0, 1), value_set=known)[0].as_py():
+                message = f"the rule {name!r} is over at that time"
+                raise PatternError("CEP229", message, "remove it at an earlier time, or not at all")
+            known_ids = map(str, known.slice(0, 1000).to_pylist())
+            raise PatternError("CEP229", f"there is no rule {name!r}", did_you_mean(str(name), known_ids, "ids"))
+        begun = self._lives.since[alive]
+        if at is not None and (begun > at).any():
+            name = known[int(alive[begun > at][0])].as_py()
+            message = f"the rule {name!r} begins after that time, and would end before"
+            raise PatternError("CEP229", message, "remove it at a later time")
+        return alive
+
+    def _time(self, at: object) -> int | None:
+        """When a change holds from, in ticks; None: from the beginning, before there are events."""
+        if self._schema is None:
+            if at is None:
+                return None
+            message = "rules can't change at a time before the first push"
+            raise UsageError("CEP606", message, "push first, if only an empty table, to define the columns")
+        known = [time for time in (self._latest, self._watermark) if time is not None]
+        if at is None:
+            return max(known, default=None)
+        time = to_ticks(self._schema, at, down=True)
+        shown = time_value(self._schema, time)
+        if self._watermark is not None and time < self._watermark:
+            reached = time_value(self._schema, self._watermark)
+            message = f"the change at {shown} is before the watermark {reached}"
+            raise UsageError("CEP608", message, "let it hold from a later time on: at=…, or leave out at=")
+        if self._latest is not None and time < self._latest:
+            message = f"the change at {shown} is before events that have come"
+            raise UsageError("CEP608", message, "let it hold from a later time on: at=…, or leave out at=")
+        return time
+
+    # What it knows.
+
+    @property
+    def rules(self) -> RuleSet:
+        """All rules that there are or were."""
+        return self._rules
+
+    @property
+    def lives(self) -> Lifetimes:
+        """From when to when each rule lives."""
+        return self._lives
+
+    @property
+    def errors(self) -> pa.Table:
+        """With errors="collect": what is wrong with which rule: `id`, `code`, `message`."""
+        return self._problems.table()
+
+    @property
+    def late_events(self) -> pa.Table:
+        """With late="collect": the events that arrived after the watermark had passed them."""
+        if not self._late.set_aside:
+            return empty_table(self._schema.arrow) if self._schema is not None else pa.table({})
+        return pa.concat_tables(self._late.set_aside)
+
+    def _alive(self) -> int:
+        reached = ALWAYS if self._watermark is None else self._watermark
+        return sum(int((self._lives.until[some.numbers] >= reached).sum()) for some in self._rules.rules)
+
+    @property
+    def stats(self) -> ManyStats:
+        """Counters of the session."""
+        counters = {} if self._stream is None else self._stream.counters()
+        return ManyStats(self._alive(), self._events, self._matches, self._late.count, counters)
+
+    # Snapshots.
+
+    def snapshot(self) -> bytes:
+        """The state with the rules, as bytes: `queries.restore(blob)` continues from here."""
+        self._check_open()
+        flat = FlatSink()
+        header: dict[str, Any] = {
+            "many": {
+                "watermark": self._watermark,
+                "latest": self._latest,
+                "delay": self._lateness,
+                "policy": self._late.policy,
+                "late": self._late.count,
+                "events": self._events,
+                "matches": self._matches,
+            },
+            "rules": write_rule_set(self._rules, flat),
+            "since": flat.array("since", self._lives.since),
+            "until": flat.array("until", self._lives.until),
+            "set_aside": flat.table("late", self.late_events) if self._late.set_aside else None,
+        }
+        if self._stream is not None and self._schema is not None:
+            header["schema"] = flat.add("schema", self._schema.arrow.serialize())
+            header["state"] = self._stream.save(flat)
+        return to_bytes(header, flat)
+
+    def load(self, header: dict[str, Any], source: Source) -> None:
+        """Take up a state, in a new session; the rules are those of the state."""
+        with telling_damage():
+            facts = header["many"]
+            self._watermark, self._latest = facts["watermark"], facts["latest"]
+            self._lateness, self._events, self._matches = facts["delay"], facts["events"], facts["matches"]
+            self._late.policy, self._late.count = facts["policy"], facts["late"]
+            if header["set_aside"] is not None:
+                self._late.set_aside = [source.table(header["set_aside"])]
+            self._rules = read_rule_set(header["rules"], source, self._queries.rules, self._options)
+            self._lives = Lifetimes(source.array(header["since"]).copy(), source.array(header["until"]).copy())
+            self._problems = Problems(self._rules.ids, collect=self._queries.collects, what=self._problems.what)
+            if "schema" in header:
+                arrow = pa.ipc.read_schema(pa.py_buffer(source.part(header["schema"])))
+                self._schema = make_schema(arrow, self._options.roles)
+                self._stream = self._queries.stream(
+                    self._rules, self._schema, self._engine, self._lives, self._watermark
+                )
+                self._stream.load(header["state"], source)

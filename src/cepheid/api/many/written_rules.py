@@ -1,0 +1,80 @@
+"""Rules in a snapshot: templates as text, ids and constants as Arrow."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.api.many.options import Options
+from cepheid.api.options import stable
+from cepheid.api.query import read_program
+from cepheid.engine.many.rules import Rules, RuleSet, Template
+from cepheid.engine.stream.parts import Sink, Source
+from cepheid.errors import UsageError
+from cepheid.language import print_program
+from cepheid.pattern.schema import Roles
+
+
+def mark_of(template: Template, roles: Roles) -> str:
+    """Identifies a template: its rules go on only with the same one."""
+    params = sorted((name, repr(stable(value))) for name, value in (template.params or {}).items())
+    facts = [print_program(template.program), params, sorted(template.functions or ()), repr(roles)]
+    return sha256(repr(facts).encode()).hexdigest()
+
+
+def write_rule_set(rules: RuleSet, sink: Sink) -> dict[str, Any]:
+    """The rules, for a header; tables go into a sink."""
+    return {
+        "templates": [
+            {
+                "name": template.name,
+                "text": print_program(template.program),
+                "parameters": list(template.parameters),
+                "mark": mark_of(template, rules.roles),
+            }
+            for template in rules.templates
+        ],
+        "ids": sink.table("ids", pa.table({"id": rules.ids})),
+        "rules": [
+            {
+                "template": some.template,
+                "numbers": sink.array(f"numbers.{k}", some.numbers),
+                "constants": sink.table(f"constants.{k}", some.constants) if some.constants.num_columns else None,
+                "within": None if some.within is None else sink.table(f"within.{k}", pa.table({"w": some.within})),
+            }
+            for k, some in enumerate(rules.rules)
+        ],
+    }
+
+
+def read_rule_set(saved: dict[str, Any], source: Source, known: RuleSet, options: Options) -> RuleSet:
+    """The rules of a snapshot. known: those of the `Queries`, whose templates they have."""
+    by_mark = {mark_of(template, known.roles): template for template in known.templates}
+    templates = tuple(_template(one, by_mark, options) for one in saved["templates"])
+    rules = tuple(
+        Rules(
+            one["template"],
+            source.array(one["numbers"]).copy(),
+            pa.table({}) if one["constants"] is None else source.table(one["constants"]),
+            None if one["within"] is None else _one_array(source.table(one["within"])),
+        )
+        for one in saved["rules"]
+    )
+    return RuleSet(templates, rules, _one_array(source.table(saved["ids"])), known.roles)
+
+
+def _template(saved: dict[str, Any], known: dict[str, Template], options: Options) -> Template:
+    found = known.get(saved["mark"])
+    if found is None:  # one that was added, or that the rules now have no longer
+        found = Template(saved["name"], read_program(saved["text"]), (), options.params, options.functions)
+        if mark_of(found, options.roles) != saved["mark"]:
+            message = "the snapshot has rules of a template that the queries do not have"
+            raise UsageError("CEP607", message, "restore it with the queries that it was taken from")
+    return Template(saved["name"], found.program, tuple(saved["parameters"]), found.params, found.functions)
+
+
+def _one_array(table: pa.Table) -> pa.Array:
+    column = table.column(0).combine_chunks()
+    return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column

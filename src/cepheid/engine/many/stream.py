@@ -1,0 +1,131 @@
+"""One stream of events and the tiers that run rules on it: events in, matches with the numbers of their rules out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.many.protocol import WINDOW, Found, Tier
+from cepheid.engine.many.rules import Rules, Template
+from cepheid.engine.progress import Report
+from cepheid.engine.stream.input_stream import FEW_ROWS, InputStream
+from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.rows import Arrival
+from cepheid.engine.stream.snapshot import read_stream, write_stream
+from cepheid.pattern.flow import EVENTS
+
+NO_TIER = -1
+
+
+class Planner(Protocol):
+    """Says which tier runs which rules."""
+
+    def split(self, template: Template, rules: Rules) -> Iterator[tuple[str, Tier, Rules]]:
+        """The rules of a template by the tier that runs them, and by a name that it has in snapshots."""
+
+
+class ManyStream:
+    """The events are put in order once, for all rules; nothing is done here for each rule and batch."""
+
+    def __init__(self, stream: InputStream, planner: Planner, *, report: Report | None = None) -> None:
+        self.stream = stream
+        self._planner = planner
+        self._report = report
+        self._tiers: dict[str, Tier] = {}
+        self._names: list[str] = []  # of the tiers, by their numbers
+        self._tier_of = np.zeros(0, np.int32)  # the number of the tier, by the number of a rule
+        self._enough_rows = FEW_ROWS
+
+    @property
+    def tiers(self) -> Mapping[str, Tier]:
+        """What runs the rules."""
+        return self._tiers
+
+    def add(self, templates: Sequence[Template], rules: Sequence[Rules], at: int | None) -> None:
+        """Rules that see the events after a time; None: all."""
+        for some in rules:
+            for name, tier, own in self._planner.split(templates[some.template], some):
+                if name not in self._tiers:
+                    self._names.append(name)
+                    self._tiers[name] = tier
+                constants = own.constants
+                if own.within is not None:
+                    constants = constants.append_column(WINDOW, _in_ticks(own, self.stream.schema.tick))
+                tier.add(own.numbers, constants, at)
+                self._note(own.numbers, self._names.index(name))
+
+    def _note(self, numbers: Any, tier: int) -> None:
+        missing = int(numbers.max(initial=-1)) + 1 - len(self._tier_of)
+        if missing > 0:
+            self._tier_of = np.append(self._tier_of, np.full(missing, NO_TIER, np.int32))
+        self._tier_of[numbers] = tier
+
+    def remove(self, numbers: Any, at: int) -> None:
+        """Rules that see no event after a time."""
+        places = self._tier_of[numbers]
+        for place in np.unique(places):
+            self._tiers[self._names[place]].remove(numbers[places == place], at)
+
+    def push(self, arrival: Arrival) -> None:
+        """Events, which wait for their order."""
+        self.stream.arrivals.add(arrival)
+
+    def advance(self, now: int | None) -> list[Found]:
+        """What became certain when all events before a time (None: all) are in."""
+        batch = self.stream.release(now)
+        found: list[Found] = []
+        for tier in self._tiers.values():
+            if batch is not None:
+                tier.feed(batch)
+            found += tier.settle(now, self.stream)
+        if batch is not None and self._report is not None:
+            self._report(len(batch))
+        if now is not None and self.stream.rows >= self._enough_rows:
+            self.compact(now)
+        return found
+
+    def compact(self, now: int) -> None:
+        """Let go of the events that no match to come can need."""
+        needed = [tier.compact(now) for tier in self._tiers.values()]
+        self.stream.cut(min((one for one in needed if one is not None), default=self.stream.events))
+        self._enough_rows = 2 * self.stream.rows + FEW_ROWS
+
+    def counters(self) -> dict[str, int]:
+        """What all tiers have done."""
+        total: dict[str, int] = {}
+        for tier in self._tiers.values():
+            for name, count in tier.counters().items():
+                total[name] = total.get(name, 0) + count
+        return total
+
+    def save(self, sink: Sink) -> dict[str, Any]:
+        """The state: facts for a header; arrays and tables go into a sink."""
+        dumped = {name: tier.dump() for name, tier in self._tiers.items()}
+        tiers = {
+            name: {"facts": facts, "arrays": [sink.array(f"{name}.{k}", one) for k, one in enumerate(arrays)]}
+            for name, (facts, arrays) in dumped.items()
+        }
+        return {"stream": write_stream("stream", EVENTS, self.stream, sink), "tiers": tiers}
+
+    def load(self, header: Mapping[str, Any], source: Source) -> None:
+        """Take up a state; the rules that it has were added before, but for those that are over."""
+        read_stream(header["stream"], self.stream, source)
+        for name, saved in header["tiers"].items():
+            if name in self._tiers:
+                arrays = [source.array(found) for found in saved["arrays"]]
+                self._tiers[name].load(saved["facts"], arrays, self.stream)
+
+
+def _in_ticks(rules: Rules, tick: int) -> Any:
+    """How long the windows of rules are, in ticks of the time column; NULL where they are numbers of events."""
+    assert rules.within is not None
+    known = rules.within.fill_null(0).to_numpy(zero_copy_only=False)
+    lengths = from_numpy(-(-known // tick))
+    if not rules.within.null_count:
+        return lengths
+    import pyarrow.compute as pc
+
+    return pc.if_else(rules.within.is_valid(), lengths, None)
