@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import pyarrow as pa
+
 import cepheid as cep
 from cepheid.testing.outcomes import to_json
 
@@ -38,8 +40,9 @@ def check(template: str, rules: list[Row], events: Any, **options: Any) -> dict[
     expected = alone(template, rules, events, **options)
     assert rows(queries.match(events), names) == expected
     session, given = queries.session(lateness=0), dict[Any, list[str]]()
-    for event in events if isinstance(events, list) else events.to_pylist():
-        collect(session.push([event]), given)
+    table = pa.Table.from_pylist(events)
+    for place in range(table.num_rows):
+        collect(session.push(table.slice(place, 1)), given)
     collect(session.close(), given)
     assert {name: sorted(own) for name, own in given.items()} == {name: sorted(own) for name, own in expected.items()}
     return expected

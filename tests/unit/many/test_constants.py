@@ -23,7 +23,7 @@ def test_odd_floats(relation: str, strategy: str) -> None:
     text = STEPS.format(strategy, f"a.price {relation} first AND b.price {relation} second")
     rules = [{"id": i * 10 + j, "first": a, "second": b} for i, a in enumerate(PRICES) for j, b in enumerate(PRICES)]
     events = quotes(*((ts, "X", price) for ts, price in enumerate([*PRICES, *PRICES])))
-    assert check(text, rules[:: 1 if strategy == "skip_till_next_match" else 7], events)
+    assert check(text, rules[:: 2 if strategy == "skip_till_next_match" else 7], events)
 
 
 @pytest.mark.parametrize("relation", ["=", "!=", "<", "<=", ">", ">="])
@@ -125,3 +125,12 @@ def test_a_parameter_with_the_name_of_a_column() -> None:
     text = "PATTERN SEQ(Stock a, Stock b) WHERE a.price > price AND b.symbol = symbol"
     rules = [{"id": 1, "price": 2, "symbol": "X"}, {"id": 2, "price": 0, "symbol": "Y"}]
     assert check(text, rules, quotes((1, "X", 1), (2, "Y", 3), (3, "X", 4)))
+
+
+def test_a_column_that_is_null_at_first() -> None:
+    """Its type is that of the first values, as in a session of one query."""
+    session = cep.Queries("PATTERN SEQ(Stock a, Stock b) WHERE b.price > low", [{"id": 1, "low": 0.5}]).session(
+        lateness=0
+    )
+    given = heads(session.push(quotes((1, "X", None)))) + heads(session.push(quotes((2, "X", 1.0))))
+    assert given + heads(session.close()) == [(1, 1, 2)]
