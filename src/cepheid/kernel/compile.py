@@ -16,7 +16,7 @@ import logging
 import os
 import struct
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from importlib.resources import files
@@ -24,6 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock, Thread, get_ident
 from time import monotonic
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -90,13 +91,14 @@ def has_compiler() -> bool:
 class Compilable:
     """A function of generated code: as text, as plain Python, as machine code."""
 
-    def __init__(self, function: n.Function) -> None:
+    def __init__(self, function: n.Function, own: Mapping[str, n.Function] = MappingProxyType({})) -> None:
         self.function = function
+        self.own = own  # generated functions that it calls by the names of functions of the library
 
     @cached_property
     def text(self) -> str:
         """What a reader sees, and what plain Python runs."""
-        return print_function(self.function)
+        return "\n\n".join(map(print_function, (*self.own.values(), self.function)))
 
     @cached_property
     def key(self) -> str:
@@ -264,19 +266,19 @@ def _load(kernel: Compilable) -> Run:
             code = _read(path)
             if code is None:
                 with _LLVM:
-                    code = _compile(kernel.function)
+                    code = _compile(kernel)
                 _write(path, code)
     with _LLVM:
         return _link(kernel.function, code)
 
 
-def _compile(function: n.Function) -> bytes:
+def _compile(kernel: Compilable) -> bytes:
     import llvmlite.binding as llvm
 
     global compilations
     compilations += 1
     target = _target()
-    module = llvm.parse_assembly(lower(*with_library(function)))
+    module = llvm.parse_assembly(lower(*with_library(kernel.function, kernel.own)))
     module.verify()
     builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
     builder.getModulePassManager().run(module, builder)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from cepheid.kernel import (
@@ -21,6 +22,7 @@ from cepheid.kernel import (
     order,
     packing,
     runtime,
+    shared,
     sorting,
     store,
     stretches,
@@ -32,7 +34,7 @@ from cepheid.kernel.code.walk import calls
 
 MODULES = (
     runtime, store, counting_nodes, counting_blocks, order, packing, decoding, keys, entries, sorting, lane_order,
-    stretches, comparing,
+    stretches, comparing, shared,
 )  # fmt: skip
 
 
@@ -52,12 +54,17 @@ def instance(name: str, arguments: tuple[Scalar, ...]) -> n.Function:
     return read_function(FUNCTIONS[name], arguments, ".".join([name, *(str(a) for a in arguments)]))
 
 
-def with_library(function: n.Function) -> tuple[n.Function, tuple[n.Function, ...]]:
-    """A function, and the functions of the library that it needs, each call going to the form for its arguments."""
+def with_library(
+    function: n.Function, own: Mapping[str, n.Function] = MappingProxyType({})
+) -> tuple[n.Function, tuple[n.Function, ...]]:
+    """A function, and the functions of the library that it needs, each call going to the form for its arguments.
+
+    own: generated functions that take the place of those of the library that have their names.
+    """
     found: dict[str, n.Function] = {}
 
     def settle(one: n.Function) -> n.Function:
-        resolved, needed = calls(one, _resolve)
+        resolved, needed = calls(one, lambda call: own.get(call.function) or _resolve(call))
         for other in needed:
             if other.name not in found:
                 found[other.name] = other  # before its own calls are settled: a function may call itself

@@ -23,6 +23,7 @@ Int64: TypeAlias = int
 Int32: TypeAlias = int
 UInt32: TypeAlias = int
 Real64: TypeAlias = float
+Real64s: TypeAlias = Any
 Key: TypeAlias = Any
 Keys: TypeAlias = Any
 Int64s: TypeAlias = Any

@@ -1,0 +1,137 @@
+"""What rules ask of an event at one step, of all rules at once: a list of conditions, sorted by rule.
+
+A condition is a column with its bounds; or a test, which is below all columns, with the place of its constants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cepheid.engine.many.keys import LEAST, MOST
+from cepheid.kernel.shared import NOBODY
+
+_SEED = np.uint64(0x243F6A8885A308D3)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Conditions by row: `offsets[r]:offsets[r + 1]` are those of row r, equalities first, tests last."""
+
+    columns: Any
+    lows: Any
+    highs: Any
+    offsets: Any
+    never: Any  # rows whose conditions contradict each other
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def counts(self) -> Any:
+        """How many conditions a row has."""
+        return np.diff(self.offsets)
+
+    @property
+    def equal(self) -> Any:
+        """Which conditions are equalities."""
+        return (self.columns >= 0) & (self.lows == self.highs)
+
+    def per_row(self, wanted: Any) -> Any:
+        """How many of some conditions each row has."""
+        before = np.concatenate([[0], np.cumsum(wanted)])
+        return before[self.offsets[1:]] - before[self.offsets[:-1]]
+
+    def take(self, rows: Any) -> Asked:
+        """Those of some rows."""
+        counts = self.counts[rows]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        index = np.repeat(self.offsets[rows] - offsets[:-1], counts) + np.arange(offsets[-1])
+        return Asked(self.columns[index], self.lows[index], self.highs[index], offsets, self.never[rows])
+
+    def ordered(self, rank: Any) -> Asked:
+        """The conditions of each row in the order of a rank of theirs, then of their columns."""
+        rows = np.repeat(np.arange(len(self)), self.counts)
+        order = np.lexsort((self.lows, self.columns, rank, rows))
+        return Asked(self.columns[order], self.lows[order], self.highs[order], self.offsets, self.never)
+
+    def hashes(self) -> Any:
+        """A number for the conditions of each row, the same where they are."""
+        mixed = np.full(len(self.columns), _SEED)
+        for values in (self.columns, self.lows, self.highs):
+            mixed = stir(mixed, values)
+        found = np.zeros(len(self), np.uint64)
+        filled = np.flatnonzero(self.counts)
+        if len(filled):
+            found[filled] = np.add.reduceat(mixed, self.offsets[:-1][filled])
+        return found
+
+    def same_as(self, rows: Any) -> bool:
+        """Whether the conditions of each row are those of another one."""
+        counts = self.counts
+        if not (counts == counts[rows]).all():
+            return False
+        other = np.repeat(self.offsets[:-1][rows] - self.offsets[:-1], counts) + np.arange(len(self.columns))
+        return all((values == values[other]).all() for values in (self.columns, self.lows, self.highs))
+
+
+def stir(mixed: Any, values: Any) -> Any:
+    """Mix numbers into hashes."""
+    found = (mixed ^ np.ascontiguousarray(values, np.int64).view(np.uint64)) * _MIX
+    return found ^ (found >> np.uint64(29))
+
+
+class Asking:
+    """Conditions of one step under construction."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self.columns: list[Any] = []
+        self.lows: list[Any] = []
+        self.highs: list[Any] = []
+
+    def bound(self, rows: Any, column: int, operator: str, values: Any, null: Any) -> None:
+        """`column operator value`; NULL is never so."""
+        low = values if operator in ("=", ">=") else values + 1 if operator == ">" else np.full(len(rows), LEAST)
+        high = values if operator in ("=", "<=") else values - 1 if operator == "<" else np.full(len(rows), MOST)
+        lost = null.copy()
+        if operator == ">":
+            lost |= values == MOST
+        elif operator == "<":
+            lost |= values == LEAST
+        self.between(rows, column, np.where(lost, MOST, low), np.where(lost, LEAST, high))
+
+    def between(self, rows: Any, column: int, low: Any, high: Any) -> None:
+        """A column with its bounds."""
+        self.rows.append(rows)
+        self.columns.append(np.full(len(rows), column, np.int64))
+        self.lows.append(low)
+        self.highs.append(high)
+
+    def test(self, rows: Any, number: int, constants: Any) -> None:
+        """A test, and where its constants are."""
+        self.between(rows, NOBODY - number, constants, np.zeros(len(rows), np.int64))
+
+    def asked(self, count: int) -> Asked:
+        """All of them, for so many rows; bounds of one column become one."""
+        if not self.rows:
+            empty = np.zeros(0, np.int64)
+            return Asked(empty, empty, empty, np.zeros(count + 1, np.int64), np.zeros(count, bool))
+        rows, columns = np.concatenate(self.rows), np.concatenate(self.columns)
+        lows, highs = np.concatenate(self.lows).astype(np.int64), np.concatenate(self.highs).astype(np.int64)
+        order = np.lexsort((columns, rows))
+        rows, columns, lows, highs = rows[order], columns[order], lows[order], highs[order]
+        new = np.ones(len(rows), bool)
+        new[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1]) | (columns[1:] < 0)
+        if not new.all():
+            begin = np.flatnonzero(new)
+            lows, highs = np.maximum.reduceat(lows, begin), np.minimum.reduceat(highs, begin)
+            rows, columns = rows[begin], columns[begin]
+        never = np.zeros(count, bool)
+        never[rows[(columns >= 0) & (lows > highs)]] = True
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
+        found = Asked(columns, lows, highs, offsets, never)
+        return found.ordered(np.where(columns < 0, 2, (lows != highs).astype(np.int64)))

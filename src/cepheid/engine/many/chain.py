@@ -1,0 +1,438 @@
+"""A template as a chain of steps: what the tables of many queries are made of.
+
+Each step binds one event. What it asks of the event alone, by a comparison of a column with a constant, are *bounds*;
+everything else is a *test*, which is generated code. A constant is a literal, or a column of the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cepheid.automaton.algebra import BEGAN, ENDED
+from cepheid.automaton.model import Arc, Automaton, Ended, Ends, Exit, Held, Kill, Now, Register, Time
+from cepheid.automaton.model import Test as Conjunct
+from cepheid.engine.many.protocol import RULE
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.tree import Output, Ties
+from cepheid.pattern.types import INT, Kind, Type
+from cepheid.pattern.walk import substitute, walk
+
+_ORDERED = {Kind.INT, Kind.FLOAT, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION}
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+class NotChained(Exception):  # noqa: N818  a reason, not an error
+    """Why a template is no chain."""
+
+
+class Form:
+    """How a column is compared."""
+
+    VALUE, REAL, TEXT, TYPE, LANE = "value", "real", "text", "type", "lane"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What events are compared by: a column as whole numbers, as doubles or as texts; the type; the lane."""
+
+    form: str
+    column: str = ""
+    kind: Kind = Kind.INT
+    lanes: Lanes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleConstant(ex.Expression):
+    """A column of the rules."""
+
+    column: str
+    type: Type
+
+
+Constant = ex.Literal | RuleConstant
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """`key operator constant`."""
+
+    key: Key
+    operator: str
+    constant: Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Slot(ex.Expression):
+    """A number that a run holds, by its place."""
+
+    number: int
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Given(ex.Expression):
+    """A constant of a test, by its place among those of the test."""
+
+    number: int
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A condition with its constants taken out: equal ones are generated once."""
+
+    condition: ex.Expression
+    constants: tuple[Constant, ...] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """What an event must pass."""
+
+    bounds: tuple[Bounds, ...]
+    tests: tuple[Test, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How a run waits for the next step. `ending`: what ends the wait, where that is not the next step itself."""
+
+    ends: Ends
+    lasts: Constant | None  # it is over when it has lasted so many ticks
+    ending: Fence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One event: what it must pass, what is held of it, and how the run then waits; None: it is the last one."""
+
+    fence: Fence
+    transfer: tuple[tuple[int, ex.Expression], ...]
+    wait: Wait | None
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What a result has of an event: a column, by the step that bound it."""
+
+    step: int
+    column: str
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A template for the tables."""
+
+    steps: tuple[Step, ...]
+    lane: Key | None  # all events of a match have the same one
+    slots: tuple[Type, ...]
+    results: tuple[Copied | Slot, ...] = ()  # of CESAR: the attributes
+    simultaneous: bool = False
+    valued: bool = False
+
+
+def chain_of(compiled: CompiledQuery, window: str | None = None) -> Chain:
+    """The chain of a joined template; raises NotChained. window: the column of the rules that has the window."""
+    query = compiled.query
+    if compiled.why_interpreted:
+        raise NotChained(compiled.why_interpreted)
+    if query.output is not Output.ALL or query.cooldown:
+        raise NotChained("OUTPUT chooses among matches")
+    if query.having is not None:
+        raise NotChained("HAVING")
+    if query.counted:
+        raise NotChained("a window of events")
+    if query.scope is not None:
+        raise NotChained("a filter in FROM")
+    if query.schema.roles.types is not None or query.schema.start is not None:
+        raise NotChained("types with attributes of their own" if query.schema.start is None else "events that last")
+    if query.ties is not Ties.ORDERED and query.algebra is None:
+        raise NotChained("TIES SIMULTANEOUS")
+    return _Reader(compiled, window).chain()
+
+
+class _Reader:
+    def __init__(self, compiled: CompiledQuery, window: str | None) -> None:
+        self.compiled = compiled
+        self.automaton: Automaton = compiled.automaton
+        self.window = window
+        self.sources: dict[Register, Copied | ex.Expression] = {}
+        self.slots: dict[object, Slot] = {}  # what is held, by where it comes from
+        self.loads: dict[int, dict[int, ex.Expression]] = {}  # by step: the slots that it fills
+        self.lane = self._lane()
+
+    def chain(self) -> Chain:
+        automaton = self.automaton
+        if automaton.own:
+            raise NotChained("an automaton of one's own")
+        if automaton.witnesses or len(automaton.exits) != 1:
+            raise NotChained("an absence before the first event" if automaton.witnesses else "several ways to end")
+        exit_ = automaton.exits[0]
+        if exit_.fence or exit_.absent or exit_.lasting or exit_.witnesses:
+            raise NotChained("an absence after the last event")
+        arcs = list(self._path(exit_))
+        fences: list[Fence] = []
+        waits: list[Wait] = []
+        for number, arc in enumerate(arcs):
+            fences.append(self._fence(arc))
+            self._hold(arc, number)
+            if number + 1 < len(arcs):
+                waits.append(self._wait(arc))
+        results = tuple(self._results(exit_)) if automaton.valued else ()
+        steps = [
+            Step(fence, self._transfer(k, len(arcs), results), wait)
+            for k, (fence, wait) in enumerate(zip(fences, [*waits, None], strict=True))
+        ]
+        slots = tuple(slot.type for slot in self.slots.values())
+        if len(slots) > 60:
+            raise NotChained("more than 60 values to hold")
+        return Chain(tuple(steps), self.lane, slots, results, automaton.simultaneous, automaton.valued)
+
+    def _lane(self) -> Key | None:
+        lanes = self.compiled.query.lanes
+        columns = tuple(name for name in lanes.columns if name != RULE)
+        agreed = tuple(name for name in lanes.agreed if name != RULE)
+        if not columns and not agreed:
+            return None
+        return Key(Form.LANE, lanes=Lanes(columns, agreed, lanes.one_key))
+
+    def _path(self, exit_: Exit) -> Iterator[Arc]:
+        """The arcs from the beginning to the end, which must be the only ones that lead on."""
+        automaton = self.automaton
+        begin = [arc for arc in automaton.arcs if arc.source is None]
+        if len(begin) != 1 or begin[0].unseen:
+            raise NotChained("several ways to begin")
+        arc, number = begin[0], 0
+        while True:
+            yield arc
+            if arc.closing:
+                raise NotChained("instants that close arcs")
+            states = automaton.entries[arc.target]
+            if arc.target == exit_.config:
+                if states:
+                    raise NotChained("a match that goes on")
+                return
+            if len(states) != 1:
+                raise NotChained("several ways to go on")
+            onward = [one for one in self._leaving(states[0]) if not self._is_dead(one)]
+            if len(onward) != 1 or automaton.states[states[0]].config != arc.target:
+                raise NotChained("several ways to go on")
+            arc, number = onward[0], number + 1
+            if number > 60 or arc.target in (one.target for one in begin):
+                raise NotChained("a loop")
+
+    def _leaving(self, state: int) -> list[Arc]:
+        return [arc for arc in self.automaton.arcs if arc.source == state]
+
+    def _is_dead(self, arc: Arc) -> bool:
+        return not self.automaton.entries[arc.target] and arc.target != self.automaton.exits[0].config
+
+    # Registers: most are copies of a column, which the event itself still has.
+
+    def _hold(self, arc: Arc, number: int) -> None:
+        new: dict[Register, Copied | ex.Expression] = {}
+        for register, value in arc.transfer.items():
+            if isinstance(value, Held):
+                new[register] = self.sources[value.register]
+            elif isinstance(value, Now):
+                new[register] = Copied(number, value.column)
+            elif isinstance(value, Ended | Time):
+                new[register] = value if number == 0 and register.name in ("start", "end") else self._ended(register)
+            else:
+                new[register] = self._computed(value, register, number)
+        self.sources |= new
+
+    def _ended(self, register: Register) -> ex.Expression:
+        if register.name in (f"out_{ENDED}", "end"):
+            return Ended()
+        raise NotChained("the time of an event is held")
+
+    def _computed(self, value: ex.Expression, register: Register, number: int) -> Slot:
+        """A value of its own: what it reads must be held before."""
+        read = self._resolved(value)
+        slot = self._slot((number, register), register.type)
+        self.loads.setdefault(number, {})[slot.number] = read
+        return slot
+
+    def _slot(self, key: object, type_: Type) -> Slot:
+        if type_.kind is Kind.STRING:
+            raise NotChained("a text is held")
+        if key not in self.slots:
+            self.slots[key] = Slot(len(self.slots), type_)
+        return self.slots[key]
+
+    def _transfer(self, step: int, steps: int, results: Sequence[object]) -> tuple[tuple[int, ex.Expression], ...]:
+        """What a step holds: its own values, and those of the steps before it."""
+        slots = {slot.number: slot for slot in self.slots.values()}
+        kept = {number: slots[number] for k in range(step) for number in self.loads.get(k, {})}
+        found = {**kept, **self.loads.get(step, {})}
+        if step == steps - 1:
+            found = {number: value for number, value in found.items() if slots[number] in results}
+        return tuple(sorted(found.items(), key=lambda item: item[0]))
+
+    def _resolved(self, node: ex.Expression) -> ex.Expression:
+        """An expression with slots in place of registers."""
+
+        def read(part: ex.Expression) -> ex.Expression | None:
+            if isinstance(part, Held):
+                source = self.sources[part.register]
+                if isinstance(source, Copied):
+                    slot = self._slot(source, part.register.type)
+                    self.loads.setdefault(source.step, {})[slot.number] = Now(source.column, part.register.type)
+                    return slot
+                if isinstance(source, Slot):
+                    return source
+                raise NotChained("the time of an event is compared")
+            if isinstance(part, Now) and part.type.kind is Kind.STRING:
+                raise NotChained("a text is compared with another one")
+            return None
+
+        return substitute(node, read)
+
+    def _results(self, exit_: Exit) -> Iterator[Copied | Slot]:
+        """The attributes of a result, without its times."""
+        for register, value in exit_.gives.items():
+            if register.name in (BEGAN, ENDED):
+                continue
+            assert isinstance(value, Held)
+            source = self.sources[value.register]
+            if not isinstance(source, Copied | Slot):
+                raise NotChained("the time of an event is given")
+            yield source
+
+    # Conditions.
+
+    def _wait(self, arc: Arc) -> Wait:
+        (state,) = self.automaton.entries[arc.target]
+        ends = self.automaton.states[state].ends
+        query = self.compiled.query
+        lasts: Constant | None = None
+        if query.window is not None:
+            lasts = ex.Literal(query.window, INT) if self.window is None else RuleConstant(self.window, INT)
+        for kill in self.automaton.kills:
+            if kill.source == state:
+                lasts = self._longest(kill)
+        dead = [one for one in self._leaving(state) if self._is_dead(one) and one.decides]
+        (onward,) = (one for one in self._leaving(state) if not self._is_dead(one))
+        if ends is not Ends.DECISION or (onward.decides and not dead):
+            return Wait(ends, lasts)
+        if len(dead) != 1 or onward.decides:
+            raise NotChained("several ways to end a wait")
+        return Wait(ends, lasts, self._fence(dead[0]))
+
+    def _longest(self, kill: Kill) -> Constant:
+        """`Ended - start > bound` of a state of CESAR."""
+        match kill:
+            case Kill(target=None, types=(), closes=None, fence=(Conjunct(condition=ex.Compare() as condition),)):
+                if condition.operator == ">" and isinstance(condition.left, ex.Arithmetic):
+                    bound = condition.right
+                    if isinstance(bound, ex.Literal) and isinstance(bound.value, int):
+                        return ex.Literal(bound.value + 1, INT)
+        raise NotChained("an absence between events")
+
+    def _fence(self, arc: Arc) -> Fence:
+        bounds: list[Bounds] = []
+        tests: list[Test] = []
+        if self.compiled.query.schema.roles.type is not None and arc.types:
+            if len(arc.types) > 1:
+                raise NotChained("a step of several types")
+            type_ = self.compiled.query.schema.columns[self.compiled.query.schema.roles.type]
+            bounds.append(Bounds(Key(Form.TYPE, kind=Kind.STRING), "=", ex.Literal(arc.types[0], type_)))
+        for conjunct in arc.fence:
+            for part in _conjuncts(conjunct.condition):
+                self._add(part, bounds, tests)
+        return Fence(tuple(dict.fromkeys(bounds)), tuple(tests))
+
+    def _add(self, part: ex.Expression, bounds: list[Bounds], tests: list[Test]) -> None:
+        if self._is_own_rule(part):
+            return
+        found = list(_as_bounds(part))
+        if found:
+            bounds += found
+            return
+        constants: list[Constant] = []
+
+        def take(node: ex.Expression) -> ex.Expression | None:
+            if isinstance(node, Now) and node.column.startswith("$"):
+                constants.append(RuleConstant(node.column, node.type))
+                return Given(len(constants) - 1, node.type)
+            return None
+
+        condition = substitute(self._resolved(part), take)
+        if any(given.type.kind is Kind.STRING for given in constants):
+            raise NotChained("a text is compared with another one")
+        tests.append(Test(condition, tuple(constants)))
+
+    def _is_own_rule(self, part: ex.Expression) -> bool:
+        """Whether a condition keeps rules apart, as the tables do."""
+        if not isinstance(part, ex.Compare) or part.operator != "=":
+            return False
+        held = [side for side in (part.left, part.right) if isinstance(side, Held)]
+        now = [side for side in (part.left, part.right) if isinstance(side, Now) and side.column == RULE]
+        return len(held) == len(now) == 1 and getattr(self.sources[held[0].register], "column", None) == RULE
+
+
+def _conjuncts(node: ex.Expression) -> Iterator[ex.Expression]:
+    if isinstance(node, ex.And):
+        for operand in node.operands:
+            yield from _conjuncts(operand)
+    elif isinstance(node, ex.Between) and not node.negated:
+        yield ex.Compare(">=", node.operand, node.low)
+        yield ex.Compare("<=", node.operand, node.high)
+    else:
+        yield node
+
+
+def _as_bounds(node: ex.Expression) -> Iterator[Bounds]:
+    """A comparison of a column with a constant."""
+    if isinstance(node, ex.In) and not node.negated and len(node.choices) == 1:
+        node = ex.Compare("=", node.operand, node.choices[0])
+    if isinstance(node, Now) and node.type.kind is Kind.BOOL and not node.column.startswith("$"):
+        node = ex.Compare("=", node, ex.Literal(True, node.type))
+    if not isinstance(node, ex.Compare) or node.operator not in _TURNED:
+        return
+    column, constant, operator = _column(node.left), _constant(node.right), node.operator
+    if column is None or constant is None:
+        column, constant, operator = _column(node.right), _constant(node.left), _TURNED[operator]
+    if column is None or constant is None:
+        return
+    key = _key(column, constant.type.kind, operator)
+    if key is not None:
+        yield Bounds(key, operator, constant)
+
+
+def _key(column: Now, constant: Kind, operator: str) -> Key | None:
+    kind = column.type.kind
+    if constant is Kind.NULL:
+        return Key(Form.VALUE, column.column, kind)  # which is never so
+    if kind is Kind.STRING and constant is Kind.STRING and operator == "=":
+        return Key(Form.TEXT, column.column, kind)
+    if kind is Kind.BOOL and constant is Kind.BOOL and operator == "=":
+        return Key(Form.VALUE, column.column, kind)
+    if kind in (Kind.INT, Kind.FLOAT) and constant in (Kind.INT, Kind.FLOAT):
+        real = Kind.FLOAT in (kind, constant)
+        return Key(Form.REAL if real else Form.VALUE, column.column, kind)
+    return Key(Form.VALUE, column.column, kind) if kind is constant and kind in _ORDERED else None
+
+
+def _column(node: ex.Expression) -> Now | None:
+    return node if isinstance(node, Now) and not node.column.startswith("$") else None
+
+
+def _constant(node: ex.Expression) -> Constant | None:
+    if isinstance(node, ex.Literal):
+        return node
+    if isinstance(node, ex.Minus) and isinstance(node.operand, ex.Literal):
+        value = node.operand.value
+        return ex.Literal(-value, node.operand.type) if isinstance(value, int | float) else None
+    if isinstance(node, Now) and node.column.startswith("$") and node.column != RULE:
+        return RuleConstant(node.column, node.type)
+    return None
+
+
+def columns_read(nodes: Sequence[ex.Expression]) -> Mapping[str, Type]:
+    """The columns of the event at hand that some expressions read."""
+    return {part.column: part.type for node in nodes for part in walk(node) if isinstance(part, Now)}

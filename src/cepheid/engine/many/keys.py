@@ -1,0 +1,143 @@
+"""What events are compared by in the tables: whole numbers that are in the order of the values, and NULL below all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.encoding.columns import Unfit, as_dictionary, numbers_of, take_codes
+from cepheid.engine.encoding.lanes import LaneNumbers
+from cepheid.engine.many.chain import Constant, Form, Key, RuleConstant
+from cepheid.kernel.compile import run_on_arrays
+from cepheid.kernel.runtime import NIL
+from cepheid.kernel.shared import HALF, NAN_KEY, NULL, POSITIVE
+from cepheid.pattern.types import Kind
+
+LEAST, MOST = NULL + 1, POSITIVE
+"""The bounds of what is not NULL."""
+UNKNOWN = -1
+"""The code of a text that no rule has."""
+
+
+def real_keys(values: Any) -> Any:
+    """Doubles as whole numbers of the same order; NaN is the greatest, and there is one zero."""
+    values = np.ascontiguousarray(values, np.float64)
+    bits = values.view(np.int64)
+    found = np.where(bits < 0, bits ^ POSITIVE, bits)
+    found = np.where(values == 0.0, 0, found)
+    return np.where(np.isnan(values), NAN_KEY, found)
+
+
+class KeyColumns:
+    """The columns of the tables: column 0 says nothing, the others are the keys of templates in the order they came."""
+
+    def __init__(self) -> None:
+        self.keys: list[Key | None] = [None]
+        self.places: dict[Key, int] = {}
+        self.wide: list[int] = [0]  # whether a column is compared by its upper half first
+        self.texts: dict[str, int] = {}
+        self._lookup: Any = None
+
+    def place(self, key: Key) -> int:
+        """The column of a key."""
+        if key not in self.places:
+            self.places[key] = len(self.keys)
+            self.keys.append(key)
+            self.wide.append(int(key.form == Form.REAL or key.kind in (Kind.TIMESTAMP, Kind.DURATION)))
+        return self.places[key]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    # Constants.
+
+    def code(self, text: str) -> int:
+        """The code of a text that a rule has."""
+        return self.texts.setdefault(text, len(self.texts))
+
+    def constants(self, key: Key, constant: Constant, rules: pa.Table) -> tuple[Any, Any]:
+        """The key of a constant of each rule, and where it is NULL."""
+        if isinstance(constant, RuleConstant):
+            column = rules.column(constant.column)
+            null = np.asarray(column.is_null().combine_chunks().to_numpy(zero_copy_only=False), bool)
+            return self._of_column(key, constant, column), null
+        count = rules.num_rows
+        if constant.value is None:
+            return np.zeros(count, np.int64), np.ones(count, bool)
+        return np.full(count, self._of_value(key, constant.value), np.int64), np.zeros(count, bool)
+
+    def _of_column(self, key: Key, constant: RuleConstant, column: pa.ChunkedArray) -> Any:
+        if key.form in (Form.TEXT, Form.TYPE):
+            coded = as_dictionary(column)
+            codes = np.array([self.code(text) for text in coded.dictionary.to_pylist()], np.int64)
+            return take_codes(codes, coded.indices, UNKNOWN)
+        kind = Kind.FLOAT if key.form == Form.REAL else constant.type.kind
+        numbers = numbers_of(constant.column, kind, column)
+        return real_keys(numbers) if key.form == Form.REAL else np.asarray(numbers, np.int64)
+
+    def _of_value(self, key: Key, value: object) -> int:
+        if key.form in (Form.TEXT, Form.TYPE):
+            return self.code(str(value))
+        assert isinstance(value, int | float)
+        return int(real_keys(np.array([value]))[0]) if key.form == Form.REAL else int(value)
+
+    # Events.
+
+    def of(self, batch: Batch, lanes: Sequence[LaneNumbers | None], *, native: bool) -> tuple[Any, Any]:
+        """The keys of events, row by row, and the same in 32 bits."""
+        count, width = len(batch), len(self.keys)
+        keys = np.zeros((count, width), np.int64)
+        for at, key in enumerate(self.keys):
+            if key is not None:
+                self._write(batch, key, lanes[at], keys, at, native=native)
+        quick = np.zeros((count, width), np.uint32)
+        flat = keys.reshape(-1), quick.reshape(-1)
+        shifts = np.array([32 * wide for wide in self.wide], np.int64)
+        if count:
+            run_on_arrays("quick_keys", count, width, shifts, *flat, native=native)
+        return flat
+
+    def _write(self, batch: Batch, key: Key, lanes: LaneNumbers | None, keys: Any, at: int, *, native: bool) -> None:
+        if key.form == Form.LANE:
+            assert lanes is not None
+            found = batch.lanes(lanes).astype(np.int64)
+            keys[:, at] = np.where(found == NIL, NULL, found)
+            return
+        if key.form == Form.TYPE:
+            codes, names = batch.type_codes
+            keys[:, at] = self._known(names)[codes]
+            return
+        if key.form == Form.TEXT:
+            coded = as_dictionary(batch.column(key.column))
+            keys[:, at] = take_codes(self._known(coded.dictionary.to_pylist()), coded.indices, NULL)
+            return
+        values = batch.values(key.column)
+        if key.form == Form.REAL:
+            values = np.ascontiguousarray(values, np.float64)
+            if len(values):
+                flat = keys.reshape(-1)
+                run_on_arrays(
+                    "float_keys", values, len(values), values.view(np.int64), keys.shape[1], at, flat, native=native
+                )
+        else:
+            values = np.asarray(values, np.int64)
+            keys[:, at] = values
+        if batch.has_nulls(key.column):
+            null = batch.nulls(key.column).astype(bool)
+            keys[null, at] = NULL
+            values = values[~null]
+        if key.form == Form.VALUE and len(values) and int(values.min()) == NULL:
+            raise Unfit(f"'{key.column}' has the integer -2^63, which rules can't be compared with")
+
+    def _known(self, texts: Sequence[str | None]) -> Any:
+        found = [NULL if text is None else self.texts.get(text, UNKNOWN) for text in texts]
+        return np.array(found, np.int64)
+
+
+def short(values: Any) -> Any:
+    """Which keys fit into 32 bits."""
+    return (values >= -HALF) & (values < HALF - 1)

@@ -1,0 +1,270 @@
+"""The tables that all rules share, and the runs at their nodes: arrays that grow, and a kernel over events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.encoding.lanes import LaneNumbers
+from cepheid.engine.many.chain import Form
+from cepheid.engine.many.code import CodeNumbers
+from cepheid.engine.many.keys import KeyColumns
+from cepheid.engine.many.level import Level, LevelBuilder, Rules
+from cepheid.kernel import shared as k
+from cepheid.kernel.compile import run_on_arrays
+
+GROWTH = 2
+"""Arrays become so many times as long."""
+CHUNK = 1 << 15
+"""Events that are gone over in one call: what was made of them stays in the processor's cache."""
+
+
+class Growing:
+    """An array with room at its end."""
+
+    def __init__(self, dtype: Any, first: int = 0) -> None:
+        self.array: Any = np.zeros(max(16, first), dtype)
+        self.size = first
+
+    def append(self, values: Any) -> int:
+        """Put values at the end; where they begin."""
+        begin = self.size
+        self.size += len(values)
+        if self.size > len(self.array):
+            longer = np.zeros(max(self.size, GROWTH * len(self.array)), self.array.dtype)
+            longer[:begin] = self.array[:begin]
+            self.array = longer
+        self.array[begin : self.size] = values
+        return begin
+
+    @property
+    def values(self) -> Any:
+        """What it has."""
+        return self.array[: self.size]
+
+
+class SharedTables:
+    """Nodes, edges and what they ask, of all rules, level by level; and the runs that wait at the nodes."""
+
+    def __init__(self, *, simultaneous: bool, native: bool = True, merge: bool = True) -> None:
+        self.keys = KeyColumns()
+        self.numbers = CodeNumbers()
+        self.merge = merge
+        self.native = native
+        self.edges, self.nodes = Growing(np.int64, k.EDGE), Growing(np.int64, k.NODE)
+        self.parents = Growing(np.int32, 1)
+        self.rules, self.constants, self.reals = Growing(np.int64), Growing(np.int64), Growing(np.float64)
+        self.hashes, self.sets, self.levels = Growing(np.int64), Growing(np.int32), Growing(np.int64)
+        self.members = Growing(np.int64)
+        self.level_count = 0
+        self.listening: set[int] = set()
+        self.depths: list[int] = []
+        self.positions = 1
+        self.cells = np.zeros(k.CELL_COUNT, np.int64)
+        self.cells[k.FREE] = k.NOBODY
+        self.cells[k.SIMULTANEOUS] = int(simultaneous)
+        self.simultaneous = simultaneous
+        self.listeners = _no_listeners(1 << 10)
+        self.runs, self.held = np.zeros(0, np.int64), np.zeros(0)
+        self.matches, self.real_matches = np.zeros(0, np.int64), np.zeros(0)
+        self.actions, self.fresh = np.zeros(3 << 12, np.int64), np.zeros(0, np.int64)
+        self.lay_out()
+        self._swept = 1 << 14  # runs alive at which lists are gone over for those that are over
+        self.last: int | None = None  # the time of the last event
+
+    # Rules.
+
+    def add(self, parts: Sequence[Rules]) -> Level:
+        """More rules, in tables of their own."""
+        builder = LevelBuilder(self.keys, self.numbers, merge=self.merge)
+        base = self.nodes.size // k.NODE
+        made = builder.build(parts, self.level_count, base)
+        rule_base, constant_base = self.rules.size // 3, self.constants.size
+        edges = made.edges.reshape(-1, k.EDGE)
+        edges[:, 3] += rule_base
+        nodes = made.nodes.reshape(-1, k.NODE)
+        ended = nodes[:, k.ENDING] != 0
+        nodes[ended, k.ENDING] += rule_base
+        leaf = (nodes[:, k.FLAGS] & k.LEAF) != 0
+        nodes[leaf, k.CHILDREN] += self.members.size
+        rules = made.rules.reshape(-1, 3)
+        rules[rules[:, 0] == k.NOBODY, 2] += constant_base
+        mask = len(made.hashes) // 2 - 1
+        self.levels.append([self.hashes.size // 2, mask, self.sets.size, made.root_sets])
+        for own, values in (
+            (self.edges, made.edges), (self.nodes, made.nodes), (self.parents, made.parents),
+            (self.rules, made.rules), (self.constants, made.constants), (self.reals, made.reals),
+            (self.hashes, made.hashes), (self.sets, made.sets), (self.members, made.members),
+        ):  # fmt: skip
+            own.append(values)
+        self.level_count += 1
+        self.listening |= made.listening
+        self.depths += [0] * (len(made.depths) - len(self.depths))
+        for depth, count in enumerate(made.depths):
+            self.depths[depth] += count
+        self.positions = max(self.positions, *(len(part.chain.steps) for part in parts))
+        self.lay_out()
+        return made
+
+    def drop(self, nodes: Any) -> None:
+        """No rule needs some nodes any more."""
+        self.edges.array[nodes * k.EDGE] |= k.GONE
+        self.nodes.array[nodes * k.NODE + k.FLAGS] |= k.DROPPED
+
+    # The state.
+
+    @property
+    def stride(self) -> int:
+        """How many numbers a run has."""
+        return int(self.cells[k.STRIDE])
+
+    def lay_out(self) -> None:
+        """Make runs as wide as the templates need."""
+        slots_at = k.HELD + self.positions
+        stride = slots_at + self.numbers.slots + int(self.simultaneous)
+        real_stride = max(1, self.numbers.slots)
+        if stride == self.stride and real_stride == self.cells[k.REALS]:
+            return
+        if self.stride:
+            self.runs = self._wider(self.runs, slots_at, stride)
+            self.matches = self._wider(self.matches, slots_at, stride)
+            for name in ("held", "real_matches"):
+                old = getattr(self, name).reshape(-1, int(self.cells[k.REALS]))
+                new = np.zeros((len(old), real_stride))
+                new[:, : old.shape[1]] = old
+                setattr(self, name, new.reshape(-1))
+        self.cells[k.STRIDE], self.cells[k.REALS], self.cells[k.SLOTS_AT] = stride, real_stride, slots_at
+
+    def _wider(self, old: Any, slots_at: int, stride: int) -> Any:
+        rows = old.reshape(-1, self.stride)
+        new = np.zeros((len(rows), stride), np.int64)
+        before = int(self.cells[k.SLOTS_AT])
+        slots = self.stride - before - int(self.simultaneous)
+        new[:, :before] = rows[:, :before]
+        new[:, slots_at : slots_at + slots] = rows[:, before : before + slots]
+        if self.simultaneous:
+            new[:, -1] = rows[:, -1]
+        return new.reshape(-1)
+
+    def _make_room(self) -> None:
+        """The kernel has stopped before an event: for so many runs, matches and actions there must be room."""
+        wanted = int(self.cells[k.STOPPED]) - 1
+        if self.cells[k.FULL]:
+            self.actions = np.zeros(2 * len(self.actions), np.int64)
+            return
+        cells, stride, reals = self.cells, self.stride, int(self.cells[k.REALS])
+        if cells[k.USED] + wanted > cells[k.ROOM]:
+            room = max(1 << 12, GROWTH * int(cells[k.ROOM]), int(cells[k.USED]) + 2 * wanted)
+            self.runs = _longer(self.runs, room * stride)
+            self.held = _longer(self.held, room * reals)
+            self.fresh = _longer(self.fresh, 3 * room if self.simultaneous else 3)
+            cells[k.ROOM] = room
+        if cells[k.MATCHES] + wanted > cells[k.MATCH_ROOM]:
+            room = max(1 << 12, GROWTH * int(cells[k.MATCH_ROOM]), int(cells[k.MATCHES]) + 2 * wanted)
+            self.matches = _longer(self.matches, room * stride)
+            self.real_matches = _longer(self.real_matches, room * reals)
+            cells[k.MATCH_ROOM] = room
+        if 2 * (cells[k.LISTENERS] + wanted) > cells[k.LISTENER_MASK]:
+            size = 1 << int(4 * (int(cells[k.LISTENERS]) + wanted) + 1).bit_length()
+            new = _no_listeners(size)
+            old = self.listeners
+            cells[k.LISTENERS] = run_on_arrays(
+                "rehash_listeners", len(old) // 3, old, size - 1, new, stride, self.runs, native=self.native
+            )
+            # What was made in the instant that goes on knows its place in the old table.
+            self._replace_fresh(old, new, size - 1)
+            self.listeners = new
+
+    def _replace_fresh(self, old: Any, new: Any, mask: int) -> None:
+        for at in range(int(self.cells[k.FRESH])):
+            place = int(self.fresh[3 * at + 1])
+            if place:
+                column, value = int(old[3 * place]), int(old[3 * place + 1])
+                found = k.find_listener(column, value, mask, new)
+                if new[3 * found] == k.NOBODY:
+                    new[3 * found], new[3 * found + 1], new[3 * found + 2] = column, value, k.NOBODY
+                    self.cells[k.LISTENERS] += 1
+                self.fresh[3 * at + 1] = found
+
+    # Events.
+
+    def lanes(self, batch: Batch) -> list[LaneNumbers | None]:
+        """The lanes that keys stand for, by column."""
+        found: list[LaneNumbers | None] = []
+        for key in self.keys.keys:
+            is_lane = key is not None and key.form == Form.LANE
+            found.append(batch.codes.lanes(key.lanes) if is_lane and key is not None and key.lanes else None)
+        return found
+
+    def feed(self, batch: Batch) -> None:
+        """Go over events."""
+        if not len(batch) or not self.level_count:
+            return
+        keys, quick = self.keys.of(batch, self.lanes(batch), native=self.native)
+        numbers, reals, nulls = self.numbers.of(batch)
+        columns = np.array(sorted(self.listening) or [0], np.int64)
+        cells = self.cells
+        cells[k.COLUMNS], cells[k.LEVELS], cells[k.WIDTH] = len(self.listening), self.level_count, len(self.keys)
+        function = self.numbers.kernel.compiled()
+        at, times = 0, np.ascontiguousarray(batch.times, np.int64)
+        while at < len(batch):
+            cells[k.ACTION_ROOM], cells[k.LISTENER_MASK] = len(self.actions) // 3 - 1, len(self.listeners) // 3 - 1
+            at = function(
+                at, len(batch), batch.first, times, keys, quick, numbers, reals, nulls,
+                self.levels.array, self.sets.array, self.hashes.array, self.edges.array, self.parents.array,
+                self.nodes.array, self.rules.array, self.constants.array, self.reals.array, columns,
+                self.listeners, self.runs, self.held, self.actions, self.fresh, self.matches, self.real_matches, cells,
+            )  # fmt: skip
+            if at < len(batch):
+                if cells[k.ALIVE] > self._swept:
+                    self.sweep(int(times[at]))
+                self._make_room()
+        self.last = int(times[-1])
+
+    def sweep(self, now: int) -> None:
+        """Let go of runs that are over by a time."""
+        run_on_arrays(
+            "sweep_runs", len(self.listeners) // 3, now, self.listeners, self.stride, self.runs, self.nodes.array,
+            self.cells, native=self.native,
+        )  # fmt: skip
+        self._swept = 2 * int(self.cells[k.ALIVE]) + (1 << 14)
+
+    def take_matches(self) -> tuple[Any, Any]:
+        """The matches so far, row by row."""
+        count = int(self.cells[k.MATCHES])
+        self.cells[k.MATCHES] = 0
+        rows = self.matches[: count * self.stride].reshape(count, self.stride).copy()
+        reals = int(self.cells[k.REALS])
+        return rows, self.real_matches[: count * reals].reshape(count, reals).copy()
+
+    def live(self) -> Any:
+        """The runs that are alive, row by row; their first events are at HELD."""
+        used = int(self.cells[k.USED])
+        rows = self.runs[: used * self.stride].reshape(used, self.stride)
+        free = np.zeros(used, bool)
+        at = int(self.cells[k.FREE])
+        while at != k.NOBODY:
+            free[at] = True
+            at = int(rows[at, 0])
+        return rows[~free]
+
+    def nbytes(self) -> int:
+        """How much the tables take."""
+        growing = (self.edges, self.nodes, self.parents, self.rules, self.constants, self.reals, self.hashes,
+                   self.sets, self.levels, self.members)  # fmt: skip
+        return sum(one.array.nbytes for one in growing)
+
+
+def _no_listeners(size: int) -> Any:
+    made = np.full(3 * size, k.NOBODY, np.int64)
+    made[0] = -2  # the first place is for what listens to everything, and is nobody's by its key
+    return made
+
+
+def _longer(old: Any, size: int) -> Any:
+    made = np.zeros(size, old.dtype)
+    made[: len(old)] = old
+    return made

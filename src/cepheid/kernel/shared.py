@@ -1,0 +1,713 @@
+"""Many queries in one loop: an event is looked up in tables, so that it meets only what it concerns.
+
+A *node* is a step that queries have in common, and the edge that leads to it has the same number; 0 is where all begin.
+A *run* waits at a node. The rows of the tables are numbers side by side; see `engine/many` for how they are made.
+
+    edges   4: two quick bounds (columns; low and high of each, 32 bits), where the full conditions are
+    nodes   6: children, flags, what runs listen for, the window, the edge that ends a wait, the sets of its children
+    rules   3: a column and its bounds; or no column, a test and where its constants are
+    runs    stride: node and next run, start, NULLs, positions of events, held numbers
+
+An event is gone over in two passes. The first one finds what happens and changes nothing that could not be undone, so
+that it can stop if there is no room; the second one does it.
+"""
+
+from __future__ import annotations
+
+from cepheid.kernel.code.reader import Bool, Int32s, Int64, Int64s, Real64s, UInt8s, UInt32s
+
+LOW = (1 << 32) - 1
+HASH = (1 << 62) - 1
+MIX = 0x1E3779B97F4A7C15
+NOBODY = -1
+NULL = -(1 << 63)
+"""What stands for NULL in a column: below every bound."""
+POSITIVE = (1 << 63) - 1
+NAN_KEY = POSITIVE - 1
+HALF = 1 << 31
+
+# Cells.
+FREE, USED, ROOM, MATCHES, MATCH_ROOM, TOUCHED, CANDIDATES, MADE, ALIVE, LISTENERS, FRESH, STOPPED = range(12)
+ACTION_ROOM, LISTENER_MASK, LEVELS, WIDTH, STRIDE, REALS, SIMULTANEOUS, COLUMNS, FULL, SLOTS_AT = range(12, 22)
+CELL_COUNT = 24
+# Of an edge.
+EDGE, COLUMN_BITS = 4, 12
+COLUMN = (1 << COLUMN_BITS) - 1
+MORE, ROUGH, GONE = 1 << 24, 1 << 25, 1 << 26
+"""Besides the quick bounds it has other conditions; these are rough at their ends; it is not there any more."""
+# Of a node.
+NODE = 6
+CHILDREN, FLAGS, LISTENS, LASTS, ENDING, SETS = 0, 1, 2, 3, 4, 5
+DEPTH, ENDS_ALWAYS, ENDS_NEVER, DYNAMIC, LEAF, EVERYTHING, DROPPED = (
+    255, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13,
+)  # fmt: skip
+LISTEN_AT, TRANSFER_AT = 16, 32
+# Of a level.
+LEVEL = 4
+HASH_AT, HASH_MASK, SETS_AT, ROOT_SETS = 0, 1, 2, 3
+SET = 8
+# Of a run.
+NEXT_AT = 32
+START, NULLS, HELD = 1, 2, 3
+
+
+def hash_of(node: Int64, number: Int64, sets: Int32s, at: Int64, row: Int64, keys: Int64s) -> Int64:
+    """What the values of an event are looked up by, in the columns of a set, below a node."""
+    found = ((node * MIX) ^ number) & HASH
+    found = found ^ (found >> 31)
+    k = 0
+    count = int(sets[at])
+    while k < count:
+        k += 1
+        found = ((found ^ (keys[row + int(sets[at + k])] & HASH)) * MIX) & HASH
+        found = found ^ (found >> 31)
+    return found
+
+
+def shared_test(
+    test: Int64,
+    i: Int64,
+    run: Int64,
+    at: Int64,
+    numbers: Int64s,
+    reals: Real64s,
+    nulls: UInt8s,
+    runs: Int64s,
+    held: Real64s,
+    constants: Int64s,
+    real_constants: Real64s,
+    cells: Int64s,
+) -> Bool:
+    """A condition that is more than bounds; where there are some, a generated function takes the place of this one."""
+    return test == 0
+
+
+def shared_transfer(
+    transfer: Int64,
+    i: Int64,
+    run: Int64,
+    row: Int64,
+    numbers: Int64s,
+    reals: Real64s,
+    nulls: UInt8s,
+    runs: Int64s,
+    held: Real64s,
+    into: Int64s,
+    real_into: Real64s,
+    cells: Int64s,
+) -> Int64:
+    """What a run holds of an event; likewise."""
+    return transfer
+
+
+def rules_hold(
+    begin: Int64,
+    end: Int64,
+    i: Int64,
+    row: Int64,
+    run: Int64,
+    keys: Int64s,
+    rules: Int64s,
+    numbers: Int64s,
+    reals: Real64s,
+    nulls: UInt8s,
+    runs: Int64s,
+    held: Real64s,
+    constants: Int64s,
+    real_constants: Real64s,
+    cells: Int64s,
+) -> Bool:
+    """Whether all of some conditions hold."""
+    k = begin
+    while k < end:
+        column = rules[3 * k]
+        if column >= 0:
+            value = keys[row + column]
+            if value < rules[3 * k + 1] or value > rules[3 * k + 2]:
+                return False
+        elif not shared_test(
+            rules[3 * k + 1],
+            i,
+            run,
+            rules[3 * k + 2],
+            numbers,
+            reals,
+            nulls,
+            runs,
+            held,
+            constants,
+            real_constants,
+            cells,
+        ):
+            return False
+        k += 1
+    return True
+
+
+def find_listener(column: Int64, value: Int64, mask: Int64, listeners: Int64s) -> Int64:
+    """The place of a key among the listeners, or the free one where it belongs."""
+    found = ((column * MIX) ^ (value & HASH)) & HASH
+    found = ((found ^ (found >> 31)) * MIX) & HASH
+    place = (found ^ (found >> 29)) & mask
+    while listeners[3 * place] != NOBODY and (listeners[3 * place] != column or listeners[3 * place + 1] != value):
+        place = (place + 1) & mask
+    return place
+
+
+def pass_edges(
+    child: Int64,
+    last: Int64,
+    known: Int64,
+    run: Int64,
+    done: Int64,
+    i: Int64,
+    row: Int64,
+    keys: Int64s,
+    quick: UInt32s,
+    edges: Int64s,
+    rules: Int64s,
+    numbers: Int64s,
+    reals: Real64s,
+    nulls: UInt8s,
+    runs: Int64s,
+    held: Real64s,
+    constants: Int64s,
+    real_constants: Real64s,
+    actions: Int64s,
+    cells: Int64s,
+) -> Int64:
+    """Note the edges, of some side by side, that an event passes; how many actions there are then, or NOBODY: no room.
+
+    known: 1 if the equalities of these edges are known to hold.
+    """
+    if done + last - child > cells[ACTION_ROOM]:
+        return NOBODY
+    cells[CANDIDATES] += last - child
+    while child < last:
+        head = edges[EDGE * child]
+        lows = edges[EDGE * child + 1]
+        highs = edges[EDGE * child + 2]
+        a = int(quick[row + (head & COLUMN)])
+        b = int(quick[row + ((head >> COLUMN_BITS) & COLUMN)])
+        low, high = (lows >> 32) & LOW, (highs >> 32) & LOW
+        if a >= low and a <= high:
+            other_low, other_high = lows & LOW, highs & LOW
+            if b >= other_low and b <= other_high and (head & GONE) == 0:
+                more = (head & MORE) != 0
+                if (head & ROUGH) != 0:
+                    more = more or a == low or a == high or b == other_low or b == other_high  # noqa: SIM109
+                where = edges[EDGE * child + 3]
+                begin = (where & LOW) + (((where >> 32) & 255) if known == 1 else 0)
+                if not more or rules_hold(
+                    begin,
+                    (where & LOW) + (where >> 40),
+                    i,
+                    row,
+                    run,
+                    keys,
+                    rules,
+                    numbers,
+                    reals,
+                    nulls,
+                    runs,
+                    held,
+                    constants,
+                    real_constants,
+                    cells,
+                ):
+                    actions[3 * done] = run
+                    actions[3 * done + 1] = child
+                    done += 1
+        child += 1
+    return done
+
+
+def probe(
+    node: Int64,
+    level: Int64,
+    bits: Int64,
+    run: Int64,
+    done: Int64,
+    i: Int64,
+    row: Int64,
+    keys: Int64s,
+    quick: UInt32s,
+    levels: Int64s,
+    sets: Int32s,
+    hashes: Int64s,
+    parents: Int32s,
+    edges: Int64s,
+    rules: Int64s,
+    numbers: Int64s,
+    reals: Real64s,
+    nulls: UInt8s,
+    runs: Int64s,
+    held: Real64s,
+    constants: Int64s,
+    real_constants: Real64s,
+    actions: Int64s,
+    cells: Int64s,
+) -> Int64:
+    """Likewise, of the edges of a node that are found by the values of an event."""
+    mask = levels[LEVEL * level + HASH_MASK]
+    base = levels[LEVEL * level + HASH_AT]
+    number = 0
+    while bits >> number != 0:
+        if (bits >> number) & 1 == 1:
+            key = hash_of(node, number, sets, levels[LEVEL * level + SETS_AT] + SET * number, row, keys)
+            slot = key & mask
+            while hashes[2 * (base + slot)] != NOBODY:
+                if hashes[2 * (base + slot)] == key:
+                    bucket = hashes[2 * (base + slot) + 1]
+                    child = bucket & LOW
+                    where = edges[EDGE * child + 3]
+                    if int(parents[child]) == node and rules_hold(
+                        where & LOW,
+                        (where & LOW) + ((where >> 32) & 255),
+                        i,
+                        row,
+                        run,
+                        keys,
+                        rules,
+                        numbers,
+                        reals,
+                        nulls,
+                        runs,
+                        held,
+                        constants,
+                        real_constants,
+                        cells,
+                    ):
+                        done = pass_edges(
+                            child,
+                            child + (bucket >> 32),
+                            1,
+                            run,
+                            done,
+                            i,
+                            row,
+                            keys,
+                            quick,
+                            edges,
+                            rules,
+                            numbers,
+                            reals,
+                            nulls,
+                            runs,
+                            held,
+                            constants,
+                            real_constants,
+                            actions,
+                            cells,
+                        )
+                        if done == NOBODY:
+                            return NOBODY
+                        break
+                slot = (slot + 1) & mask
+        number += 1
+    return done
+
+
+def run_shared(
+    begin: Int64,
+    end: Int64,
+    first: Int64,
+    times: Int64s,
+    keys: Int64s,
+    quick: UInt32s,
+    numbers: Int64s,
+    reals: Real64s,
+    nulls: UInt8s,
+    levels: Int64s,
+    sets: Int32s,
+    hashes: Int64s,
+    edges: Int64s,
+    parents: Int32s,
+    nodes: Int64s,
+    rules: Int64s,
+    constants: Int64s,
+    real_constants: Real64s,
+    columns: Int64s,
+    listeners: Int64s,
+    runs: Int64s,
+    held: Real64s,
+    actions: Int64s,
+    fresh: Int64s,
+    matches: Int64s,
+    real_matches: Real64s,
+    cells: Int64s,
+) -> Int64:
+    """Go over events; where it stops for want of room, the cell STOPPED says of what, and the event is returned."""
+    free, used, room = cells[FREE], cells[USED], cells[ROOM]
+    found, match_room = cells[MATCHES], cells[MATCH_ROOM]
+    touched, made, alive = cells[TOUCHED], cells[MADE], cells[ALIVE]
+    waiting, mask = cells[FRESH], cells[LISTENER_MASK]
+    width, stride = cells[WIDTH], cells[STRIDE]
+    simultaneous = cells[SIMULTANEOUS] != 0
+    listening, known = cells[COLUMNS], cells[LISTENERS]
+    level_count = cells[LEVELS]
+    cells[STOPPED] = 0
+    i = begin
+    while i < end:
+        now = times[i]
+        row = i * width
+        if waiting > 0 and fresh[2] != now:  # the instant before is over
+            k = 0
+            while k < waiting:
+                run = fresh[3 * k]
+                place = fresh[3 * k + 1]
+                runs[run * stride] = (runs[run * stride] & LOW) | (listeners[3 * place + 2] << NEXT_AT)
+                listeners[3 * place + 2] = run
+                k += 1
+            waiting = 0
+        done = 0
+        full = False
+        # Runs that wait for it: those that listen to everything, then those that listen to a value.
+        j = 0
+        while j <= listening and not full:
+            place = 0
+            if j > 0:
+                place = find_listener(columns[j - 1], keys[row + columns[j - 1]], mask, listeners)
+            j += 1
+            if listeners[3 * place] == NOBODY:
+                continue
+            run = listeners[3 * place + 2]
+            before = NOBODY
+            while run != NOBODY:
+                at = run * stride
+                word = runs[at]
+                after = word >> NEXT_AT
+                number = word & LOW
+                node = NODE * number
+                flags = nodes[node + FLAGS]
+                touched += 1
+                lasts = nodes[node + LASTS]
+                over = lasts > 0 and now - runs[at + START] >= lasts
+                if simultaneous:
+                    ended = runs[at + stride - 1]
+                    over = over or (ended != NULL and ended != now)
+                if over:  # nothing can need it any more
+                    if before == NOBODY:
+                        listeners[3 * place + 2] = after
+                    else:
+                        runs[before * stride] = (runs[before * stride] & LOW) | (after << NEXT_AT)
+                    runs[at] = free
+                    free = run
+                    alive -= 1
+                    run = after
+                    continue
+                passed = 0
+                bits = nodes[node + SETS]
+                if bits == 0:
+                    children = nodes[node + CHILDREN]
+                    passed = pass_edges(
+                        children & LOW,
+                        (children & LOW) + (children >> 32),
+                        0,
+                        run,
+                        done,
+                        i,
+                        row,
+                        keys,
+                        quick,
+                        edges,
+                        rules,
+                        numbers,
+                        reals,
+                        nulls,
+                        runs,
+                        held,
+                        constants,
+                        real_constants,
+                        actions,
+                        cells,
+                    )
+                else:
+                    passed = probe(
+                        number,
+                        bits >> 56,
+                        bits & ((1 << 56) - 1),
+                        run,
+                        done,
+                        i,
+                        row,
+                        keys,
+                        quick,
+                        levels,
+                        sets,
+                        hashes,
+                        parents,
+                        edges,
+                        rules,
+                        numbers,
+                        reals,
+                        nulls,
+                        runs,
+                        held,
+                        constants,
+                        real_constants,
+                        actions,
+                        cells,
+                    )
+                if passed == NOBODY or passed >= cells[ACTION_ROOM]:
+                    full = True
+                    break
+                over = (flags & ENDS_ALWAYS) != 0 or ((flags & ENDS_NEVER) == 0 and passed > done)
+                done = passed
+                ending = nodes[node + ENDING]
+                if ending != 0:
+                    over = rules_hold(
+                        ending & LOW,
+                        (ending & LOW) + (ending >> 40),
+                        i,
+                        row,
+                        run,
+                        keys,
+                        rules,
+                        numbers,
+                        reals,
+                        nulls,
+                        runs,
+                        held,
+                        constants,
+                        real_constants,
+                        cells,
+                    )
+                if over and simultaneous:
+                    runs[at + stride - 1] = now
+                    before = run
+                elif over:
+                    if before == NOBODY:
+                        listeners[3 * place + 2] = after
+                    else:
+                        runs[before * stride] = (runs[before * stride] & LOW) | (after << NEXT_AT)
+                    actions[3 * done] = run
+                    actions[3 * done + 1] = NOBODY
+                    actions[3 * done + 2] = place
+                    done += 1
+                else:
+                    before = run
+                run = after
+        # Runs that begin with it.
+        level = 0
+        while level < level_count and not full:
+            passed = probe(
+                0,
+                level,
+                levels[LEVEL * level + ROOT_SETS],
+                NOBODY,
+                done,
+                i,
+                row,
+                keys,
+                quick,
+                levels,
+                sets,
+                hashes,
+                parents,
+                edges,
+                rules,
+                numbers,
+                reals,
+                nulls,
+                runs,
+                held,
+                constants,
+                real_constants,
+                actions,
+                cells,
+            )
+            full = passed == NOBODY
+            done = done if full else passed
+            level += 1
+        if full or used + done > room or found + done > match_room or 2 * (known + done) > mask:
+            # What was taken out of its list goes back: the event is gone over again when there is room.
+            k = 0
+            while k < done:
+                if actions[3 * k + 1] == NOBODY:
+                    run = actions[3 * k]
+                    place = actions[3 * k + 2]
+                    runs[run * stride] = (runs[run * stride] & LOW) | (listeners[3 * place + 2] << NEXT_AT)
+                    listeners[3 * place + 2] = run
+                k += 1
+            cells[STOPPED] = 1 + done
+            cells[FULL] = int(full)
+            break
+        # What it does.
+        k = 0
+        while k < done:
+            run = actions[3 * k]
+            child = actions[3 * k + 1]
+            k += 1
+            if child == NOBODY:
+                runs[run * stride] = free
+                free = run
+                alive -= 1
+                continue
+            flags = nodes[NODE * child + FLAGS]
+            depth = flags & DEPTH
+            transfer = (flags >> TRANSFER_AT) & 65535
+            old = run * stride
+            if (flags & LEAF) != 0:
+                at = found * stride
+                matches[at] = child
+                matches[at + START] = now if run == NOBODY else runs[old + START]
+                matches[at + NULLS] = 0 if run == NOBODY else runs[old + NULLS]
+                p = HELD
+                while p < HELD + depth:
+                    matches[at + p] = runs[old + p]
+                    p += 1
+                matches[at + HELD + depth] = first + i
+                if transfer > 0:
+                    shared_transfer(
+                        transfer, i, run, found, numbers, reals, nulls, runs, held, matches, real_matches, cells
+                    )
+                found += 1
+                continue
+            new = free
+            if new == NOBODY:
+                new = used
+                used += 1
+            else:
+                free = runs[new * stride]
+            at = new * stride
+            runs[at + START] = now if run == NOBODY else runs[old + START]
+            runs[at + NULLS] = 0 if run == NOBODY else runs[old + NULLS]
+            p = HELD
+            while p < HELD + depth:
+                runs[at + p] = runs[old + p]
+                p += 1
+            runs[at + HELD + depth] = first + i
+            if transfer > 0:
+                shared_transfer(transfer, i, run, new, numbers, reals, nulls, runs, held, runs, held, cells)
+            place = 0
+            if (flags & EVERYTHING) == 0:
+                column = (flags >> LISTEN_AT) & 65535
+                value = keys[row + column] if (flags & DYNAMIC) != 0 else nodes[NODE * child + LISTENS]
+                place = find_listener(column, value, mask, listeners)
+                if listeners[3 * place] == NOBODY:
+                    listeners[3 * place] = column
+                    listeners[3 * place + 1] = value
+                    listeners[3 * place + 2] = NOBODY
+                    known += 1
+            if simultaneous:
+                runs[at + stride - 1] = NULL
+                runs[at] = child
+                fresh[3 * waiting] = new
+                fresh[3 * waiting + 1] = place
+                fresh[3 * waiting + 2] = now
+                waiting += 1
+            else:
+                runs[at] = child | (listeners[3 * place + 2] << NEXT_AT)
+                listeners[3 * place + 2] = new
+            alive += 1
+            made += 1
+        i += 1
+    cells[FREE] = free
+    cells[USED] = used
+    cells[MATCHES] = found
+    cells[TOUCHED] = touched
+    cells[MADE] = made
+    cells[ALIVE] = alive
+    cells[FRESH] = waiting
+    cells[LISTENERS] = known
+    return i
+
+
+def float_keys(values: Real64s, count: Int64, bits: Int64s, width: Int64, at: Int64, keys: Int64s) -> Int64:
+    """Doubles as whole numbers of the same order, NaN the greatest, with one zero. `bits`: the same memory."""
+    k = 0
+    while k < count:
+        word = bits[k]
+        if values[k] == 0.0:
+            word = 0
+        elif values[k] != values[k]:
+            word = NAN_KEY
+        elif word < 0:
+            word = word ^ POSITIVE
+        keys[k * width + at] = word
+        k += 1
+    return count
+
+
+def quick_keys(count: Int64, width: Int64, shifts: Int64s, keys: Int64s, quick: UInt32s) -> Int64:
+    """Keys in 32 bits: the upper ones; or all, of columns whose bounds are short (a shift of 0). NULL alone is 0."""
+    k = 0
+    while k < count:
+        j = 0
+        row = k * width
+        while j < width:
+            value = keys[row + j]
+            if shifts[j] > 0:
+                quick[row + j] = (value >> 32) + HALF
+            else:
+                value = value if value < HALF - 1 else HALF - 1
+                quick[row + j] = (value if value > -HALF else (-HALF if value == NULL else 1 - HALF)) + HALF
+            j += 1
+        k += 1
+    return count
+
+
+def fill_hashes(count: Int64, found: Int64s, buckets: Int64s, base: Int64, mask: Int64, hashes: Int64s) -> Int64:
+    """Put buckets of edges where their hashes say."""
+    k = 0
+    while k < count:
+        slot = found[k] & mask
+        while hashes[2 * (base + slot)] != NOBODY:
+            slot = (slot + 1) & mask
+        hashes[2 * (base + slot)] = found[k]
+        hashes[2 * (base + slot) + 1] = buckets[k]
+        k += 1
+    return count
+
+
+def rehash_listeners(size: Int64, old: Int64s, mask: Int64, listeners: Int64s, stride: Int64, runs: Int64s) -> Int64:
+    """Move lists that are not empty to another table; how many there are. The first place stays what it is."""
+    listeners[0] = old[0]
+    listeners[1] = old[1]
+    listeners[2] = old[2]
+    known = 0
+    k = 1
+    while k < size:
+        if old[3 * k] != NOBODY and old[3 * k + 2] != NOBODY:
+            place = find_listener(old[3 * k], old[3 * k + 1], mask, listeners)
+            listeners[3 * place] = old[3 * k]
+            listeners[3 * place + 1] = old[3 * k + 1]
+            listeners[3 * place + 2] = old[3 * k + 2]
+            known += 1
+        k += 1
+    return known
+
+
+def sweep_runs(
+    size: Int64, now: Int64, listeners: Int64s, stride: Int64, runs: Int64s, nodes: Int64s, cells: Int64s
+) -> Int64:
+    """Free the runs that are over by a time, in all lists; how many are left."""
+    free, alive = cells[FREE], 0
+    simultaneous = cells[SIMULTANEOUS] != 0
+    k = 0
+    while k < size:
+        if listeners[3 * k] != NOBODY:
+            run = listeners[3 * k + 2]
+            kept = NOBODY
+            while run != NOBODY:
+                at = run * stride
+                after = runs[at] >> NEXT_AT
+                node = NODE * (runs[at] & LOW)
+                lasts = nodes[node + LASTS]
+                over = (lasts > 0 and now - runs[at + START] >= lasts) or (nodes[node + FLAGS] & DROPPED) != 0
+                if simultaneous:
+                    over = over or (runs[at + stride - 1] != NULL and runs[at + stride - 1] < now)
+                if over:
+                    runs[at] = free
+                    free = run
+                else:
+                    runs[at] = (runs[at] & LOW) | (kept << NEXT_AT)
+                    kept = run
+                    alive += 1
+                run = after
+            listeners[3 * k + 2] = kept
+        k += 1
+    cells[FREE] = free
+    cells[ALIVE] = alive + cells[FRESH]
+    return alive
