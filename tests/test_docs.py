@@ -21,6 +21,7 @@ EXAMPLES = [
             "changes",
             "data",
             "engine",
+            "many",
             "plans",
             "recipes",
             "sessions",

@@ -12,9 +12,10 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.api import Progress, Query
+from cepheid.api import Progress, Queries, Query
 from cepheid.api.files.formats import FORMATS
 from cepheid.api.query import ENGINES
+from cepheid.cli import many
 from cepheid.cli.errors import EXIT_CODES, note
 from cepheid.cli.events import read_events
 from cepheid.cli.options import Settings, query_options
@@ -84,6 +85,17 @@ from cepheid.language import parse
     metavar="N",
     help="In a replay: rows that arrive together; more are faster.  [default: 1]",
 )
+@click.option(
+    "--rules",
+    metavar="FILE",
+    help="Many queries: QUERY is a template, and each row of FILE has an id and the values of its parameters.",
+)
+@click.option("--id", "rule_id", metavar="COLUMN", help="With --rules: the column of the ids.  [default: id]")
+@click.option(
+    "--wrong",
+    type=click.Choice(["stop", "skip"]),
+    help="With --rules: whether a wrong rule stops, or is told and left out.  [default: stop]",
+)
 @query_options
 def match(
     settings: Settings,
@@ -102,6 +114,9 @@ def match(
     lateness: str | None,
     late: str | None,
     batch: int | None,
+    rules: str | None,
+    rule_id: str | None,
+    wrong: str | None,
 ) -> None:
     """Find all matches of QUERY in EVENTS.
 
@@ -121,6 +136,9 @@ def match(
     --speculate the rows arrive one by one in the order of the file, also if their times are not in order, and what
     is printed are changes: + a match that is new, - one that is taken back because a row came late or was retracted.
 
+    With --rules QUERY is a template: the bare names in it are parameters, and each row of the file is a query, with a
+    column for each of them. Matches get a column `query` with the id of their rule.
+
     \b
     Examples:
       cepheid match thefts.sase readings.csv
@@ -128,6 +146,7 @@ def match(
       cepheid match "PATTERN SEQ(Shelf a, Exit b) WHERE [tag_id] WITHIN T" day.jsonl --param "T=1 hour"
       cepheid match "PATTERN Tick+ t[] WITHIN 3 events" ticks.csv --time at --no-type
       cepheid match thefts.sase readings.csv --speculate all --lateness "10 minutes"
+      cepheid match --rules alerts.parquet alert.sase prices.parquet
       zcat readings.csv.gz | cepheid match thefts.sase - | jq .a.tag_id
     """
     if query == events == "-":
@@ -140,7 +159,15 @@ def match(
         _check_output(output, events)
     how = read_replay(speculate, lateness, late, batch, long=long, open_=open_)
     program = parse(read_query(query).text)
-    prepared = settings.query(program)
+    if rules is not None:
+        others = {"long": long, "plan": plan != "auto", "no-open": not open_, "op": op, "sequence": sequence}
+        _check_alone(others | {"speculate": how})
+        prepared: Query | Queries = many.read(settings, program, rules, rule_id or "id", skip=wrong == "skip")
+    else:
+        for name, given in {"id": rule_id, "wrong": wrong}.items():
+            if given is not None:
+                raise click.UsageError(f"--{name} is for many queries: add --rules FILE")
+        prepared = settings.query(program)
     table = read_events(events, settings.type)
     what = f"matching {table.num_rows:,} events"
     with bar(what) as drawn:
@@ -149,7 +176,9 @@ def match(
             drawn.tell(what, done, of)
 
         options: dict[str, Any] = {"engine": engine, "plan": plan, "op": op, "sequence": sequence}
-        if how is None:
+        if isinstance(prepared, Queries):
+            found = _Found(*many.matches(prepared, table, tell, limit, engine))
+        elif how is None:
             found = _matches(prepared, table, tell, long, limit, open=open_, **options)
         else:
             found = _changes(replay(prepared, table, how, tell, **options), limit)
@@ -158,7 +187,7 @@ def match(
             write_file(found.rows, Path(output))
         note(f"{found.count} written to '{output}'")
     elif form == "table" or (form is None and sys.stdout.isatty()):
-        returned = long or bool(program.queries[-1].returns)
+        returned = long or rules is not None or bool(program.queries[-1].returns)
         print_table(found.rows, found.count, settings.time, returned=returned, changes=how is not None)
     else:
         write_stdout(csv_lines(found.rows) if form == "csv" else json_lines(found.rows))
@@ -200,6 +229,12 @@ def _changes(rows: pa.Table, limit: int | None) -> _Found:
 
 def _number(count: int, one: str, more: str) -> str:
     return f"{count:,} {one if count == 1 else more}" if count else f"no {more}"
+
+
+def _check_alone(options: dict[str, Any]) -> None:
+    for name, given in options.items():
+        if given:
+            raise click.UsageError(f"--{name} can't be combined with --rules")
 
 
 def _check_output(output: str, events: str) -> None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import wraps
 
 import click
+import pyarrow as pa
 
-from cepheid.api import Query
+from cepheid.api import Queries, Query
 from cepheid.pattern.tree import Program
 
 
@@ -24,6 +25,22 @@ class Settings:
     params: Mapping[str, object]
     types: Mapping[str, list[str]] | None
     start: str | None = None
+
+    def queries(self, program: Program, rules: pa.Table, id: str, errors: str) -> Queries:
+        """A template with the rules of a table."""
+        return Queries(
+            program,
+            rules,
+            id=id,
+            errors=errors,
+            params=self.params,
+            time=self.time,
+            type=self.type,
+            order_by=self.order_by,
+            types=self.types,
+            unit=self.unit,
+            start=self.start,
+        )
 
     def query(self, program: Program) -> Query:
         """The query with its settings."""

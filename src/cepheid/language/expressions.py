@@ -32,7 +32,7 @@ def name_of(token: Token) -> str:
     return text[1:-1].replace("``", "`") if text.startswith("`") else text
 
 
-def text_of(token: Token) -> str:
+def text_of(token: str) -> str:
     """A string without its quotes; a doubled quote stands for one."""
     quote = token[0]
     return str(token[1:-1]).replace(quote * 2, quote) if quote == _CLOSING[quote] else str(token[1:-1])

@@ -30,6 +30,9 @@ def as_batch(table: pa.Table, wanted: pa.Schema) -> pa.Table:
         raise InputError("CEP409", f"the batch {' and '.join(told)}", remedy)
     table = table.select(wanted.names)
     for one in wanted:
+        if pa.types.is_null(one.type) and not pa.types.is_null(table.schema.field(one.name).type):
+            remedy = "push an empty table first whose columns have their types"
+            raise InputError("CEP409", f"the column '{one.name}' had only NULL so far, and now has a type", remedy)
         check_fits(one.name, one.type, table.schema.field(one.name).type)
     try:
         return table.cast(wanted)

@@ -195,15 +195,15 @@ class ManyMatches:
 
     def _repr_html_(self) -> str:
         try:
-            first = self._head(HTML_ROWS)
+            first = self.head(HTML_ROWS)
         except UsageError:
             first = None
         if first is None or not first.num_rows:
             return f"<p>{escape(repr(self))}</p>"
         return as_html(self._counted, first, more=len(self) > HTML_ROWS)
 
-    def _head(self, count: int) -> pa.Table:
-        """The first matches."""
+    def head(self, count: int) -> pa.Table:
+        """The first matches, as `to_arrow` has them."""
         parts, places, numbers = (one[:count] for one in self._order)
         own = [Found(self._found[p].template, numbers[k : k + 1], _taken(self._found[p].matches, places[k : k + 1]))
                for k, p in enumerate(parts)]  # fmt: skip

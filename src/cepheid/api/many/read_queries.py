@@ -43,15 +43,16 @@ def read_templates(source: Any, options: Options) -> list[Template]:
 
 def is_list(source: object) -> bool:
     """Whether a source is a list of queries, each of which has an id."""
-    return isinstance(source, Iterable) and not isinstance(source, str | bytes | Mapping | Query)
+    one = isinstance(source, str | bytes | Mapping | Query) or hasattr(source, "program")
+    return isinstance(source, Iterable) and not one
 
 
 def with_roles_of(source: Any, options: Options) -> Options:
     """The roles that the first `Query` has, where none are given."""
     if options.roles != Options({}, {}).roles:
         return options
-    some = [source] if isinstance(source, Query) else source.values() if isinstance(source, Mapping) else source
-    found = next((one for one in some if isinstance(one, Query)), None) if not isinstance(some, str) else None
+    some = source.values() if isinstance(source, Mapping) else source if isinstance(source, list) else [source]
+    found = next((one for one in some if isinstance(one, Query)), None)
     return options if found is None else options.like(found)
 
 

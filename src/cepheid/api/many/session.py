@@ -30,6 +30,7 @@ from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
 from cepheid.engine.stream.late import LateFilter
 from cepheid.engine.stream.parts import FlatSink, Source
+from cepheid.engine.stream.retyped import as_types, typed_like
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import telling_damage, to_bytes
 from cepheid.errors import InputError, PatternError, UsageError, did_you_mean
@@ -138,7 +139,10 @@ class ManySession:
     def _begin(self, table: pa.Table) -> pa.Table:
         """The first events say what the columns are; until there is one, they may be others."""
         if not table.num_columns:
-            table = self._queries.empty_events()
+            table = self._queries.empty_events() if self._schema is None else empty_table(self._schema.arrow)
+        elif self._schema is not None and set(table.column_names) == set(self._schema.columns):
+            # An empty table has said what a column is that has only NULL now.
+            table = as_types(table, typed_like(table.schema, self._schema.arrow))
         schema = make_schema(table.schema, self._options.roles)
         problems = self._problems.copy()
         check_bound(self._rules, self._options, schema, problems)

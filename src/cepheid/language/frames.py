@@ -1,0 +1,376 @@
+"""Many texts as few frames and few conditions in them: what a program of ANDs is, without parsing each skeleton.
+
+A text of twenty conditions can have a hundred thousand skeletons, and all of them together have forty conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.errors import CepheidError
+from cepheid.language.conjuncts import Split, split
+from cepheid.language.constants import Constants, as_literal
+from cepheid.language.parser import parse
+from cepheid.language.skeleton import BLOCK, HOLE, Cut, cut, groups, pieces_of
+from cepheid.language.template import (
+    Draft,
+    Part,
+    Wrong,
+    joined,
+    parameters_of,
+    parts_of,
+    read_texts,
+    rewritten,
+    shown,
+    with_constants,
+    with_literals,
+)
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.tree import Program, Query
+from cepheid.pattern.types import BOOL
+from cepheid.pattern.walk import expressions
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A program without its conditions: a block of them is a name, `{1}`, `{2}`, …; its constants are parameters.
+
+    text: for people. texts: the numbers of its texts, ascending; columns: their constants, by parameter.
+    """
+
+    program: Program
+    text: str
+    texts: Any
+    columns: Mapping[str, pa.Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunct:
+    """A condition in a block of a frame: what is between two ANDs.
+
+    frame: the program of a frame; those of others may differ from it in what shapes a program, such as {2,4}.
+    conditions: mostly one; [a, b] is two, and NULL AND so on is one.
+    texts: the number of the text for each time that it stands in one, ascending; columns: its constants there.
+    """
+
+    frame: Program
+    block: str
+    conditions: tuple[ex.Expression, ...]
+    text: str
+    texts: Any
+    columns: Mapping[str, pa.Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """What many texts are: each has one frame, or is wrong.
+
+    Of each text: its frame (-1: it is wrong) and its row there. Of each condition, text after text: which conjunct it
+    is and its row there; first: where those of a text begin, and where the last ones end.
+    """
+
+    frames: tuple[Frame, ...]
+    conjuncts: tuple[Conjunct, ...]
+    wrong: tuple[Wrong, ...]
+    frame: Any
+    frame_row: Any
+    first: Any
+    conjunct: Any
+    conjunct_row: Any
+
+    def program_of(self, text: int) -> Program:
+        """The program of one text, as the parser would give it."""
+        frame = self.frames[self.frame[text]]
+        blocks: dict[str, list[ex.Expression]] = {}
+        for place in range(self.first[text], self.first[text + 1]):
+            conjunct = self.conjuncts[self.conjunct[place]]
+            constants = _row(conjunct.columns, self.conjunct_row[place])
+            blocks.setdefault(conjunct.block, []).extend(
+                with_literals(condition, constants) for condition in conjunct.conditions
+            )
+        return with_conditions(with_constants(frame.program, _row(frame.columns, self.frame_row[text])), blocks)
+
+
+def _row(columns: Mapping[str, pa.Array], row: int) -> dict[str, ex.Literal]:
+    return {name: as_literal(column, int(row)) for name, column in columns.items()}
+
+
+def block_name(number: int) -> str:
+    """The name of a block, which no text can have but in back quotes."""
+    return f"{{{number + 1}}}"
+
+
+def with_conditions(program: Program, blocks: Mapping[str, Sequence[ex.Expression]]) -> Program:
+    """A frame's program with conditions in the place of its blocks."""
+
+    def change(node: ex.Expression) -> ex.Expression:
+        if not isinstance(node, ex.Name) or node.name not in blocks:
+            return node
+        conditions = tuple(blocks[node.name])
+        if not conditions:
+            return ex.Literal(True, BOOL, span=node.span)
+        return conditions[0] if len(conditions) == 1 else ex.And(conditions, span=node.span)
+
+    def whole(query: Query) -> Query:
+        listed = [blocks.get(one.name, (one,)) if isinstance(one, ex.Name) else (one,) for one in query.where]
+        where = tuple(condition for conditions in listed for condition in conditions)
+        return replace(rewritten(replace(query, where=()), change), where=where)
+
+    return Program(tuple(map(whole, program.queries)))
+
+
+def read_frames(texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Framed:
+    """Read many texts of queries, whose conditions are read once each.
+
+    >>> found = read_frames([f"EVENT A a WHERE a.x > {n} AND a.y = {n} WITHIN 5 hours" for n in (7, 12)])
+    >>> [frame.text for frame in found.frames], [conjunct.text for conjunct in found.conjuncts]
+    (['EVENT A a WHERE {1} WITHIN $1 hours'], ['a.x > $1', 'a.y = $1'])
+    >>> found.conjuncts[0].columns["$1"].to_pylist()
+    [7, 12]
+    """
+    return frames_of(cut(texts, progress))
+
+
+def frames_of(found: Cut) -> Framed:
+    """The same of texts whose constants are cut out already."""
+    constants = Constants(found.constants)
+    conditions = _Conditions(found, [split(skeleton) for skeleton in found.skeletons])
+    odd = np.zeros(len(found.texts), bool)  # texts that can't be read this way: as a whole, then
+    frames: dict[str, list[Part]] = {}
+    readers: list[_FrameReader | None] = []
+    for number, texts in enumerate(conditions.texts_of_frames()):
+        reader = _FrameReader(found, conditions, number)
+        readers.append(None)
+        for part in parts_of(texts, conditions.frame_codes(number, texts), constants, reader.draft):
+            if isinstance(part, Wrong):
+                odd[part.texts] = True
+            else:
+                frames.setdefault(part.key, []).append(part)
+                readers[number] = readers[number] or reader.with_example(int(part.places[0]), part.draft.value)
+    conjuncts: dict[str, list[tuple[Part, _FrameReader, int]]] = {}
+    for key, places in conditions.by_key():
+        reader_of = readers[key.frame]
+        if reader_of is None:
+            continue
+        draft = partial(_draft_at, reader_of, conditions, key)
+        for part in parts_of(places, conditions.codes_at(key, places), constants, draft):
+            if isinstance(part, Wrong):
+                odd[conditions.text[part.texts]] = True
+            else:
+                name = f"{reader_of.program!r}{key.block} {part.key}"
+                conjuncts.setdefault(name, []).append((part, reader_of, key.block))
+    framed = _framed(found, constants, conditions, frames.values(), conjuncts.values(), odd)
+    uncertain = [texts for texts in conditions.texts_of_frames() if not _is_read(framed, found.texts, texts, odd)]
+    if not uncertain:
+        return framed
+    odd[np.concatenate(uncertain)] = True
+    return _framed(found, constants, conditions, frames.values(), conjuncts.values(), odd)
+
+
+def _is_read(framed: Framed, written: Sequence[str], texts: Any, odd: Any) -> bool:
+    """Whether a text of a frame is what the parser makes of it as a whole: not if a word is not what it seemed."""
+    text = next((text for text in texts.tolist() if not odd[text]), None)
+    if text is None or framed.first[text] == framed.first[text + 1]:
+        return True
+    try:
+        return repr(framed.program_of(text)) == repr(parse(written[text]))
+    except CepheidError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A conjunct in a frame, before it is parsed."""
+
+    frame: int
+    block: int
+    text: str
+
+
+class _Conditions:
+    """Where conditions stand, text after text: the number of the text, which conjunct, where its constants begin."""
+
+    def __init__(self, found: Cut, splits: list[Split]) -> None:
+        self.found = found
+        self.splits = splits
+        frames: dict[str, int] = {}
+        keys: dict[_Key, int] = {}
+        known: dict[tuple[int, int, str], int] = {}
+        of_skeleton, which, offset, first = [], [], [], [0]
+        for one in splits:
+            frame = frames.setdefault(one.frame, len(frames))
+            of_skeleton.append(frame)
+            for block, text in zip(one.blocks, one.conjuncts, strict=True):
+                key = frame, block, text
+                number = known.get(key)
+                if number is None:
+                    number = known[key] = keys.setdefault(_Key(*key), len(keys))
+                which.append(number)
+            offset += one.first
+            first.append(len(which))
+        self.frames = list(frames)
+        self.keys = list(keys)
+        self.frame_of_skeleton = np.array(of_skeleton, np.int64)
+        starts = np.array(first, np.int64)
+        counts = np.diff(starts)[found.skeleton]
+        self.first = np.concatenate([[0], np.cumsum(counts)])
+        self.text = np.repeat(np.arange(len(found.texts)), counts)
+        within = np.arange(len(self.text)) - self.first[self.text]
+        at = starts[found.skeleton[self.text]] + within
+        self.key = np.array(which, np.int64)[at]
+        self.constant = found.first[self.text] + np.array(offset, np.int64)[at]
+
+    def texts_of_frames(self) -> list[Any]:
+        """For each frame the numbers of its texts."""
+        return groups(self.frame_of_skeleton[self.found.skeleton], len(self.frames))
+
+    def frame_codes(self, frame: int, texts: Any) -> Any:
+        """The constants of a frame itself: a row for each text."""
+        skeletons, row = np.unique(self.found.skeleton[texts], return_inverse=True)
+        own = np.array([self.splits[skeleton].constants for skeleton in skeletons.tolist()], np.int64)
+        return self.found.codes[self.found.first[texts][:, None] + own[row]]
+
+    def by_key(self) -> list[tuple[_Key, Any]]:
+        """For each conjunct the places where it stands."""
+        return list(zip(self.keys, groups(self.key, len(self.keys)), strict=True))
+
+    def codes_at(self, key: _Key, places: Any) -> Any:
+        """The constants of a conjunct: a row for each place."""
+        return self.found.codes[self.constant[places][:, None] + np.arange(key.text.count(HOLE))]
+
+    def written(self, key: _Key, place: int) -> str:
+        """A conjunct at a place, with its constants."""
+        [codes] = self.codes_at(key, np.array([place]))
+        return _filled(key.text, [self.found.constants[code] for code in codes.tolist()])
+
+
+def _filled(skeleton: str, constants: Sequence[str]) -> str:
+    pieces = skeleton.split(HOLE)
+    return "".join(one for pair in zip(pieces, [*constants, ""], strict=True) for one in pair)
+
+
+def _draft_at(reader: _FrameReader, conditions: _Conditions, key: _Key, place: int) -> Draft:
+    return reader.conjunct(key.block, conditions.written(key, place))
+
+
+class _FrameReader:
+    """Reads a frame, and conditions in it."""
+
+    def __init__(self, found: Cut, conditions: _Conditions, number: int) -> None:
+        self.found = found
+        self.conditions = conditions
+        self.number = number
+        self.frame = conditions.frames[number]
+        self.blocks = self.frame.count(BLOCK)
+        self.example = self.frame
+        self.program = Program(())
+
+    def draft(self, text: int) -> Draft:
+        """The frame of a text."""
+        [codes] = self.conditions.frame_codes(self.number, np.array([text]))
+        written = _filled(self.frame, [self.found.constants[code] for code in codes.tolist()])
+        whole = self._with_names(written)
+        program = parse(whole)
+        readers, named = parameters_of(whole, program)
+        people = shown(pieces_of(whole), readers)
+        for number in range(self.blocks):
+            people = people.replace(_NAME.format(number), block_name(number))
+        return Draft(_with_blocks(named, self.blocks), readers, people)
+
+    def with_example(self, text: int, program: Program) -> _FrameReader:
+        """The same for conditions in the frame of one text."""
+        [codes] = self.conditions.frame_codes(self.number, np.array([text]))
+        self.example = _filled(self.frame, [self.found.constants[code] for code in codes.tolist()])
+        self.program = program
+        return self
+
+    def _with_names(self, written: str, block: int = -1, condition: str = "") -> str:
+        pieces = written.split(BLOCK)
+        names = [condition if n == block else _NAME.format(n) for n in range(self.blocks)]
+        return "".join(one for pair in zip(pieces, [*names, ""], strict=True) for one in pair)
+
+    def conjunct(self, block: int, written: str) -> Draft:
+        """A condition in a block, alone."""
+        whole = self._with_names(self.example, block, written)
+        before = "".join(self.frame.split(BLOCK)[: block + 1]).count(HOLE)
+        count = len(pieces_of(whole)) // 2 - self.frame.count(HOLE)
+        readers, named = parameters_of(whole, parse(whole), range(before, before + count))
+        return Draft(self._found(block, named), readers, shown(pieces_of(written), readers))
+
+    def _found(self, block: int, program: Program) -> tuple[ex.Expression, ...]:
+        """What stands in a program where the frame has a block."""
+        name = ex.Name(block_name(block))
+        if self.program.queries[0].where == (name,):
+            return program.queries[0].where
+        place = _expressions(self.program).index(name)
+        return (_expressions(program)[place],)
+
+
+_NAME = "condition_{}_of_a_frame"
+
+
+def _expressions(program: Program) -> list[ex.Expression]:
+    return [expression for query in program.queries for expression in expressions(query)]
+
+
+def _with_blocks(program: Program, blocks: int) -> Program:
+    names = {_NAME.format(n): block_name(n) for n in range(blocks)}
+
+    def change(node: ex.Expression) -> ex.Expression:
+        return replace(node, name=names[node.name]) if isinstance(node, ex.Name) and node.name in names else node
+
+    return Program(tuple(rewritten(query, change) for query in program.queries))
+
+
+def _framed(
+    found: Cut,
+    constants: Constants,
+    conditions: _Conditions,
+    frames: Iterable[list[Part]],
+    conjuncts: Iterable[list[tuple[Part, _FrameReader, int]]],
+    odd: Any,
+) -> Framed:
+    """Everything by the numbers of the texts."""
+    count, places = len(found.texts), len(conditions.text)
+    of_text, row_of_text = np.full(count, -1), np.zeros(count, np.int64)
+    of_place, row_of_place = np.full(places, -1), np.zeros(places, np.int64)
+    all_frames: list[Frame] = []
+    for parts in frames:
+        kept = [part for one in parts if len((part := one.only(~odd[one.places])).places)]
+        if kept:
+            frame = Frame(kept[0].draft.value, kept[0].draft.text, *joined(kept, constants))
+            of_text[frame.texts], row_of_text[frame.texts] = len(all_frames), np.arange(len(frame.texts))
+            all_frames.append(frame)
+    all_conjuncts: list[Conjunct] = []
+    for found_parts in conjuncts:
+        _, reader, block = found_parts[0]
+        kept = [part for one, _, _ in found_parts if len((part := one.only(~odd[conditions.text[one.places]])).places)]
+        if kept:
+            at, columns = joined(kept, constants)
+            of_place[at], row_of_place[at] = len(all_conjuncts), np.arange(len(at))
+            draft = kept[0].draft
+            name = block_name(block)
+            all_conjuncts.append(Conjunct(reader.program, name, draft.value, draft.text, conditions.text[at], columns))
+    numbers = np.flatnonzero(odd)
+    whole = read_texts([found.texts[number] for number in numbers.tolist()])
+    for template in whole.templates:
+        texts = numbers[template.texts]
+        of_text[texts], row_of_text[texts] = len(all_frames), np.arange(len(texts))
+        all_frames.append(Frame(template.program, template.text, texts, template.columns))
+    stays = ~odd[conditions.text]
+    return Framed(
+        tuple(all_frames),
+        tuple(all_conjuncts),
+        tuple(replace(wrong, texts=numbers[wrong.texts]) for wrong in whole.wrong),
+        of_text,
+        row_of_text,
+        np.concatenate([[0], np.cumsum(np.diff(conditions.first) * ~odd)]),
+        of_place[stays],
+        row_of_place[stays],
+    )

@@ -1,0 +1,345 @@
+"""Many texts as few templates: each skeleton is parsed once, its constants are columns of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.errors import CepheidError, Span
+from cepheid.language.algebra.printed import without_latex
+from cepheid.language.constants import Constants, Reader, as_literal
+from cepheid.language.parser import parse
+from cepheid.language.skeleton import Cut, Spelling, cut, pieces_of
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra.tree import Algebra
+from cepheid.pattern.functions import UNITS_OF
+from cepheid.pattern.tree import Automaton, Program, Query
+from cepheid.pattern.walk import expressions, rewrite, rewrite_expressions, walk
+
+_OF_THE_TEXT = {"CEP101", "CEP102", "CEP103", "CEP104", "CEP106", "CEP108"}
+"""Errors that have nothing to do with constants: all texts with the same skeleton have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A program whose constants are parameters, `$1`, `$2`, …, and those of each text with that program.
+
+    text: of the first of its texts, with the parameters in it, for people.
+    texts: the numbers of the texts, ascending; columns: by the name of a parameter, its constants in their order.
+    """
+
+    program: Program
+    text: str
+    texts: Any
+    columns: Mapping[str, pa.Array]
+
+    def program_of(self, row: int) -> Program:
+        """The program of one of its texts, with the constants in it, as the parser would give it."""
+        return with_constants(self.program, {name: as_literal(column, row) for name, column in self.columns.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Texts that have the same error: that of the first; `error_of` tells that of each."""
+
+    texts: Any
+    error: CepheidError
+
+    def error_of(self, text: str) -> CepheidError:
+        """The error of one of the texts, with its place in it."""
+        try:
+            parse(text)
+        except CepheidError as error:
+            return error
+        return self.error
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What many texts are: each is a text of one template, or wrong."""
+
+    templates: tuple[Template, ...]
+    wrong: tuple[Wrong, ...]
+
+
+def read_texts(texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Reading:
+    """Read many texts of queries, SASE+, CESAR and automata together.
+
+    >>> [rises] = read_texts([f"EVENT A a WHERE a.x > {n} AND a.s LIKE 'b%'" for n in (7, 12)]).templates
+    >>> rises.text, rises.columns["$1"].to_pylist(), rises.texts.tolist()
+    ("EVENT A a WHERE a.x > $1 AND a.s LIKE 'b%'", [7, 12], [0, 1])
+    """
+    return read_cut(cut(texts, progress))
+
+
+def read_cut(found: Cut) -> Reading:
+    """The same of texts whose constants are cut out already."""
+    constants = Constants(found.constants)
+    parts: dict[str, list[Part]] = {}
+    wrong: list[Wrong] = []
+    for texts in found.by_skeleton():
+        for part in parts_of(texts, found.codes_of(texts), constants, lambda place: _draft(found.texts[place])):
+            if isinstance(part, Wrong):
+                wrong.append(part)
+            else:
+                parts.setdefault(part.key, []).append(part)
+    templates = []
+    for same in parts.values():
+        draft = same[0].draft
+        templates.append(Template(draft.value, draft.text, *joined(same, constants)))
+    return Reading(tuple(templates), tuple(sorted(wrong, key=lambda one: int(one.texts[0]))))
+
+
+# One skeleton.
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a text is, and at which of its constants there can be others: how they are read, or None."""
+
+    value: Any
+    readers: tuple[Reader | None, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Texts with one skeleton that differ in constants that are parameters alone."""
+
+    draft: Draft
+    places: Any
+    codes: Any
+    kinds: tuple[str, ...]
+
+    def only(self, rows: Any) -> Part:
+        """Some of the texts."""
+        return replace(self, places=self.places[rows], codes=self.codes[rows])
+
+    @property
+    def key(self) -> str:
+        """Equal for parts of one template. By what is printed, because 0.0 and -0.0 are equal."""
+        return f"{self.draft.value!r}{self.kinds}"
+
+
+def parts_of(places: Any, codes: Any, constants: Constants, draft: Callable[[int], Draft]) -> Iterator[Part | Wrong]:
+    """Texts with one skeleton, split by the constants that shape them and by the types of the others."""
+    for same in _by_rows(constants.spellings[codes]):
+        yield from _shaped(places[same], codes[same], constants, draft)
+
+
+def _shaped(places: Any, codes: Any, constants: Constants, draft: Callable[[int], Draft]) -> Iterator[Part | Wrong]:
+    while len(places):
+        try:
+            found = draft(int(places[0]))
+        except CepheidError as error:
+            many = len(places) if error.code in _OF_THE_TEXT else 1
+            yield Wrong(places[:many], error)
+            places, codes = places[many:], codes[many:]
+            continue
+        kept = [place for place, reader in enumerate(found.readers) if reader is None]
+        first, *others = _by_rows(codes[:, kept])
+        yield from _typed(places[first], codes[first], constants, found, draft)
+        for other in others:
+            yield from _shaped(places[other], codes[other], constants, draft)
+        return
+
+
+def _typed(
+    places: Any, codes: Any, constants: Constants, found: Draft, draft: Callable[[int], Draft]
+) -> Iterator[Part | Wrong]:
+    """Split by the types of the constants; a text with one that can't be read is on its own."""
+    read = [(at, reader) for at, reader in enumerate(found.readers) if reader is not None]
+    known = [constants.types(reader, codes[:, at]) for at, reader in read]
+    if all(len(kinds) == 1 for kinds, _ in known):
+        yield Part(found, places, codes, tuple(str(kinds[0]) for kinds, _ in known))
+        return
+    for same in _by_rows(np.stack([of_each for _, of_each in known], axis=1)):
+        kinds = [names[of_each[same[0]]] for names, of_each in known]
+        if None not in kinds:
+            yield Part(found, places[same], codes[same], tuple(map(str, kinds)))
+            continue
+        for place in same.tolist():
+            try:
+                alone = draft(int(places[place]))
+            except CepheidError as error:
+                yield Wrong(places[place : place + 1], error)
+            else:
+                alone = replace(alone, readers=(None,) * len(alone.readers))
+                yield Part(alone, places[place : place + 1], codes[place : place + 1], ())
+
+
+def _by_rows(table: Any) -> list[Any]:
+    """The rows of a table that are equal to each other, those of the first row first."""
+    if len(table) < 2 or not (table != table[0]).any():
+        return [np.arange(len(table))]
+    of_each = np.zeros(len(table), np.int64)
+    for column in table.T.astype(np.int64):
+        _, of_each = np.unique(of_each * (int(column.max()) + 1) + column, return_inverse=True)
+    order = np.argsort(of_each, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(of_each))[:-1])
+    return sorted(parts, key=lambda part: int(part[0]))
+
+
+def joined(parts: Sequence[Part], constants: Constants) -> tuple[Any, dict[str, pa.Array]]:
+    """The places of parts of one template, ascending, and their constants as columns."""
+    places = np.concatenate([part.places for part in parts])
+    order = np.argsort(places, kind="stable")
+    columns = {}
+    count = sum(reader is not None for reader in parts[0].draft.readers)
+    for number in range(count):
+        chunks = [constants.column(*_nth(part, number)) for part in parts]
+        columns[parameter(number)] = _one_column(chunks).take(pa.array(order))
+    return places[order], columns
+
+
+def _nth(part: Part, number: int) -> tuple[Reader, Any]:
+    at, reader = [(at, reader) for at, reader in enumerate(part.draft.readers) if reader is not None][number]
+    return reader, part.codes[:, at]
+
+
+def _one_column(chunks: list[pa.Array]) -> pa.Array:
+    finest = next((c.type for c in chunks if getattr(c.type, "unit", None) == "ns"), chunks[0].type)
+    return pa.concat_arrays([chunk.cast(finest) for chunk in chunks])
+
+
+# One text.
+
+
+def parameter(number: int) -> str:
+    """The name of a parameter, which no text can have but in back quotes."""
+    return f"${number + 1}"
+
+
+def _draft(text: str) -> Draft:
+    program = parse(text)
+    readers, named = parameters_of(text, program)
+    if not any(readers):
+        named = program
+    return Draft(named, readers, shown(pieces_of(text), readers))
+
+
+def shown(pieces: list[str], readers: Sequence[Reader | None]) -> str:
+    """The pieces of a text with parameters in the place of constants."""
+    number = 0
+    for at, reader in enumerate(readers):
+        if reader is not None:
+            pieces[2 * at] = pieces[2 * at].removesuffix(reader.before)
+            pieces[2 * at + 1] = parameter(number)
+            pieces[2 * at + 2] = pieces[2 * at + 2].removeprefix(reader.after)
+            number += 1
+    return "".join(pieces)
+
+
+def parameters_of(
+    text: str, program: Program, among: Sequence[int] | None = None
+) -> tuple[tuple[Reader | None, ...], Program]:
+    """How the constants of a text are read, or some of them, and its program with parameters in their place.
+
+    None for a constant that shapes the program: what is no constant there, such as {2,4} or a[3], or must be known
+    when the program is analysed.
+    """
+    pieces = pieces_of(text)
+    ends = np.cumsum([len(piece) for piece in pieces]).tolist()
+    places = [(ends[at] - len(pieces[at]), ends[at]) for at in range(1, len(pieces), 2)]
+    among = range(len(places)) if among is None else among
+    algebra = any(isinstance(query.pattern, Algebra) for query in program.queries)
+    if "`$" in text or (algebra and without_latex(text) != text):  # names that collide, places that LaTeX moves
+        return (None,) * len(among), program
+    found: dict[int, Reader | None] = {}
+    literals: dict[int, int] = {}  # the constant of each literal, by its identity
+    for query in program.queries:
+        for literal, alone in _literals(query):
+            at = _inside(literal.span, places)
+            reader = None if at is None else _reader(text, literal, places[at], pieces[2 * at + 1], alone)
+            if at is not None:
+                found[at] = reader if found.setdefault(at, reader) == reader else None
+                literals[id(literal)] = at
+    readers = tuple(found.get(at) for at in among)
+    names = {at: parameter(n) for n, at in enumerate(at for at in among if found.get(at) is not None)}
+
+    def change(node: ex.Expression) -> ex.Expression:
+        name = names.get(literals.get(id(node), -1))
+        return node if name is None else ex.Name(name, span=node.span)
+
+    return readers, Program(tuple(rewritten(query, change) for query in program.queries))
+
+
+def rewritten(query: Query, change: Callable[[ex.Expression], ex.Expression]) -> Query:
+    query = rewrite_expressions(query, lambda expression: rewrite(expression, change))
+    if query.within is None:
+        return query
+    amount = change(query.within.amount)
+    assert isinstance(amount, ex.Literal | ex.Name)
+    return replace(query, within=replace(query.within, amount=amount))
+
+
+def _literals(query: Query) -> Iterator[tuple[ex.Literal, bool]]:
+    """The literals that may be parameters, and whether one must be written alone, as the length of a window."""
+    shaping = {id(literal) for literal in _shaping(query)}
+    for expression in expressions(query):
+        yield from (
+            (node, False) for node in walk(expression) if isinstance(node, ex.Literal) and id(node) not in shaping
+        )
+    window = query.within
+    if window is not None and isinstance(window.amount, ex.Literal) and window.unit != "events":
+        yield window.amount, True
+
+
+def _shaping(query: Query) -> Iterator[ex.Expression]:
+    """What must be known before a query can be analysed."""
+    if query.sees is not None:
+        yield from walk(query.sees)
+    if isinstance(query.pattern, Automaton):
+        yield from (node for slot in query.pattern.register for node in walk(slot.initial))
+    for expression in expressions(query):
+        for node in walk(expression):
+            match node:
+                case ex.Like(pattern=one) | ex.RLike(pattern=one) | ex.Element(index=one):
+                    yield from walk(one)
+                case ex.Aggregate(share=share) if share is not None:
+                    yield from walk(share)
+                case ex.Call(function=name, arguments=arguments) if name.lower() in UNITS_OF:
+                    yield from arguments
+
+
+def _inside(span: Span | None, places: Sequence[tuple[int, int]]) -> int | None:
+    """The only constant in a part of the text."""
+    if span is None:
+        return None
+    inside = [at for at, (start, end) in enumerate(places) if span.start <= start and end <= span.end]
+    return inside[0] if len(inside) == 1 else None
+
+
+def _reader(text: str, literal: ex.Literal, place: tuple[int, int], constant: str, alone: bool) -> Reader | None:
+    assert literal.span is not None
+    before, after = text[literal.span.start : place[0]], text[place[1] : literal.span.end]
+    spelling = Spelling(int(Constants([constant]).spellings[0]))
+    if spelling is Spelling.OTHER or (alone and (before or after)):
+        return None
+    reader = Reader(before, after, spelling)
+    # 0.0 and -0.0 are equal, and are two constants.
+    return reader if repr(reader.read(constant)) == repr(literal) else None
+
+
+def with_constants(program: Program, constants: Mapping[str, ex.Literal]) -> Program:
+    """A program with constants in the place of its parameters."""
+    change = _changing(constants)
+    return Program(tuple(rewritten(query, change) for query in program.queries))
+
+
+def with_literals(expression: ex.Expression, constants: Mapping[str, ex.Literal]) -> ex.Expression:
+    """The same of one expression."""
+    return rewrite(expression, _changing(constants))
+
+
+def _changing(constants: Mapping[str, ex.Literal]) -> Callable[[ex.Expression], ex.Expression]:
+    def change(node: ex.Expression) -> ex.Expression:
+        if isinstance(node, ex.Name) and node.name in constants:
+            return replace(constants[node.name], span=node.span)
+        return node
+
+    return change
