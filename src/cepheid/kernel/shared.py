@@ -195,7 +195,8 @@ def pass_edges(
             if b >= other_low and b <= other_high and (head & GONE) == 0:
                 more = (head & MORE) != 0
                 if (head & ROUGH) != 0:
-                    more = more or a == low or a == high or b == other_low or b == other_high  # noqa: SIM109
+                    least = a == low or b == other_low
+                    more = more or least or a == high or b == other_high
                 where = edges[EDGE * child + 3]
                 begin = (where & LOW) + (((where >> 32) & 255) if known == 1 else 0)
                 if not more or rules_hold(
@@ -675,6 +676,74 @@ def rehash_listeners(size: Int64, old: Int64s, mask: Int64, listeners: Int64s, s
             listeners[3 * place + 1] = old[3 * k + 1]
             listeners[3 * place + 2] = old[3 * k + 2]
             known += 1
+        k += 1
+    return known
+
+
+def oldest_event(size: Int64, listeners: Int64s, stride: Int64, runs: Int64s, fresh: Int64s, cells: Int64s) -> Int64:
+    """The first event that a run has, or -1."""
+    oldest = NOBODY
+    k = 0
+    while k < size:
+        if listeners[3 * k] != NOBODY:
+            run = listeners[3 * k + 2]
+            while run != NOBODY:
+                event = runs[run * stride + HELD]
+                oldest = event if oldest == NOBODY or event < oldest else oldest
+                run = runs[run * stride] >> NEXT_AT
+        k += 1
+    k = 0
+    while k < cells[FRESH]:
+        event = runs[fresh[3 * k] * stride + HELD]
+        oldest = event if oldest == NOBODY or event < oldest else oldest
+        k += 1
+    return oldest
+
+
+def list_runs(
+    size: Int64, listeners: Int64s, stride: Int64, runs: Int64s, fresh: Int64s, found: Int64s, cells: Int64s
+) -> Int64:
+    """The numbers of all runs; how many there are."""
+    count = 0
+    k = 0
+    while k < size:
+        if listeners[3 * k] != NOBODY:
+            run = listeners[3 * k + 2]
+            while run != NOBODY:
+                found[count] = run
+                count += 1
+                run = runs[run * stride] >> NEXT_AT
+        k += 1
+    k = 0
+    while k < cells[FRESH]:
+        found[count] = fresh[3 * k]
+        count += 1
+        k += 1
+    return count
+
+
+def install_runs(
+    count: Int64, listened: Int64s, mask: Int64, listeners: Int64s, stride: Int64, runs: Int64s, nodes: Int64s
+) -> Int64:
+    """Put runs, whose words have their nodes, into the lists that they listen to; how many lists are new.
+
+    listened: the value that each listens to.
+    """
+    known = 0
+    k = 0
+    while k < count:
+        node = runs[k * stride]
+        flags = nodes[NODE * node + FLAGS]
+        place = 0
+        if (flags & EVERYTHING) == 0:
+            place = find_listener((flags >> LISTEN_AT) & 65535, listened[k], mask, listeners)
+            if listeners[3 * place] == NOBODY:
+                listeners[3 * place] = (flags >> LISTEN_AT) & 65535
+                listeners[3 * place + 1] = listened[k]
+                listeners[3 * place + 2] = NOBODY
+                known += 1
+        runs[k * stride] = node | (listeners[3 * place + 2] << NEXT_AT)
+        listeners[3 * place + 2] = k
         k += 1
     return known
 

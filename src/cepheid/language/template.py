@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -136,7 +137,8 @@ def _shaped(places: Any, codes: Any, constants: Constants, draft: Callable[[int]
         try:
             found = draft(int(places[0]))
         except CepheidError as error:
-            many = len(places) if error.code in _OF_THE_TEXT else 1
+            alike = error.code in _OF_THE_TEXT and not _by_digits(error, constants.spellings[codes[0]])
+            many = len(places) if alike else 1
             yield Wrong(places[:many], error)
             places, codes = places[many:], codes[many:]
             continue
@@ -146,6 +148,14 @@ def _shaped(places: Any, codes: Any, constants: Constants, draft: Callable[[int]
         for other in others:
             yield from _shaped(places[other], codes[other], constants, draft)
         return
+
+
+def _by_digits(error: CepheidError, spellings: Any) -> bool:
+    """Whether an error may be one of the digits: 1.2.3 is no number, and 10,00 is none of CESAR, but 10,000 is."""
+    return error.span is None or _GROUPS.search(error.span.text) is not None or Spelling.OTHER in spellings
+
+
+_GROUPS = re.compile(r"\d(?:,|\{,\})\d")
 
 
 def _typed(

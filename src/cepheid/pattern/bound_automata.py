@@ -72,15 +72,16 @@ class BoundAutomaton:
 
     def rewritten(self, change: Callable[[ex.Expression], ex.Expression]) -> BoundAutomaton:
         """The automaton with `change` applied to each of its expressions as a whole."""
-        arcs = (
-            replace(
-                arc,
-                condition=arc.condition and change(arc.condition),
-                assigns={name: change(value) for name, value in arc.assigns.items()},
-            )
-            for arc in self.arcs
-        )
-        return replace(self, arcs=tuple(arcs))
+
+        def of_arc(arc: BoundArc) -> BoundArc:
+            values = {name: change(value) for name, value in arc.assigns.items()}
+            return replace(arc, condition=arc.condition and change(arc.condition), assigns=values)
+
+        return self.rewritten_arcs(of_arc)
+
+    def rewritten_arcs(self, change: Callable[[BoundArc], BoundArc]) -> BoundAutomaton:
+        """The automaton with `change` applied to each of its arcs."""
+        return replace(self, arcs=tuple(map(change, self.arcs)))
 
 
 def register_types(automaton: Automaton, time: Type) -> dict[str, Type]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 
 from cepheid.errors import BindError
 from cepheid.pattern.expressions import Expression, Literal
 from cepheid.pattern.parameters import literal
+from cepheid.pattern.sampled import reread
 from cepheid.pattern.timestamps import print_timestamp, read_timestamp
 from cepheid.pattern.types import Kind, Type, time_zone, timestamp, unit_for, zone_of
 
@@ -24,17 +24,28 @@ def read_as(constant: tuple[Expression, Type], wanted: Type) -> tuple[Expression
     try:
         if isinstance(value, str) and wanted.kind in _READERS:
             read = _READERS[wanted.kind](value, wanted)
-            return replace(read, span=node.span), read.type
+            return _read(node, read, wanted), read.type
         if type_.kind is Kind.FLOAT and wanted.kind is Kind.DECIMAL and abs(float(str(value))) < _DECIMAL_LIMIT:
             read = literal(Decimal(repr(value)))
-            return replace(read, span=node.span), read.type
+            return _read(node, read, wanted), read.type
         if type_.kind is Kind.TIMESTAMP and wanted.kind is Kind.TIMESTAMP and zone_of(type_) is None:
             assert isinstance(value, int)
             read = _read_timestamp(print_timestamp(value, zoned=False), wanted)
-            return replace(read, span=node.span), read.type
+            return _read(node, read, wanted), read.type
     except (ValueError, InvalidOperation, OverflowError, BindError):
         pass
     return constant
+
+
+def _read(node: Literal, read: Literal, wanted: Type) -> Literal:
+    if (read.value, read.type) == (node.value, node.type):
+        return node
+
+    def reading(other: Literal) -> Literal | None:
+        found, _ = read_as((other, other.type), wanted)
+        return found if isinstance(found, Literal) else None
+
+    return reread(node, read, str(wanted), reading)
 
 
 def _read_timestamp(text: str, wanted: Type) -> Literal:

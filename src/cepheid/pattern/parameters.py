@@ -17,6 +17,7 @@ from cepheid.errors import BindError, PatternError, Span, nearest
 from cepheid.pattern import types
 from cepheid.pattern.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions import Attribute, Expression, Field, In, Index, InSet, Literal, Name, Rows
+from cepheid.pattern.sampled import Sample, sampled
 from cepheid.pattern.timestamps import EPOCH, nanoseconds_of, nanoseconds_since_epoch
 from cepheid.pattern.tree import Automaton, Negation, Pattern, Query, Return, Window
 from cepheid.pattern.walk import rewrite, rewrite_expressions
@@ -30,6 +31,8 @@ def literal(value: object, span: Span | None = None, name: str = "value") -> Lit
     >>> literal(timedelta(minutes=1)).value
     60000000000
     """
+    if isinstance(value, Sample):
+        return sampled(literal(value.value, span, name), name)
     try:
         found = _literal(_plain(value), span)
     except OverflowError:
@@ -200,7 +203,8 @@ def _unknown(name: str, span: Span | None, params: Params, other: str = "") -> B
 
 def _one_value(node: Name, params: Params) -> object:
     value = params[node.name]
-    if isinstance(value, Collection) and not isinstance(value, str | bytes):
+    listed = value.value if isinstance(value, Sample) else value
+    if isinstance(listed, Collection) and not isinstance(listed, str | bytes):
         remedy = f"write IN {node.name}, or pass a single value"
         raise BindError("CEP307", f"the parameter '{node.name}' is a set, not a single value", remedy, node.span)
     return value

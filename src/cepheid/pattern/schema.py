@@ -37,6 +37,7 @@ class Schema:
     streams: the columns of each stream, where several are merged; "" is the input.
     origins: where columns of derived streams come from: a stream, and a column of it.
     copies: columns of composite events that are known to have the key of their events, each with the column of that.
+    constants: columns of a joined stream that no event has: those of its rules.
     """
 
     columns: Mapping[str, Type]
@@ -46,6 +47,7 @@ class Schema:
     streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     copies: Mapping[str, str] = field(default_factory=dict)
     origins: Mapping[str, tuple[str | None, str]] = field(default_factory=dict)
+    constants: frozenset[str] = frozenset()
 
     @property
     def arrow(self) -> pa.Schema:

@@ -240,10 +240,11 @@ class Compiler:
     def _(self, node: ex.MatchId) -> Evaluator:
         names = [component.variable for component in self.query.positive]
         digests: dict[Event, bytes] = {}  # matches share many events
+        columns = [name for name in self.query.schema.columns if name not in self.query.schema.constants]
 
         def digest(event: Event) -> bytes:
             if event not in digests:
-                digests[event] = event_digest(event.values, self.query.schema.columns)
+                digests[event] = event_digest(event.values, columns)
             return digests[event]
 
         return lambda bindings: match_digest((name, map(digest, bindings.all.get(name, ()))) for name in names)

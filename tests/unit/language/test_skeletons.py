@@ -108,3 +108,11 @@ def test_that_equal_texts_are_cut_once() -> None:
 def test_that_a_name_that_looks_like_a_parameter_keeps_the_constants() -> None:
     [found] = read_texts([f"{A}a.x > 1 AND a.`$1` = 2"]).templates
     assert found.columns == {}
+
+
+def test_that_an_error_of_the_digits_is_that_of_one_text() -> None:
+    texts = [f"PATTERN A+ a[] WITHIN {amount} ms" for amount in ("1.2.3", "9223372036854775807")]
+    texts += [f"CESAR SELECT[x < {number}](A)" for number in ("10,00", "10,000")]
+    found = read_texts(texts)
+    assert [wrong.texts.tolist() for wrong in found.wrong] == [[0], [2]]
+    assert [template.texts.tolist() for template in found.templates] == [[1], [3]]

@@ -132,6 +132,7 @@ class Chain:
     results: tuple[Copied | Slot, ...] = ()  # of CESAR: the attributes
     simultaneous: bool = False
     valued: bool = False
+    labels: tuple[str, ...] = ()  # the variables of the steps
 
 
 def chain_of(compiled: CompiledQuery, window: str | None = None) -> Chain:
@@ -189,7 +190,8 @@ class _Reader:
         slots = tuple(slot.type for slot in self.slots.values())
         if len(slots) > 60:
             raise NotChained("more than 60 values to hold")
-        return Chain(tuple(steps), self.lane, slots, results, automaton.simultaneous, automaton.valued)
+        labels = tuple(arc.label for arc in arcs)
+        return Chain(tuple(steps), self.lane, slots, results, automaton.simultaneous, automaton.valued, labels)
 
     def _lane(self) -> Key | None:
         lanes = self.compiled.query.lanes

@@ -286,8 +286,9 @@ class _Steps:
 
     def take(self, rows: Any) -> _Steps:
         """Some of them."""
-        arrays = (a[rows] for a in (self.parent, self.flags, self.listens, self.lasts))
-        return _Steps(self.asked.take(rows), *arrays, self.ending.take(rows), self.ahead.take(rows), self.decides[rows])
+        parent, flags, listens, lasts = (a[rows] for a in (self.parent, self.flags, self.listens, self.lasts))
+        ending, ahead = self.ending.take(rows), self.ahead.take(rows)
+        return _Steps(self.asked.take(rows), parent, flags, listens, lasts, ending, ahead, self.decides[rows])
 
     def codes(self, *, merge: bool) -> tuple[Any, Any]:
         """The code of each step, equal ones having the same, and a row of each code."""

@@ -11,16 +11,10 @@ import pyarrow as pa
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.matches import Matches
+from cepheid.pattern.sampled import constant_column
+from cepheid.pattern.templates import RULE, WINDOW
 
-RULE = "$rule"
-"""The column of a joined stream that has the number of the rule."""
-WINDOW = "$within"
-"""The column that has the window of a rule in ticks, where each has its own."""
-
-
-def constant_column(parameter: str) -> str:
-    """The column of a joined stream that has the constants of a parameter."""
-    return f"${parameter}"
+__all__ = ["RULE", "WINDOW", "Found", "Router", "Tier", "constant_column"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +29,8 @@ class Found:
 class Tier(Protocol):
     """One way to run rules. Times are ticks; a rule has a number, and sees the events in (at, until]."""
 
-    def add(self, numbers: Any, constants: pa.Table, at: int | None) -> None:
-        """Rules with their constants; at: None is from the beginning."""
+    def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
+        """Rules with their constants; at: None is from the beginning. kind: what the tier must know of the template."""
 
     def remove(self, numbers: Any, at: int) -> None:
         """Rules that see no event after a time."""

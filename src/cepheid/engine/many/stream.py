@@ -23,8 +23,8 @@ NO_TIER = -1
 class Planner(Protocol):
     """Says which tier runs which rules."""
 
-    def split(self, template: Template, rules: Rules) -> Iterator[tuple[str, Tier, Rules]]:
-        """The rules of a template by the tier that runs them, and by a name that it has in snapshots."""
+    def split(self, template: Template, rules: Rules) -> Iterator[tuple[str, Tier, Rules, object]]:
+        """The rules of a template by the tier that runs them, by its name, and what it must know of them."""
 
 
 class ManyStream:
@@ -47,14 +47,14 @@ class ManyStream:
     def add(self, templates: Sequence[Template], rules: Sequence[Rules], at: int | None) -> None:
         """Rules that see the events after a time; None: all."""
         for some in rules:
-            for name, tier, own in self._planner.split(templates[some.template], some):
+            for name, tier, own, kind in self._planner.split(templates[some.template], some):
                 if name not in self._tiers:
                     self._names.append(name)
                     self._tiers[name] = tier
                 constants = own.constants
                 if own.within is not None:
                     constants = constants.append_column(WINDOW, _in_ticks(own, self.stream.schema.tick))
-                tier.add(own.numbers, constants, at)
+                tier.add(own.numbers, constants, at, kind)
                 self._note(own.numbers, self._names.index(name))
 
     def _note(self, numbers: Any, tier: int) -> None:

@@ -60,6 +60,7 @@ class SharedTables:
         self.hashes, self.sets, self.levels = Growing(np.int64), Growing(np.int32), Growing(np.int64)
         self.members = Growing(np.int64)
         self.level_count = 0
+        self.roots: list[int] = []
         self.listening: set[int] = set()
         self.depths: list[int] = []
         self.positions = 1
@@ -102,6 +103,7 @@ class SharedTables:
             own.append(values)
         self.level_count += 1
         self.listening |= made.listening
+        self.roots.append(made.root_sets)
         self.depths += [0] * (len(made.depths) - len(self.depths))
         for depth, count in enumerate(made.depths):
             self.depths[depth] += count
@@ -109,10 +111,10 @@ class SharedTables:
         self.lay_out()
         return made
 
-    def drop(self, nodes: Any) -> None:
-        """No rule needs some nodes any more."""
-        self.edges.array[nodes * k.EDGE] |= k.GONE
-        self.nodes.array[nodes * k.NODE + k.FLAGS] |= k.DROPPED
+    def retire(self, levels: Sequence[int]) -> None:
+        """No run begins in some levels any more; those that wait there go on."""
+        for level in levels:
+            self.levels.array[level * k.LEVEL + k.ROOT_SETS] = 0
 
     # The state.
 
@@ -240,16 +242,38 @@ class SharedTables:
         reals = int(self.cells[k.REALS])
         return rows, self.real_matches[: count * reals].reshape(count, reals).copy()
 
+    def oldest(self) -> int | None:
+        """The first event that a run has."""
+        found = run_on_arrays(
+            "oldest_event", len(self.listeners) // 3, self.listeners, self.stride, self.runs, self.fresh, self.cells,
+            native=self.native,
+        )  # fmt: skip
+        return None if found == k.NOBODY else found
+
     def live(self) -> Any:
-        """The runs that are alive, row by row; their first events are at HELD."""
-        used = int(self.cells[k.USED])
-        rows = self.runs[: used * self.stride].reshape(used, self.stride)
-        free = np.zeros(used, bool)
-        at = int(self.cells[k.FREE])
-        while at != k.NOBODY:
-            free[at] = True
-            at = int(rows[at, 0])
-        return rows[~free]
+        """The numbers of the runs that are alive."""
+        found = np.zeros(int(self.cells[k.USED]) + 1, np.int64)
+        count = run_on_arrays(
+            "list_runs", len(self.listeners) // 3, self.listeners, self.stride, self.runs, self.fresh, found,
+            self.cells, native=self.native,
+        )  # fmt: skip
+        return found[:count]
+
+    def install(self, rows: Any, held: Any, listened: Any) -> None:
+        """Take up runs, whose first number is their node, in the lists of the values that they listen to."""
+        count = len(rows)
+        room = max(1 << 12, 2 * count)
+        self.runs, self.held = np.zeros(room * self.stride, np.int64), np.zeros(room * int(self.cells[k.REALS]))
+        self.runs[: rows.size], self.held[: held.size] = rows.reshape(-1), held.reshape(-1)
+        self.fresh = np.zeros(3 * room if self.simultaneous else 3, np.int64)
+        size = 1 << int(4 * count + 1024).bit_length()
+        self.listeners = _no_listeners(size)
+        cells = self.cells
+        cells[k.FREE], cells[k.USED], cells[k.ROOM], cells[k.ALIVE], cells[k.FRESH] = k.NOBODY, count, room, count, 0
+        cells[k.LISTENERS] = run_on_arrays(
+            "install_runs", count, np.ascontiguousarray(listened), size - 1, self.listeners, self.stride, self.runs,
+            self.nodes.array, native=self.native,
+        )  # fmt: skip
 
     def nbytes(self) -> int:
         """How much the tables take."""

@@ -1,0 +1,65 @@
+"""Matches of rules in the order of S23: by end, then by the number of the rule, then as the query alone gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.times import ticks
+from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.many.protocol import Found
+from cepheid.engine.matches.made_matches import one_each
+from cepheid.engine.matches.match_table import MatchTable, concatenate, in_order
+from cepheid.engine.matches.matches import Matches
+from cepheid.pattern.algebra.result import column_of
+from cepheid.pattern.templates import Joined
+from cepheid.pattern.tree import Ties
+
+Part = tuple[Any, MatchTable | pa.Table]
+"""Matches, whose rows are ids of events, and the numbers of their rules; results of CESAR are rows of a table."""
+
+
+def found_of(template: int, joined: Joined, parts: Sequence[Part], rows: KeptRows) -> list[Found]:
+    """Matches of one template."""
+    parts = [(numbers, table) for numbers, table in parts if len(numbers)]
+    if not parts:
+        return []
+    if joined.bound.algebra is not None:
+        return [_made(template, joined, parts)]
+    numbers, table = _ordered(joined, parts, rows)
+    return [Found(template, numbers, Matches(joined.plain, rows.kept, table))]
+
+
+def rows_of(found: Matches) -> Part:
+    """Results of CESAR on a joined stream: their last attribute is the rule."""
+    place = found.table.num_columns - 1
+    return found.table.column(place).to_numpy(), found.table.remove_column(place)
+
+
+def _made(template: int, joined: Joined, parts: Sequence[Part]) -> Found:
+    numbers = np.concatenate([own for own, _ in parts])
+    table = pa.concat_tables(own for _, own in parts if isinstance(own, pa.Table))
+    query = joined.plain.result
+    order = np.lexsort((numbers, ticks(query.schema, table)))
+    table = table.take(from_numpy(order))
+    values = tuple(table.column(column_of(k)) for k in range(len(query.returns)))
+    return Found(template, numbers[order], Matches(query, table, one_each(len(order), values or None)))
+
+
+def _ordered(joined: Joined, parts: Sequence[Part], rows: KeptRows) -> tuple[Any, MatchTable]:
+    numbers = np.concatenate([own for own, _ in parts])
+    table = concatenate([own for _, own in parts if isinstance(own, MatchTable)]).moved(-rows.base)
+    simultaneous = joined.bound.ties is Ties.SIMULTANEOUS
+    times = ticks(joined.plain.schema, rows.kept)[table.rows] if simultaneous else None
+    order = in_order(table, table.rows, times)
+    numbers, table = numbers[order], table.take(order)
+    times = ticks(joined.plain.schema, rows.kept)[table.rows] if simultaneous else None
+    ends = (table.rows if times is None else times)[table.offsets[1:] - 1]
+    order = np.lexsort((numbers, ends))
+    if (order[1:] > order[:-1]).all():
+        return numbers, table
+    return numbers[order], table.take(order)

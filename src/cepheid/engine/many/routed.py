@@ -1,0 +1,244 @@
+"""Rules that share a kernel: the events that concern each are joined with its constants, and a rule is a lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.scope_filter import ScopeFilter
+from cepheid.engine.machines.protocol import KeptRows, Machine
+from cepheid.engine.many.joined_stream import JoinedRows, JoinedStream
+from cepheid.engine.many.protocol import Found, Router
+from cepheid.engine.many.results import Part, found_of, rows_of
+from cepheid.engine.many.routers import AllPairs
+from cepheid.engine.many.rule_places import FOREVER, RulePlaces
+from cepheid.engine.matches.match_table import MatchTable, returned
+from cepheid.engine.matches.matches import Matches
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.engine.stream.query_stream import QueryStream
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.templates import Joined
+from cepheid.pattern.tree import Output
+
+MOST_ROWS = 2**18
+"""Rows of a joined stream that are made at a time; those of one instant are made together, however many they are."""
+
+Factory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
+
+
+class RoutedTier:
+    """The rules of one variant of a template."""
+
+    def __init__(self, template: int, joined: Joined, factory: Factory, router: Router | None = None) -> None:
+        self.template = template
+        self.joined = joined
+        self.query = joined.bound
+        self.compiled = CompiledQuery(joined.bound)
+        self.factory = factory
+        self.router: Router = AllPairs() if router is None else router
+        constants = [(n, t.arrow) for n, t in self.query.schema.columns.items() if n in self.query.schema.constants]
+        self.rules = RulePlaces(pa.schema(constants[1:]))  # the first is the number
+        self.stream = JoinedStream(self.query.schema, self.rules)
+        self.running = self._run(None)
+        self.filter = None if self.query.scope is None else ScopeFilter(self.query)
+        self.seen = StreamCodes(self.query.schema)  # of rows that FROM may leave out
+        self.queue: list[Batch] = []
+        self.ending: dict[int, list[Any]] = {}  # rules that end at a time, in ticks
+        self.gone: Any = np.zeros(0, np.int64)  # rules that give nothing any more
+        self.events = self.touched = 0
+
+    def _run(self, kind: str | None) -> QueryStream:
+        def make(kind: str | None) -> Machine:
+            return self.factory(self.compiled, self.stream.codes, kind)
+
+        return QueryStream(self.query, self.stream, make(kind), lambda: make("interpreted"))
+
+    @property
+    def machine(self) -> Machine:
+        """What runs the joined query."""
+        return self.running.machine
+
+    # Rules.
+
+    def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
+        """Rules with their constants, which see the events after a time."""
+        self.rules.add(numbers, constants, at)
+        self.router.add(np.asarray(numbers, np.int64), constants)
+
+    def remove(self, numbers: Any, at: int) -> None:
+        """Rules that see no event after a time."""
+        self.rules.end(numbers, at)
+        self.ending.setdefault(at, []).append(np.asarray(numbers, np.int64))
+
+    # Events.
+
+    def feed(self, batch: Batch) -> None:
+        """The next events; they are gone over when their time has come."""
+        if len(batch):
+            self.queue.append(batch)
+            self.events += len(batch)
+
+    def _go_over(self, until: int | None) -> None:
+        """Go over the events up to a time; None: all."""
+        while self.queue:
+            batch = self.queue[0]
+            count = len(batch) if until is None else int(np.searchsorted(batch.times, until, "right"))
+            if not count:
+                return
+            if count < len(batch):
+                self.queue[0] = part_of(batch, count, len(batch))
+            else:
+                self.queue.pop(0)
+            for piece in self._pieces(part_of(batch, 0, count)):
+                self._join(piece)
+
+    def _pieces(self, batch: Batch) -> Iterator[Batch]:
+        """Parts of a batch whose rows can be made together, where every event concerns every rule."""
+        if not isinstance(self.router, AllPairs):
+            yield batch
+            return
+        most = max(1, MOST_ROWS // max(1, len(self.router.numbers)))
+        begin = 0
+        for end in cuts(batch.times, most):
+            yield part_of(batch, begin, end)
+            begin = end
+
+    def _join(self, batch: Batch) -> None:
+        events, numbers = self.router.route(batch)
+        if self.rules.last:
+            places, times = self.rules.places(numbers), batch.times[events]
+            seen = (times > self.rules.since[places]) & (times <= self.rules.until[places])
+            events, numbers = events[seen], numbers[seen]
+        begin = 0
+        times = batch.times[events]
+        for end in cuts(times, MOST_ROWS):
+            rows = JoinedRows(self.query.schema, batch, events[begin:end], self.rules, numbers[begin:end])
+            self._take(rows, times[begin:end])
+            begin = end
+
+    def _take(self, rows: JoinedRows, times: Any) -> None:
+        if self.filter is not None:
+            places = self.filter.places(Batch(self.seen, rows, times, 0))
+            if places is not None:
+                rows, times = rows.only(places), times[places]
+        if len(times):
+            self.touched += len(times)
+            self.running.feed(self.stream.append(rows, np.ascontiguousarray(times)))
+
+    # Matches.
+
+    def settle(self, now: int | None, rows: KeptRows) -> list[Found]:
+        """The matches that became certain, given all events before a time (None: all)."""
+        self.stream.source = rows
+        found: list[Part] = []
+        for at in sorted(at for at in self.ending if now is None or at < now):
+            self._go_over(at)
+            ended = np.concatenate(self.ending.pop(at))
+            found += self._ended(ended, at)
+            self.router.remove(ended)
+            self.gone = np.union1d(self.gone, ended)
+        self._go_over(None)
+        found += self._certain(self.machine.settle(now, self.stream))
+        return found_of(self.template, self.joined, found, rows)
+
+    def _ended(self, ended: Any, at: int) -> list[Part]:
+        """What rules give that end at a time: absences are known up to then (S17)."""
+        found = self._certain(self.machine.settle(at, self.stream))
+        if self.query.algebra is None and (self.query.waits or self.query.output is not Output.ALL):
+            # What is still open is decided in a copy, which is as if the input had ended.
+            facts, arrays = self.machine.dump()
+            copy = self.factory(self.compiled, self.stream.codes, self.machine.kind)
+            copy.load(facts, [array.copy() for array in arrays], self.stream)
+            for numbers, table in self._certain(copy.settle(None, self.stream, at)):
+                mine = np.flatnonzero(np.isin(numbers, ended))
+                assert isinstance(table, MatchTable)
+                found.append((numbers[mine], table.take(mine)))
+        return found
+
+    def _certain(self, found: Any) -> list[Part]:
+        """Matches of rules that are there, with the ids of their events."""
+        if isinstance(found, Matches):
+            numbers, rows = rows_of(found)
+            assert isinstance(rows, pa.Table)
+            there = np.isin(numbers, self.gone, invert=True)
+            return [(numbers[there], rows.filter(from_numpy(there)))]
+        table: MatchTable = found.all()
+        if not len(table):
+            return []
+        if self.joined.returns_constants and table.values is None:
+            table = self._with_values(table)
+        numbers = self.stream.numbers[table.last]
+        if len(self.gone):
+            kept = np.flatnonzero(~np.isin(numbers, self.gone))
+            numbers, table = numbers[kept], table.take(kept)
+        ids = self.stream.ids[table.rows]
+        known = MatchTable(ids, table.variables, table.offsets, table.reached, table.reaches, table.values)
+        return [(numbers, known)]
+
+    def _with_values(self, table: MatchTable) -> MatchTable:
+        """RETURN, where it depends on the rule."""
+        used, place = np.unique(table.rows, return_inverse=True)
+        own = MatchTable(place, table.variables, table.offsets, table.reached, table.reaches)
+        made = returned(self.query, self.stream.taken(used), own, own.columns(len(self.query.positive)))
+        nothing = [None] * len(table)  # of events, which are found in their own table
+        values = tuple(
+            nothing if isinstance(result.expression, ex.Rows) else _in_one(made[result.name])
+            for result in self.query.returns
+        )
+        return MatchTable(table.rows, table.variables, table.offsets, table.reached, table.reaches, values)
+
+    # Clearing.
+
+    def compact(self, now: int) -> int | None:
+        """Let go of what no match to come can need; the first event that one can have among those so far."""
+        self.stream.compact(now, [self.machine])
+        if len(self.gone):
+            self._forget()
+        first = [int(self.stream.ids[0])] if len(self.stream.ids) else []
+        return min([*first, *(batch.first for batch in self.queue)], default=None)
+
+    def _forget(self) -> None:
+        """Rules that are gone, once no row has them."""
+        held = np.isin(self.rules.numbers, self.gone, invert=True) | np.isin(self.rules.numbers, self.stream.numbers)
+        if 2 * int(held.sum()) < len(held):
+            self.rules.keep(held)
+            self.gone = np.intersect1d(self.gone, self.rules.numbers)
+
+    def counters(self) -> Mapping[str, int]:
+        """What it has done: events, rules that were touched, runs that are alive."""
+        return {
+            "events": self.events,
+            "touched": self.touched,
+            "rules": int((self.rules.until == FOREVER).sum()),
+            "runs": self.machine.runs,
+            "tests": self.machine.tests,
+        }
+
+
+def part_of(batch: Batch, begin: int, end: int) -> Batch:
+    """Some events of a batch, one after the other."""
+    if begin == 0 and end == len(batch):
+        return batch
+    return Batch(batch.codes, batch.only(np.arange(begin, end)), batch.times[begin:end], batch.first + begin)
+
+
+def cuts(times: Any, most: int) -> Iterator[int]:
+    """Where rows are cut into parts of at most so many; those of one instant stay together."""
+    begin, count = 0, len(times)
+    while begin < count:
+        end = min(begin + most, count)
+        if end < count:
+            first = int(np.searchsorted(times, times[end], "left"))
+            end = first if first > begin else int(np.searchsorted(times, times[begin], "right"))
+        yield end
+        begin = end
+
+
+def _in_one(column: Any) -> Any:
+    """A column as one array, or as a list."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

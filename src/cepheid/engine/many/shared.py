@@ -1,0 +1,278 @@
+"""Rules whose templates are chains: all of them in shared tables, so that an event meets only what it concerns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.columns import numbers_of
+from cepheid.engine.encoding.times import ticks
+from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.many.chain import Chain, Copied
+from cepheid.engine.many.level import Rules
+from cepheid.engine.many.protocol import RULE, Found
+from cepheid.engine.many.results import Part, found_of, rows_of
+from cepheid.engine.many.rule_places import EVER, FOREVER
+from cepheid.engine.many.shared_runs import dump_runs, load_runs
+from cepheid.engine.many.tables import SharedTables
+from cepheid.engine.matches.made_matches import Made, once
+from cepheid.engine.matches.match_table import MatchTable
+from cepheid.kernel import shared as k
+from cepheid.pattern.templates import Joined
+from cepheid.pattern.types import Kind
+
+MOST_LEVELS = 24
+"""Levels in which runs can begin: each one is looked up in for every event."""
+LAST_LEVEL = 120
+"""How many levels tables can have."""
+
+
+@dataclass(frozen=True)
+class ChainKind:
+    """A variant of a template, as the tables have it."""
+
+    template: int
+    joined: Joined
+    chain: Chain
+    variables: tuple[int, ...]  # by step: the place of its variable among those of the pattern
+
+
+@dataclass
+class _Level:
+    """Rules that were put into the tables together."""
+
+    parts: list[Rules]
+    kinds: list[int]
+    numbers: Any
+    paths: Any
+    count: int
+
+
+class SharedTier:
+    """All rules that are chains, of templates with one way to see an instant."""
+
+    def __init__(self, codes: StreamCodes, *, simultaneous: bool, merge: bool = True) -> None:
+        self.codes = codes
+        self.simultaneous = simultaneous
+        self.merge = merge
+        self.tables = SharedTables(simultaneous=simultaneous, merge=merge)
+        self.kinds: list[ChainKind] = []
+        self._numbers: dict[object, int] = {}
+        self._levels: dict[int, _Level] = {}
+        self._old: list[_Level] = []  # in which no run begins any more
+        self._pending: list[tuple[int, Rules]] = []
+        self._since = self._until = self._kind_of = np.zeros(0, np.int64)
+        self._mortal = False  # whether some rule has not lived from the beginning, or is removed
+        self._events = 0
+        self.rows: KeptRows | None = None  # the events that matches may need, once it is known where they are
+
+    # Rules.
+
+    def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
+        """Rules of a kind; they are put into the tables, all together, before the next event."""
+        assert isinstance(kind, ChainKind)
+        if id(kind.joined) not in self._numbers:
+            self._numbers[id(kind.joined)] = len(self.kinds)
+            self.kinds.append(kind)
+        number = self._numbers[id(kind.joined)]
+        numbers = np.asarray(numbers, np.int64)
+        self._reach(int(numbers.max(initial=-1)) + 1)
+        self._since[numbers] = EVER if at is None else at
+        self._until[numbers] = FOREVER
+        self._kind_of[numbers] = number
+        self._mortal = self._mortal or at is not None
+        self._pending.append((number, Rules(kind.chain, numbers, constants)))
+
+    def _reach(self, count: int) -> None:
+        missing = count - len(self._since)
+        if missing > 0:
+            missing = max(missing, len(self._since) // 2)
+            self._since = np.append(self._since, np.full(missing, FOREVER))
+            self._until = np.append(self._until, np.full(missing, EVER))
+            self._kind_of = np.append(self._kind_of, np.full(missing, -1))
+
+    def remove(self, numbers: Any, at: int) -> None:
+        """Rules that see no event after a time."""
+        self._until[numbers] = np.minimum(self._until[numbers], at)
+        self._mortal = True
+
+    def _settle_rules(self) -> None:
+        """Put new rules into the tables, with those of levels that have become small beside them."""
+        if not self._pending:
+            return
+        parts, self._pending = self._pending, []
+        count = sum(len(part.numbers) for _, part in parts)
+        retired: list[int] = []
+        for number, level in reversed(self._levels.items()):
+            if level.count > 2 * count and len(self._levels) - len(retired) < MOST_LEVELS:
+                break
+            retired.append(number)
+            parts = [*zip(level.kinds, level.parts, strict=True), *parts]
+            count += level.count
+        gone = [self._levels.pop(number) for number in retired]
+        parts = [(kind, self._alive(part)) for kind, part in parts]
+        made = self.tables.add([part for _, part in parts])
+        numbers = np.concatenate([part.numbers for _, part in parts])
+        level = _Level([p for _, p in parts], [n for n, _ in parts], numbers, made.paths.astype(np.int32), count)
+        self.tables.retire(retired)
+        self._old += gone
+        self._levels[self.tables.level_count - 1] = level
+
+    def _alive(self, part: Rules) -> Rules:
+        """Those that may still give a match: a rule that was removed long ago has left the tables with its level."""
+        last = self.tables.last
+        if last is None or not self._mortal:
+            return part
+        kept = np.flatnonzero(self._until[part.numbers] >= last)
+        if len(kept) == len(part.numbers):
+            return part
+        return Rules(part.chain, part.numbers[kept], part.constants.take(from_numpy(kept)))
+
+    # Events.
+
+    def feed(self, batch: Batch) -> None:
+        """The next events."""
+        if self._pending and self._crowded and self.rows is not None:
+            self._renew(self.rows)
+        self._settle_rules()
+        self._events += len(batch)
+        self.tables.feed(batch)
+
+    # Matches.
+
+    def settle(self, now: int | None, rows: KeptRows) -> list[Found]:
+        """The matches so far: each is certain as soon as it is there."""
+        self.rows = rows
+        tables = self.tables
+        if not tables.cells[k.MATCHES]:
+            return []
+        given, reals = tables.take_matches()
+        where = tables.nodes.array[given[:, 0] * k.NODE + k.CHILDREN]
+        counts = where >> 32
+        match = np.repeat(np.arange(len(given)), counts)
+        begin = np.repeat((where & k.LOW) - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+        numbers = tables.members.array[begin + np.arange(len(match))]
+        if self._mortal:
+            depth = tables.nodes.array[given[:, 0] * k.NODE + k.FLAGS] & k.DEPTH
+            last = given[np.arange(len(given)), k.HELD + depth]
+            ends = ticks(self.codes.schema, rows.kept)[last - rows.base]
+            alive = (given[match, k.START] > self._since[numbers]) & (ends[match] <= self._until[numbers])
+            numbers, match = numbers[alive], match[alive]
+        kinds = self._kind_of[numbers]
+        found: list[Found] = []
+        by_template: dict[int, list[tuple[ChainKind, Part]]] = {}
+        for number in np.unique(kinds):
+            kind, mine = self.kinds[number], np.flatnonzero(kinds == number)
+            part = self._part(kind, numbers[mine], given[match[mine]], reals[match[mine]], rows)
+            by_template.setdefault(kind.template, []).append((kind, part))
+        for template, parts in by_template.items():
+            for kind, part in parts:
+                found += found_of(template, kind.joined, [part], rows)
+        return found
+
+    def _part(self, kind: ChainKind, numbers: Any, given: Any, reals: Any, rows: KeptRows) -> Part:
+        steps, count = len(kind.chain.steps), len(numbers)
+        ids = given[:, k.HELD : k.HELD + steps]
+        if not kind.chain.valued:
+            offsets = np.arange(0, (count + 1) * steps, steps)
+            reached = frozenset(c.variable for c in kind.joined.bound.positive)
+            variables = np.tile(np.array(kind.variables, np.int64), count)
+            return numbers, MatchTable(ids.reshape(-1), variables, offsets, np.zeros(count, np.int64), (reached,))
+        columns = list(self._results(kind, numbers, ids, given, reals, rows))
+        times = ticks(self.codes.schema, rows.kept)
+        made = Made(given[:, k.START], times[ids[:, -1] - rows.base], columns)
+        return rows_of(once(kind.joined.bound, made))
+
+    def _results(
+        self, kind: ChainKind, numbers: Any, ids: Any, given: Any, reals: Any, rows: KeptRows
+    ) -> Iterator[pa.Array]:
+        """The attributes of results of CESAR, in the form in which expressions have them."""
+        slots_at = int(self.tables.cells[k.SLOTS_AT])
+        for result in kind.chain.results:
+            if isinstance(result, Copied):
+                if result.column == RULE:
+                    yield from_numpy(numbers)
+                else:
+                    taken = rows.kept.column(result.column).take(from_numpy(ids[:, result.step] - rows.base))
+                    yield expressed(result.column, self.codes.schema.columns[result.column].kind, taken)
+            else:
+                null = (given[:, k.NULLS] >> result.number & 1).astype(bool)
+                if result.type.kind is Kind.FLOAT:
+                    yield pa.array(reals[:, result.number] + 0.0, mask=null, from_pandas=False)
+                else:
+                    whole = given[:, slots_at + result.number]
+                    yield pa.array(whole.astype(bool) if result.type.kind is Kind.BOOL else whole, mask=null)
+
+    # Clearing, and the state.
+
+    def compact(self, now: int) -> int | None:
+        """Let go of runs that are over; the first event that a match to come can have among those so far."""
+        self.tables.sweep(now)
+        return self.tables.oldest()
+
+    @property
+    def _crowded(self) -> bool:
+        """Whether most of the tables is of levels that are retired."""
+        kept = sum(level.count for level in self._levels.values())
+        return sum(level.count for level in self._old) > 2 * kept + 1000 or self.tables.level_count >= LAST_LEVEL
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The runs, and the rules of the nodes that they are at."""
+        self._settle_rules()
+        facts, arrays = dump_runs(self.tables, self._places())
+        return {**facts, "events": self._events}, arrays
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+        """Take up runs, at the nodes that their rules have now; runs that no rule needs any more end."""
+        self._settle_rules()
+        self._events = facts["events"]
+        load_runs(self.tables, self._places(), facts, arrays, self.codes, rows)
+
+    def _places(self) -> list[tuple[Any, Any]]:
+        """The rules of each level, and their nodes, those of levels that are retired first."""
+        return [(level.numbers, level.paths) for level in (*self._old, *self._levels.values())]
+
+    def _renew(self, rows: KeptRows) -> None:
+        """Make the tables anew, without what rules have left behind that are gone."""
+        facts, arrays = self.dump()
+        self._pending = [own for level in self._levels.values() for own in zip(level.kinds, level.parts, strict=True)]
+        counts = self.tables.cells[[k.TOUCHED, k.CANDIDATES, k.MADE]]
+        last, self.tables = self.tables.last, SharedTables(simultaneous=self.simultaneous, merge=self.merge)
+        self._levels, self._old = {}, []
+        self.tables.last = last
+        self.load(facts, arrays, rows)
+        self.tables.cells[[k.TOUCHED, k.CANDIDATES, k.MADE]] = counts
+
+    def counters(self) -> Mapping[str, int]:
+        """What it has done."""
+        cells = self.tables.cells
+        alive = self._kind_of >= 0
+        return {
+            "events": self._events,
+            "rules": int((alive & (self._until == FOREVER)).sum()),
+            "runs": int(cells[k.ALIVE]),
+            "touched": int(cells[k.TOUCHED] + cells[k.CANDIDATES]),
+            "state_bytes": self.tables.nbytes() + self.tables.runs.nbytes,
+        }
+
+
+def expressed(name: str, kind: Kind, column: pa.ChunkedArray) -> pa.Array:
+    """A column of events as expressions have it: times in nanoseconds, dates in days, one zero."""
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(column, pa.ChunkedArray):
+        column = pa.concat_arrays(column.chunks)
+    if kind in (Kind.STRING, Kind.DECIMAL):
+        return column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
+    values = numbers_of(name, kind, pa.chunked_array([column]))
+    null = np.asarray(column.is_null().to_numpy(zero_copy_only=False), bool)
+    if kind is Kind.FLOAT:
+        values = values + 0.0
+    elif kind is Kind.BOOL:
+        values = values.astype(bool)
+    return pa.array(values, mask=null, from_pandas=False)
