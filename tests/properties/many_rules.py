@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
@@ -13,20 +14,32 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 import cepheid as cep
+from cepheid.automaton.model import Now
+from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.factory import MachineFactory
+from cepheid.engine.many.concerns import concerns
+from cepheid.engine.many.protocol import RULE
 from cepheid.engine.many.routed import RoutedTier
+from cepheid.engine.many.routers import AllPairs
 from cepheid.engine.many.variants import Template
+from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.parameters import literal
 from cepheid.pattern.schema import Schema, make_schema
+from cepheid.pattern.templates import Joined
 from cepheid.pattern.tree import Automaton, Program, Query, Window
 from cepheid.pattern.types import Kind
-from cepheid.pattern.walk import rewrite, rewrite_expressions
+from cepheid.pattern.walk import rewrite, rewrite_expressions, substitute, walk
 from cepheid.plan.spec import AUTO
 from cepheid.testing.strategies import GeneratedQuery
+from cepheid.testing.strategies.scope import PARAMETERS
 from cepheid.testing.strategies.values import DAY, MOMENT
+from cepheid.values.bindings import Bindings
+from cepheid.values.evaluate import Compiler
+from cepheid.values.rows import read_rows
 
 Row = tuple[int, dict[str, Any]]
 Rule = Mapping[str, Any]
@@ -105,20 +118,74 @@ def rule_sets(draw: st.DrawFn, query: GeneratedQuery, *, most: int = 4) -> RuleS
             tree = replace(tree, within=Window(ex.Name("span"), within.unit))
         return tree
 
+    for name, (_, value) in PARAMETERS.items():
+        found = _values(literal(value))
+        if name in query.options.get("params", {}) and found is not None and draw(st.booleans()):
+            columns[name] = (1, 2, 3, 5) if name == "Limit" else found  # which windows may be
     program = Program(tuple(parametrised(tree) for tree in query.program.queries))
     count = draw(st.integers(1, most))
     rules: dict[str, list[Any]] = {}
     for name, values in columns.items():
-        options = values if name == "span" else (*values, *values, None)
+        options = values if name in ("span", "Limit") else (*values, *values, None)
         rules[name] = [draw(st.sampled_from(options)) for _ in range(count)]
     rules["unused"] = list(range(count))
     return RuleSet(replace(query, program=program), pa.table(rules))
 
 
+class Concerned(AllPairs):
+    """Every rule that an event concerns, asked one by one."""
+
+    def __init__(self, compiled: CompiledQuery) -> None:
+        super().__init__()
+        self.query = compiled.query
+        self.rules = pa.table({})
+        self.concerns = concerns(compiled)
+        if isinstance(self.concerns, tuple):
+            self.tests = [(one.types, [self.test(c) for c in one.conditions]) for one in self.concerns]
+
+    def test(self, condition: ex.Expression) -> Callable[[Bindings], bool]:
+        def read(node: ex.Expression) -> ex.Expression | None:
+            return ex.Attribute("e", ex.Index.ONE, node.column) if isinstance(node, Now) else None
+
+        found = substitute(condition, read)
+        names = {node.name for node in walk(found) if isinstance(node, ex.Attribute)}
+        known = names <= set(self.query.schema.columns) and all(type(n).__module__ == ex.__name__ for n in walk(found))
+        return Compiler(self.query).condition(found) if known else lambda _: True
+
+    def add(self, numbers: Any, constants: pa.Table) -> None:
+        super().add(numbers, constants)
+        columns = {name: constants.column(name) for name in constants.column_names}
+        more = pa.table({RULE: pa.array(numbers, pa.int64()), **columns})
+        self.rules = more if not self.rules.num_columns else pa.concat_tables([self.rules, more])
+
+    def route(self, batch: Batch) -> tuple[Any, Any]:
+        events, numbers = super().route(batch)
+        if isinstance(self.concerns, str):
+            return events, numbers
+        at = {number: k for k, number in enumerate(self.rules.column(RULE).to_pylist())}
+        own = self.rules.take(pa.array([at[number] for number in numbers.tolist()], pa.int64()))
+        table = batch.table.take(pa.array(events))
+        for name in own.column_names:
+            table = table.append_column(name, own.column(name))
+        rows = read_rows(table.select(list(self.query.schema.columns)).cast(self.query.schema.arrow), self.query.schema)
+        typed = self.query.schema.roles.type is not None
+        wanted = [
+            any(
+                (not types or not typed or row.type in types) and all(test(Bindings({}, {"e": row})) for test in tests)
+                for types, tests in self.tests
+            )
+            for row in rows
+        ]
+        return events[np.array(wanted, bool)], numbers[np.array(wanted, bool)]
+
+
 class Together:
     """Rules of one template over one stream, as a session would run them."""
 
-    def __init__(self, query: GeneratedQuery, events: pa.Schema, engine: str = "plain") -> None:
+    def __init__(
+        self, query: GeneratedQuery, events: pa.Schema, engine: str = "plain", *, routes: bool = False
+    ) -> None:
+        self.routes = routes
         options = dict(query.options)
         params = options.pop("params", {})
         roles = cep.Query("PATTERN A a", **{**options, "types": None}).compiled.roles
@@ -127,6 +194,7 @@ class Together:
         roles = replace(roles, types=types or None)
         self.schema: Schema = make_schema(events, roles)
         self.template = Template(query.program, roles, options.get("functions") or {}, self.schema, params)
+        self.template.few_windows = 0
         self.factory = MachineFactory(engine, AUTO, None)
         self.stream = InputStream(self.schema, once=False)
         self.tiers: dict[int, RoutedTier] = {}
@@ -139,17 +207,33 @@ class Together:
         for share in shares:
             key = id(share.variant)
             if key not in self.tiers:
-                self.tiers[key] = RoutedTier(0, share.variant.joined, self.factory)
+                self.tiers[key] = self.tier(share.variant.joined)
             self.tiers[key].add(own[share.rows], share.constants, at)
             self.where |= dict.fromkeys(own[share.rows].tolist(), self.tiers[key])
         return [int(own[row]) for one in wrong for row in one.rows]
+
+    def tier(self, joined: Joined) -> RoutedTier:
+        """What runs the rules of a variant."""
+        found = RoutedTier(0, joined, self.factory)
+        if self.routes:
+            found.router = Concerned(found.compiled)
+        return found
 
     def remove(self, number: int, at: int) -> None:
         """Remove a rule."""
         if number in self.where:
             self.where[number].remove(np.array([number]), at)
 
-    def push(self, events: pa.Table, now: int | None, restart: Callable[[RoutedTier], RoutedTier] | None = None) -> list[Row]:
+    def restart(self) -> None:
+        """Go on from what was written down."""
+        for key, tier in list(self.tiers.items()):
+            facts, arrays = tier.dump()
+            found = self.tier(tier.joined)
+            found.load(json.loads(json.dumps(facts)), [np.array(array) for array in arrays], self.stream)
+            self.tiers[key] = found
+            self.where = {number: found if own is tier else own for number, own in self.where.items()}
+
+    def push(self, events: pa.Table, now: int | None) -> list[Row]:
         """More events, all those before a time being in."""
         if events.num_rows:
             self.stream.arrivals.add(arrival_of(self.schema, events, ticks(self.schema, events)))

@@ -4,21 +4,24 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from many_rules import RuleSet, Together, by_rule, rule_sets
+from many_rules import Row, RuleSet, Together, by_rule, rule_sets
 
+import cepheid as cep
 from cepheid.pattern.templates import NotJoinedError
 from cepheid.testing.outcomes import to_json
-from cepheid.testing.strategies import LASTING, algebra_queries, automata, lasting_streams, scenarios, streams
+from cepheid.testing.strategies import algebra_queries, automata, lasting_streams, scenarios, streams
 from cepheid.testing.strategies.schemas import PLAIN
+from cepheid.testing.strategies.streams import LONGEST
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 
 Scenario = tuple[RuleSet, pa.Table]
+Life = tuple[int | None, int | None]
 
 
 @st.composite
-def patterns(draw: st.DrawFn) -> Scenario:
-    query, events = draw(scenarios() | scenarios(schema=PLAIN))
+def patterns(draw: st.DrawFn, *, plain: bool = False) -> Scenario:
+    query, events = draw(scenarios(schema=PLAIN) if plain else scenarios() | scenarios(schema=PLAIN))
     return draw(rule_sets(query)), events
 
 
@@ -32,15 +35,18 @@ def algebras(draw: st.DrawFn) -> Scenario:
     return draw(rule_sets(draw(algebra_queries()))), draw(lasting_streams())
 
 
-def check(scenario: Scenario, engine: str) -> None:
+def shown(rows: list[Row]) -> list[tuple[int, str]]:
+    return [(number, to_json(row)) for number, row in rows]
+
+
+def check(scenario: Scenario, engine: str, *, routes: bool = False) -> None:
     rules, events = scenario
-    together = Together(rules.query, events.schema, engine)
+    together = Together(rules.query, events.schema, engine, routes=routes)
     try:
         together.add(range(rules.rules.num_rows), rules.rules)
     except NotJoinedError:
         return
-    found = by_rule(together.push(events, None))
-    assert [(n, to_json(row)) for n, row in found] == [(n, to_json(row)) for n, row in rules.single(events)]
+    assert shown(by_rule(together.push(events, None))) == shown(rules.single(events))
 
 
 @pytest.mark.parametrize("engine", ["plain", "interpreted"])
@@ -57,3 +63,58 @@ def test_that_rules_of_an_automaton_give_what_each_gives_alone(scenario: Scenari
 @given(algebras())
 def test_that_rules_of_an_expression_give_what_each_gives_alone(scenario: Scenario) -> None:
     check(scenario, "plain")
+
+
+@given(patterns() | algebras())
+def test_that_events_which_do_not_concern_a_rule_can_be_left_out(scenario: Scenario) -> None:
+    check(scenario, "plain", routes=True)
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> tuple[RuleSet, pa.Table, list[int], list[Life], bool]:
+    rules, events = draw(patterns(plain=True) | own_automata())
+    steps = sorted(draw(st.sets(st.integers(0, LONGEST + 1), max_size=4)))
+    lives: list[Life] = []
+    for _ in range(rules.rules.num_rows):
+        since = draw(st.none() | st.integers(0, LONGEST // 2))
+        until = draw(st.none() | st.integers(0 if since is None else since + 1, LONGEST))
+        lives.append((since, until))
+    return rules, events, steps, lives, draw(st.booleans())
+
+
+@given(sessions())
+def test_that_rules_come_and_go(session: tuple[RuleSet, pa.Table, list[int], list[Life], bool]) -> None:
+    """S17: a rule sees the events of its lifetime, and gives what is decided in it."""
+    rules, events, steps, lives, restarts = session
+    together = Together(rules.query, events.schema)
+    added: set[int] = set()
+    found: list[Row] = []
+    before = -1
+    try:
+        for now in (*steps, None):
+            for number, (since, _) in enumerate(lives):
+                if number not in added and (now is None or since is None or since < now):
+                    added.add(number)
+                    together.add([number], rules.rules.slice(number, 1), since)
+            for number, (_, until) in enumerate(lives):
+                if until is not None and before <= until and (now is None or until < now):
+                    together.remove(number, until)
+            times = events.column("ts").to_numpy()
+            seen = (times >= before) & (times < now if now is not None else True)
+            found += together.push(events.filter(pa.array(seen)), now)
+            if restarts and now is not None:
+                together.restart()
+            before = before if now is None else now
+    except NotJoinedError:
+        return
+    wanted: list[Row] = []
+    for number, (rule, (since, until)) in enumerate(zip(rules.rules.to_pylist(), lives, strict=True)):
+        try:
+            query = rules.make(rule)
+            query.schema(events.schema)
+        except cep.CepheidError:
+            continue
+        change = cep.add_query("own", query, at=-1 if since is None else since, until=until)
+        other = cep.Query("PATTERN A a", **{**rules.query.options, "params": None, "functions": None, "types": None})
+        wanted += ((number, row) for row in other.match(events, changes=[change]).outputs["own"].to_pylist())
+    assert sorted(shown(found)) == sorted(shown(wanted))

@@ -199,22 +199,33 @@ class Queries:
             raise UsageError("CEP601", "engine 'reference' does not support sessions of many queries", remedy)
         return ManySession(self, engine, lateness=lateness, late=late)
 
-    def restore(self, blob: bytes, *, engine: str = "auto") -> ManySession:
-        """A session that continues from a snapshot, with the rules that it had then."""
+    def restore(self, blob: bytes, *, engine: str = "auto", update: bool = False) -> ManySession:
+        """A session that continues from a snapshot, with the rules that it had then.
+
+        update: with these rules, compared by id. Those that are the same go on; others are removed, or added, at the
+        greatest time so far.
+        """
         header, source = from_bytes(blob)
         if "many" not in header:
             message = "the snapshot is of a session of one query"
             raise UsageError("CEP607", message, "restore it with the Query that it was taken from")
         session = self.session(engine=engine)
         session.load(header, source)
+        if update:
+            session.update(self._rules)
         return session
 
     # For sessions.
 
     def stream(
-        self, rules: RuleSet, schema: Schema, engine: str, lives: Lifetimes, watermark: int | None
+        self,
+        rules: RuleSet | None,
+        schema: Schema,
+        engine: str,
+        lives: Lifetimes | None = None,
+        watermark: int | None = None,
     ) -> ManyStream:
-        """What runs rules in a session."""
+        """What runs rules in a session; None: those of a state that will be taken up."""
         return many_stream(rules, schema, engine, lives=lives, watermark=watermark)
 
     def read_more(self, rules: Any, ids: Iterable[Any] | None, known: RuleSet) -> tuple[RuleSet, Problems]:

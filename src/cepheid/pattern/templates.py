@@ -7,11 +7,11 @@ query can't be a column: rules with other values of it are rules of another vari
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.algebra.attributes import LENGTH
+from cepheid.pattern.algebra.linear import Edge, limit_of
 from cepheid.pattern.algebra.result import BoundAlgebra
 from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.bind import Bound
@@ -50,6 +50,9 @@ RULE = "$rule"
 """The column of a joined stream that has the number of the rule."""
 WINDOW = "$within"
 """The column that has the window of a rule in ticks, where each has its own."""
+
+STEP = 3
+"""Windows of rules of one variant are less than 2 to the power of this apart, as factors."""
 
 # Parameters, as a template is written.
 
@@ -118,16 +121,12 @@ def _shaping(query: Query) -> Iterator[str]:
                 case ex.Call(function=name, arguments=arguments) if name.lower() in (*UNITS_OF, *MATCHING):
                     places = (UNITS_OF[name.lower()][0],) if name.lower() in UNITS_OF else (1,)
                     yield from (found for k in places for one in arguments[k : k + 1] for found in _names_in(one))
-                case ex.Compare() | ex.Between() | ex.In() if _compares_length(node):
-                    yield from _names_in(node)
+                case ex.Minus(operand=operand) if isinstance(query.pattern, Algebra):
+                    yield from _names_in(operand)  # it may be compared with DUR
     if isinstance(query.pattern, Automaton):
         yield from _shaping_automaton(query.pattern)
     if isinstance(query.pattern, Algebra):
         yield from _lets(query.pattern)
-
-
-def _compares_length(node: ex.Expression) -> bool:
-    return any(isinstance(part, ex.Name) and part.name.upper() == LENGTH for part in walk(node))
 
 
 def _shaping_automaton(automaton: Automaton) -> Iterator[str]:
@@ -169,6 +168,16 @@ class ConstantColumn:
     parameter: str
     type: Type
     readings: tuple[Reading, ...] = ()
+    most: int | None = None  # the rules of a variant have no greater ones, and none that are much less
+
+
+def power_above(amount: int) -> int:
+    """A round number that is not less: amounts with the same one are of one size.
+
+    >>> power_above(5), power_above(8), power_above(9)
+    (8, 8, 64)
+    """
+    return min(1 << (STEP * -(-max(amount - 1, 0).bit_length() // STEP)), 2**62)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +203,8 @@ def join(query: Bound, *, windowed: bool = False) -> Joined:
     if query.schema.start is not None and query.algebra is None and windowed:
         raise NotJoinedError("the window of events that last")
     used = _used(query)
-    columns = {name: ConstantColumn(name, c.parameter, c.type, c.readings) for name, c in used.items()}
+    limits = {} if query.algebra is None else _limits(query.algebra)
+    columns = {n: ConstantColumn(n, c.parameter, c.type, c.readings, limits.get(n)) for n, c in used.items()}
     schema = _schema(query.schema, columns.values(), windowed=windowed)
     if query.algebra is not None:
         bound = replace(
@@ -202,7 +212,7 @@ def join(query: Bound, *, windowed: bool = False) -> Joined:
             schema=schema,
             typer=replace(query.typer, schema=schema),
             reads=tuple(schema.columns),
-            algebra=_joined_algebra(query.algebra),
+            algebra=_joined_algebra(query.algebra, limits),
         )
         return Joined(bound, query, tuple(columns.values()), windowed)
     own = _JoinedAutomaton(query) if query.automaton is not None else _JoinedPattern(query)
@@ -322,14 +332,39 @@ def _joined_scope(scope: Scope) -> Scope:
     return replace(scope, condition=condition)
 
 
-def _joined_algebra(algebra: BoundAlgebra) -> BoundAlgebra:
+def _limits(algebra: BoundAlgebra) -> dict[str, int]:
+    """The columns that say how long instances may last, each with what no rule of the variant exceeds."""
+    limits = (limit_of(c, edge.start) for edge in algebra.automaton.edges for c in edge.fence)
+    return {c.column: power_above(c.value) for c in limits if isinstance(c, Constant) and isinstance(c.value, int)}
+
+
+def _limited(edge: Edge, limits: Mapping[str, int]) -> Edge:
+    """An edge that also asks for the greatest of the limits of the rules, so that instances are known to end."""
+
+    def with_limit(condition: ex.Expression) -> tuple[ex.Expression, ...]:
+        limit = limit_of(condition, edge.start)
+        if not isinstance(limit, Constant):
+            return (condition,)
+        most = ex.Literal(limits[limit.column], INT)
+        compared = condition.operand if isinstance(condition, ex.Not) else condition
+        assert isinstance(compared, ex.Compare)
+        wider = replace(compared, operator="<=" if compared.operator == "=" else compared.operator, right=most)
+        return condition, ex.Not(wider) if isinstance(condition, ex.Not) else wider
+
+    decides = tuple(part for condition in edge.decides for part in with_limit(condition))
+    asks = tuple(part for condition in edge.asks for part in with_limit(condition))
+    return replace(edge, decides=decides, asks=asks)
+
+
+def _joined_algebra(algebra: BoundAlgebra, limits: Mapping[str, int]) -> BoundAlgebra:
     """A CESAR expression whose instances wait for events of their rule, which is the last attribute of its results."""
     now, held = ex.Attribute(EVENT, ex.Index.ONE, RULE), ex.Register(RULE, INT)
 
     def change(node: ex.Expression) -> ex.Expression:
         return put(node, attribute(EVENT, ex.Index.ONE))
 
-    found = algebra.automaton.rewritten(change, change)
+    given = algebra.automaton
+    found = replace(given, edges=tuple(_limited(edge, limits) for edge in given.edges)).rewritten(change, change)
     edges = (
         replace(
             edge,

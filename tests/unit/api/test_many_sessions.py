@@ -165,6 +165,22 @@ def test_snapshots() -> None:
         queries.restore(cep.Query("PATTERN A a").session().snapshot())
 
 
+def test_a_snapshot_goes_on_with_other_rules() -> None:
+    s = cep.Queries(PAIR, [*RULES, {"id": "gone", "key": 1, "span": 10}]).session()
+    s.push([event(1, "A"), event(1, "A", 2)])
+    changed = [{"id": "new", "key": 1, "span": 10}, {"id": "two", "key": 2, "span": 9}, RULES[0]]
+    queries = cep.Queries(PAIR, changed)
+    s = queries.restore(s.snapshot(), update=True)
+    s.push([event(2, "A"), event(2, "A", 2), event(3, "B"), event(3, "B", 2)])
+    assert ends(s.close()) == [("one", 1, 3), ("one", 2, 3), ("new", 2, 3), ("two", 2, 3)]
+    same = cep.Queries(["PATTERN A a WHERE a.k = 1", "PATTERN A a WHERE a.k = 2"], ids=["x", "y"])
+    s = same.session(lateness=0)
+    s.push([event(1, "A"), event(1, "A", 2)])
+    s = cep.Queries(["PATTERN A a WHERE a.k = 2"], ids=["y"]).restore(s.snapshot(), update=True)
+    assert repr(s) == "<Session of 2 queries: open, 2 events, 0 matches, watermark 1>"
+    assert ends(s.close()) == [("x", 1, 1), ("y", 1, 1)]
+
+
 def test_wrong_use() -> None:
     queries = cep.Queries(PAIR, RULES)
     with pytest.raises(cep.UsageError, match="CEP601"):

@@ -29,7 +29,7 @@ def check_bound(rules: RuleSet, options: Options, schema: Schema, problems: Prob
         template = rules.templates[some.template]
         for own in _variants(template, some):
             with problems.of(own.numbers):
-                options.query(template, example(template, own)).compiled.bind(schema)
+                options.compiled(template, example(template, own)).bind(schema)
 
 
 def _variants(template: Template, rules: Rules) -> Iterator[Rules]:

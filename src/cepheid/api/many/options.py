@@ -11,7 +11,9 @@ from typing import Any
 from cepheid.api.options import read_functions, read_params, read_roles
 from cepheid.api.query import Query
 from cepheid.engine.many.rules import Template
+from cepheid.engine.program import CompiledProgram, compile_program
 from cepheid.errors import CepheidWarning, UsageError
+from cepheid.pattern.calls import check_calls
 from cepheid.pattern.schema import Roles
 
 
@@ -67,6 +69,13 @@ class Options:
                 unit=self.unit,
                 start=self.start,
             )
+
+    def compiled(self, template: Template, values: Mapping[str, object]) -> CompiledProgram:
+        """The same as the engine has it, which is made faster."""
+        functions = template.functions or {}
+        for query in template.program.queries:
+            check_calls(query, functions)
+        return compile_program(template.program, {**(template.params or {}), **values}, self.roles, functions, "")
 
 
 def check_roles(query: Query, roles: Roles) -> None:

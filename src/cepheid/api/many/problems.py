@@ -66,6 +66,10 @@ class Problems:
         found._found |= {first + number: error for number, error in others._found.items()}
         return found
 
+    def items(self) -> list[tuple[int, CepheidError]]:
+        """Each rule that is wrong, with its error."""
+        return sorted(self._found.items())
+
     @property
     def numbers(self) -> Any:
         """The rules that are wrong."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,11 @@ import pyarrow as pa
 from cepheid.api.many.ids import check_ids
 from cepheid.api.many.options import Options, check_roles
 from cepheid.api.many.problems import Problems
+from cepheid.api.many.read_rules import of_template
 from cepheid.api.query import Query, read_program
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.errors import CepheidError, UsageError
+from cepheid.language.template import read_texts
 
 
 def read_template(name: Any, source: Any, options: Options) -> Template:
@@ -59,24 +61,83 @@ def with_roles_of(source: Any, options: Options) -> Options:
 def read_list(
     queries: Sequence[Any], ids: pa.Array, options: Options, *, collect: bool, report: Callable[[int], object] | None
 ) -> tuple[RuleSet, Problems]:
-    """A list of queries, each of which is a rule of a template without parameters; equal texts are one template."""
+    """A list of queries as rules: those whose texts differ in constants alone are of one template."""
     problems = Problems(ids, collect=collect, what="query")
     check_ids(ids, problems, "give each query a text or a whole number as its id")
+    texts = np.array([k for k, one in enumerate(queries) if isinstance(one, str)], np.int64)
+    parts = list(_texts([queries[k] for k in texts], texts, ids, options, problems, report))
+    parts += _objects(queries, ids, options, problems, report)
+    merged: dict[Any, int] = {}
     templates: list[Template] = []
-    numbers: list[list[int]] = []
-    known: dict[Any, int] = {}
+    rules: list[Rules] = []
+    for template, own in parts:
+        number = merged.setdefault(template.key, len(templates))
+        if number == len(templates):
+            templates.append(template)
+        rules.append(replace(own, template=number))
+    return RuleSet(tuple(templates), tuple(rules), ids, options.roles).without(problems.numbers), problems
+
+
+_Part = tuple[Template, Rules]
+
+
+def _texts(
+    texts: Sequence[str],
+    numbers: Any,
+    ids: pa.Array,
+    options: Options,
+    problems: Problems,
+    report: Callable[[int], object] | None,
+) -> Iterator[_Part]:
+    """Texts by the template that is left when their constants are cut out."""
+    reading = read_texts(texts, None if report is None else lambda done: _told(report, done))
+    for wrong in reading.wrong:
+        for place in wrong.texts:
+            problems.add(numbers[place : place + 1], wrong.error_of(texts[place]))
+    for found in reading.templates:
+        own = numbers[found.texts]
+        name = ids[int(own[0])].as_py()
+        template = Template(name, found.program, tuple(found.columns), options.params, options.functions)
+        told = Problems(ids, collect=True)
+        with told.of(own):
+            rows = pa.table({name: pa.chunked_array([column]) for name, column in found.columns.items()})
+            yield template, of_template(0, template, own, rows, options, told)
+        for number, error in told.items():
+            text = texts[int(np.searchsorted(numbers, number))]
+            problems.add([number], _error_of(text, options, error) if len(told.numbers) <= _TOLD_ALONE else error)
+
+
+_TOLD_ALONE = 100  # texts of one template that are wrong: of more, the place is that in the first one
+
+
+def _told(report: Callable[[int], object], done: int) -> None:
+    report(done)
+
+
+def _error_of(text: str, options: Options, known: CepheidError) -> CepheidError:
+    """What is wrong with a text, with the place in it."""
+    try:
+        options.compiled(Template(None, read_program(text), (), options.params, options.functions), {})
+    except CepheidError as error:
+        return error
+    return known
+
+
+def _objects(
+    queries: Sequence[Any],
+    ids: pa.Array,
+    options: Options,
+    problems: Problems,
+    report: Callable[[int], object] | None,
+) -> Iterator[_Part]:
+    """What is no text: each is a template."""
     for number, one in enumerate(queries):
+        if isinstance(one, str):
+            continue
         with problems.of([number]):
-            key = one if isinstance(one, str) else id(one)
-            if key not in known:
-                template = replace(read_template(None, one, options), name=ids[number].as_py())
-                if not isinstance(one, Query):
-                    options.query(template, {})  # which tells what is wrong
-                known[key] = len(templates)
-                templates.append(template)
-                numbers.append([])
-            numbers[known[key]].append(number)
+            template = replace(read_template(None, one, options), name=ids[number].as_py())
+            if not isinstance(one, Query):
+                options.compiled(template, {})  # which tells what is wrong
+            yield template, Rules(0, np.array([number], np.int64), pa.table({}))
         if report is not None:
             report(1)
-    rules = tuple(Rules(template, np.array(own, np.int64), pa.table({})) for template, own in enumerate(numbers) if own)
-    return RuleSet(tuple(templates), rules, ids, options.roles).without(problems.numbers), problems

@@ -61,7 +61,7 @@ def read_rules(
             problems.add(wanted, BindError("CEP304", f"the rules have no column '{missing[0]}'", remedy))
         else:
             own = rules if not named else rules.take(from_numpy(wanted))
-            found.append(_of_template(number, template, wanted, own, options, problems))
+            found.append(of_template(number, template, wanted, own, options, problems))
     return RuleSet(tuple(known), tuple(found), ids, options.roles).without(problems.numbers), problems
 
 
@@ -91,7 +91,7 @@ def _places(templates: Sequence[Template], rules: pa.Table, problems: Problems) 
     return places
 
 
-def _of_template(
+def of_template(
     number: int, template: Template, numbers: Any, rows: pa.Table, options: Options, problems: Problems
 ) -> Rules:
     """The rules of one template, and what is wrong with their values."""
@@ -110,7 +110,8 @@ def _of_template(
     found = Rules(number, numbers, pa.table(columns), within)
     sound = np.flatnonzero(~np.isin(numbers, problems.numbers))
     if len(sound):
-        check_template(template, found.take(sound), options, problems, rows.column_names)
+        own = found if len(sound) == len(found) else found.take(sound)
+        check_template(template, own, options, problems, rows.column_names)
     return found
 
 
@@ -119,7 +120,7 @@ def check_template(
 ) -> None:
     """Whether a template can be a query, with values of the types that the columns have; its own errors are raised."""
     try:
-        options.query(template, example(template, rules))
+        options.compiled(template, example(template, rules))
     except BindError as error:
         if error.code not in ("CEP304", "CEP307"):
             raise

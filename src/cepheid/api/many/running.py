@@ -14,7 +14,7 @@ from cepheid.plan.spec import AUTO
 
 
 def many_stream(
-    rules: RuleSet,
+    rules: RuleSet | None,
     schema: Schema,
     engine: str,
     *,
@@ -29,7 +29,9 @@ def many_stream(
 
     stream = InputStream(schema, once=events is not None)
     factory = MachineFactory(engine, AUTO, events)
-    found = ManyStream(stream, Tiers(stream, rules.roles, factory, once=events is not None), report=report)
+    found = ManyStream(stream, Tiers(stream, schema.roles, factory, once=events is not None), report=report)
+    if rules is None:
+        return found
     if lives is None:
         found.add(rules.templates, rules.rules, None)
         return found

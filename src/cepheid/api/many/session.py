@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cepheid.api.events import to_table
 from cepheid.api.many.batches import as_batch, completed
 from cepheid.api.many.bound import check_bound
 from cepheid.api.many.by_definition import no_matches
+from cepheid.api.many.compared import only, same_rules
+from cepheid.api.many.id_index import IdIndex
 from cepheid.api.many.ids import BAD_RULES
 from cepheid.api.many.many_matches import ManyMatches
 from cepheid.api.many.problems import Problems
@@ -24,7 +25,7 @@ from cepheid.api.readable import UNREADABLE, check_text
 from cepheid.api.session import LATE
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.times import from_ticks, time_value, to_ticks
-from cepheid.engine.many.lifetimes import ALWAYS, Lifetimes
+from cepheid.engine.many.lifetimes import ALWAYS, NEVER, Lifetimes
 from cepheid.engine.many.protocol import Found
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
@@ -68,6 +69,7 @@ class ManySession:
         self._engine = engine
         self._rules: RuleSet = queries.rules
         self._lives = Lifetimes.for_good(len(queries.ids))
+        self._index = IdIndex(queries.ids)
         self._problems: Problems = queries.problems
         self._late = LateFilter(late)
         self._lateness = None if lateness is None else read_delay("lateness", lateness, self._options.roles.unit)
@@ -184,8 +186,11 @@ class ManySession:
         """
         self._check_open()
         since = self._time(at)
+        self._add(*self._queries.read_more(rules, ids, self._rules), since)
+
+    def _add(self, more: RuleSet, problems: Problems, since: int | None) -> None:
+        """More rules, whose numbers begin at 0."""
         first = len(self._rules.ids)
-        more, problems = self._queries.read_more(rules, ids, self._rules)
         again = self._repeated(more.ids, since)
         if len(again):
             error = InputError(BAD_RULES, "its id is there already", "remove it first, or give the rule another id")
@@ -197,6 +202,7 @@ class ManySession:
         moved = more.numbered_from(first)
         if self._stream is not None:
             self._stream.add(moved.templates, moved.rules, since)
+        self._index.add(more.ids, first)
         self._rules = self._rules.more(moved)
         self._lives = self._lives.added(len(more.ids), since)
         for number in problems.numbers:  # these have no lifetime
@@ -211,11 +217,8 @@ class ManySession:
         if ids.type != known.type:
             message = f"the ids are {ids.type}, and those of the rules so far are {known.type}"
             raise UsageError(BAD_RULES, message, "use ids of one type")
-        same = np.flatnonzero(pc.is_in(known, value_set=ids).to_numpy(zero_copy_only=False))
-        alive = same[self._lives.until[same] > (ALWAYS if since is None else since)]
-        if not len(alive):
-            return np.zeros(0, np.int64)
-        return np.flatnonzero(pc.is_in(ids, value_set=self._rules.names(alive)).to_numpy(zero_copy_only=False))
+        places, numbers = self._index.find(ids, known)
+        return np.unique(places[self._lives.until[numbers] > (ALWAYS if since is None else since)])
 
     def remove(self, ids: Any, *, at: object = None) -> None:
         """Rules give the matches that end at or before `at`, and whose absences were decided by then.
@@ -233,6 +236,23 @@ class ManySession:
         self._stream.remove(numbers, until)
         self._lives = self._lives.removed(numbers, until)
 
+    def update(self, rules: RuleSet) -> None:
+        """Go on with other rules, compared by id: those that are the same go on, others come and go now."""
+        alive = np.zeros(len(self._rules.ids), bool)
+        for some in self._rules.rules:
+            alive[some.numbers] = self._lives.until[some.numbers] == NEVER
+        own, same = same_rules(rules, self._rules, self._index, alive)
+        alive[same] = False
+        gone = np.flatnonzero(alive)
+        if len(gone):
+            self.remove(self._rules.names(gone))
+        every = np.concatenate([some.numbers for some in rules.rules] or [own])
+        more = only(rules, np.setdiff1d(every, own)).after(self._rules.templates)
+        if len(more.ids):
+            self._add(
+                more, Problems(more.ids, collect=self._queries.collects, what=self._problems.what), self._time(None)
+            )
+
     def _alive_numbers(self, ids: Iterable[Any], at: int | None) -> Any:
         """The numbers of rules that are not over at a time, by their ids."""
         known = self._rules.ids
@@ -241,12 +261,13 @@ class ManySession:
         except UNREADABLE as error:
             message = f"the ids can't be read: {str(error).splitlines()[0]}"
             raise UsageError(BAD_RULES, message, f"the ids of these rules are {known.type}") from None
-        places = np.flatnonzero(pc.is_in(known, value_set=asked).to_numpy(zero_copy_only=False))
-        alive = places[self._lives.until[places] > (ALWAYS if at is None else at)]
-        missing = asked.filter(pc.invert(pc.is_in(asked, value_set=self._rules.names(alive))))
+        places, numbers = self._index.find(asked, known)
+        lives = self._lives.until[numbers] > (ALWAYS if at is None else at)
+        found, alive = places[lives], np.unique(numbers[lives])
+        missing = np.setdiff1d(np.arange(len(asked)), found)
         if len(missing):
-            name = missing[0].as_py()
-            if pc.is_in(missing.slice(0, 1), value_set=known)[0].as_py():
+            name = asked[int(missing[0])].as_py()
+            if missing[0] in places:
                 message = f"the rule {name!r} is over at that time"
                 raise PatternError("CEP229", message, "remove it at an earlier time, or not at all")
             known_ids = map(str, known.slice(0, 1000).to_pylist())
@@ -349,12 +370,11 @@ class ManySession:
             if header["set_aside"] is not None:
                 self._late.set_aside = [source.table(header["set_aside"])]
             self._rules = read_rule_set(header["rules"], source, self._queries.rules, self._options)
+            self._index = IdIndex(self._rules.ids)
             self._lives = Lifetimes(source.array(header["since"]).copy(), source.array(header["until"]).copy())
             self._problems = Problems(self._rules.ids, collect=self._queries.collects, what=self._problems.what)
             if "schema" in header:
                 arrow = pa.ipc.read_schema(pa.py_buffer(source.part(header["schema"])))
                 self._schema = make_schema(arrow, self._options.roles)
-                self._stream = self._queries.stream(
-                    self._rules, self._schema, self._engine, self._lives, self._watermark
-                )
-                self._stream.load(header["state"], source)
+                self._stream = self._queries.stream(None, self._schema, self._engine)
+                self._stream.load(self._rules, self._lives, self._watermark, header["state"], source)

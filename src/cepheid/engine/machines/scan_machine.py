@@ -312,6 +312,11 @@ class ScanMachine(KernelMachine):
         """Give up runs whose window is over at a time."""
         self.state.end_old_runs(max(before, self.clock))
 
+    def end_lanes(self, lanes: Any) -> None:
+        """End the runs of some lanes."""
+        self.state.fit(self.lane_count)
+        self.state.clear_lanes(lanes)
+
     def first_waiting(self) -> int | None:
         """The first event at which a match ends that waits in the store."""
         return self.state.first_end()

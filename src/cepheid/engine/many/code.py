@@ -10,7 +10,7 @@ import numpy as np
 
 from cepheid.automaton.model import Now
 from cepheid.engine.encoding.batch import Batch
-from cepheid.engine.many.chain import Given, Slot, Test
+from cepheid.engine.many.chain import Chain, Given, Slot, Test
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.reader import declared_types, read_function
@@ -153,3 +153,17 @@ class _Written(Constants):
         """The number itself."""
         assert isinstance(value, int | float)
         return n.expression(value, sort_of(node.type).scalar)
+
+
+def check_code(chain: Chain) -> None:
+    """Raise NotNative if a test or a transfer of a chain has no code."""
+    numbers = CodeNumbers()
+    for step in chain.steps:
+        fences = [step.fence]
+        if step.wait is not None and step.wait.ending is not None:
+            fences.append(step.wait.ending)
+        for fence in fences:
+            for test in fence.tests:
+                numbers.test(test)
+        numbers.transfer(step.transfer)
+    assert numbers.kernel

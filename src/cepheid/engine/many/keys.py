@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheid.engine.encoding.batch import Batch
-from cepheid.engine.encoding.columns import Unfit, as_dictionary, numbers_of, take_codes
+from cepheid.engine.encoding.columns import as_dictionary, numbers_of, take_codes
 from cepheid.engine.encoding.lanes import LaneNumbers
-from cepheid.engine.many.chain import Constant, Form, Key, RuleConstant
+from cepheid.engine.many.chain import Chain, Constant, Form, Key, RuleConstant
 from cepheid.kernel.compile import run_on_arrays
 from cepheid.kernel.runtime import NIL
 from cepheid.kernel.shared import HALF, NAN_KEY, NULL, POSITIVE
@@ -59,13 +60,12 @@ class KeyColumns:
         """The code of a text that a rule has."""
         return self.texts.setdefault(text, len(self.texts))
 
-    def constants(self, key: Key, constant: Constant, rules: pa.Table) -> tuple[Any, Any]:
-        """The key of a constant of each rule, and where it is NULL."""
+    def constants(self, key: Key, constant: Constant, rules: pa.Table, count: int) -> tuple[Any, Any]:
+        """The key of a constant of each of so many rules, and where it is NULL."""
         if isinstance(constant, RuleConstant):
             column = rules.column(constant.column)
             null = np.asarray(column.is_null().combine_chunks().to_numpy(zero_copy_only=False), bool)
             return self._of_column(key, constant, column), null
-        count = rules.num_rows
         if constant.value is None:
             return np.zeros(count, np.int64), np.ones(count, bool)
         return np.full(count, self._of_value(key, constant.value), np.int64), np.zeros(count, bool)
@@ -75,8 +75,7 @@ class KeyColumns:
             coded = as_dictionary(column)
             codes = np.array([self.code(text) for text in coded.dictionary.to_pylist()], np.int64)
             return take_codes(codes, coded.indices, UNKNOWN)
-        kind = Kind.FLOAT if key.form == Form.REAL else constant.type.kind
-        numbers = numbers_of(constant.column, kind, column)
+        numbers = numbers_of(constant.column, constant.type.kind, column)
         return real_keys(numbers) if key.form == Form.REAL else np.asarray(numbers, np.int64)
 
     def _of_value(self, key: Key, value: object) -> int:
@@ -124,14 +123,10 @@ class KeyColumns:
                     "float_keys", values, len(values), values.view(np.int64), keys.shape[1], at, flat, native=native
                 )
         else:
-            values = np.asarray(values, np.int64)
-            keys[:, at] = values
+            # No rule is compared with the least two numbers, so that they need not be told apart; see `fits`.
+            keys[:, at] = np.maximum(np.asarray(values, np.int64), LEAST)
         if batch.has_nulls(key.column):
-            null = batch.nulls(key.column).astype(bool)
-            keys[null, at] = NULL
-            values = values[~null]
-        if key.form == Form.VALUE and len(values) and int(values.min()) == NULL:
-            raise Unfit(f"'{key.column}' has the integer -2^63, which rules can't be compared with")
+            keys[batch.nulls(key.column).astype(bool), at] = NULL
 
     def _known(self, texts: Sequence[str | None]) -> Any:
         found = [NULL if text is None else self.texts.get(text, UNKNOWN) for text in texts]
@@ -141,3 +136,18 @@ class KeyColumns:
 def short(values: Any) -> Any:
     """Which keys fit into 32 bits."""
     return (values >= -HALF) & (values < HALF - 1)
+
+
+def fits(chain: Chain, rules: pa.Table) -> bool:
+    """Whether no constant of some rules is next to what stands for NULL."""
+    fences = [step.fence for step in chain.steps]
+    fences += [step.wait.ending for step in chain.steps if step.wait is not None and step.wait.ending is not None]
+    for bounds in (bounds for fence in fences for bounds in fence.bounds if bounds.key.form == Form.VALUE):
+        if isinstance(bounds.constant, RuleConstant):
+            if bounds.constant.type.kind is Kind.INT:
+                least = pc.min(rules.column(bounds.constant.column)).as_py()
+                if least is not None and least < LEAST + 2:
+                    return False
+        elif isinstance(bounds.constant.value, int) and bounds.constant.value < LEAST + 2:
+            return False
+    return True

@@ -77,9 +77,9 @@ class _Constants:
     real: list[Any] = field(default_factory=list)
     count: int = 0
 
-    def add(self, test: Test, rules: pa.Table) -> Any:
+    def add(self, test: Test, rules: pa.Table, count: int) -> Any:
         """The place of the constants of each rule; equal ones have the same."""
-        width, count = 2 * len(test.constants), rules.num_rows
+        width = 2 * len(test.constants)
         if not width:
             return np.zeros(count, np.int64)
         whole, real = np.zeros((count, width), np.int64), np.zeros((count, width))
@@ -172,10 +172,10 @@ class LevelBuilder:
         for bounds in fence.bounds:
             self._bounds(asking, bounds, rows, constants)
         for test in fence.tests:
-            asking.test(rows, self.numbers.test(test), self.constants.add(test, constants))
+            asking.test(rows, self.numbers.test(test), self.constants.add(test, constants, len(rows)))
 
     def _bounds(self, asking: Asking, bounds: Bounds, rows: Any, constants: pa.Table) -> None:
-        values, null = self.keys.constants(bounds.key, bounds.constant, constants)
+        values, null = self.keys.constants(bounds.key, bounds.constant, constants, len(rows))
         asking.bound(rows, self.keys.place(bounds.key), bounds.operator, values, null)
 
     def _waits(self, parts: Sequence[Rules], begins: Any, count: int, step: int) -> _Waits:
@@ -192,7 +192,7 @@ class LevelBuilder:
                 continue
             flags[begin:end] |= self._ends(own.wait, part.chain)
             if own.wait.lasts is not None:
-                lasts[begin:end] = _ticks(own.wait.lasts, part.constants)
+                lasts[begin:end] = _ticks(own.wait.lasts, part.constants, end - begin)
             if own.wait.ending is not None:
                 ended[begin:end] = True
                 self._fence(asking, own.wait.ending, np.arange(begin, end), part.constants)
@@ -249,11 +249,11 @@ class LevelBuilder:
         return ranks
 
 
-def _ticks(lasts: Constant, rules: pa.Table) -> Any:
+def _ticks(lasts: Constant, rules: pa.Table, count: int) -> Any:
     """The window of each rule."""
     if isinstance(lasts, RuleConstant):
         return np.asarray(rules.column(lasts.column).combine_chunks().to_numpy(zero_copy_only=False), np.int64)
-    return np.full(rules.num_rows, lasts.value, np.int64)
+    return np.full(count, lasts.value, np.int64)
 
 
 def _none(rows: int) -> Asked:

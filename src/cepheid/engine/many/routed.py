@@ -11,9 +11,11 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.scope_filter import ScopeFilter
+from cepheid.engine.machines.adaptive import AdaptiveMachine
 from cepheid.engine.machines.protocol import KeptRows, Machine
+from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.many.joined_stream import JoinedRows, JoinedStream
-from cepheid.engine.many.protocol import Found, Router
+from cepheid.engine.many.protocol import RULE, Found, Router
 from cepheid.engine.many.results import Part, found_of, rows_of
 from cepheid.engine.many.routers import AllPairs
 from cepheid.engine.many.rule_places import FOREVER, RulePlaces
@@ -22,6 +24,7 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.templates import Joined
 from cepheid.pattern.tree import Output
 
@@ -142,6 +145,7 @@ class RoutedTier:
             found += self._ended(ended, at)
             self.router.remove(ended)
             self.gone = np.union1d(self.gone, ended)
+            self._end_lanes(ended)
         self._go_over(None)
         found += self._certain(self.machine.settle(now, self.stream))
         return found_of(self.template, self.joined, found, rows)
@@ -153,7 +157,8 @@ class RoutedTier:
             # What is still open is decided in a copy, which is as if the input had ended.
             facts, arrays = self.machine.dump()
             copy = self.factory(self.compiled, self.stream.codes, self.machine.kind)
-            copy.load(facts, [array.copy() for array in arrays], self.stream)
+            if facts:  # nothing before the first event
+                copy.load(facts, [array.copy() for array in arrays], self.stream)
             for numbers, table in self._certain(copy.settle(None, self.stream, at)):
                 mine = np.flatnonzero(np.isin(numbers, ended))
                 assert isinstance(table, MatchTable)
@@ -202,12 +207,70 @@ class RoutedTier:
         first = [int(self.stream.ids[0])] if len(self.stream.ids) else []
         return min([*first, *(batch.first for batch in self.queue)], default=None)
 
+    def _end_lanes(self, ended: Any) -> None:
+        """End the runs of rules: without a window, they would wait for ever. Others end with their window."""
+        machine = self.machine.machine if isinstance(self.machine, AdaptiveMachine) else self.machine
+        if isinstance(machine, ScanMachine) and self.query.within is None and machine.lanes.all[:1] == (RULE,):
+            over = set(ended.tolist())
+            lanes = [lane for lane, key in enumerate(machine.lane_numbers.known()) if key[0] in over]
+            machine.end_lanes(np.array(lanes, np.int64))
+
     def _forget(self) -> None:
         """Rules that are gone, once no row has them."""
         held = np.isin(self.rules.numbers, self.gone, invert=True) | np.isin(self.rules.numbers, self.stream.numbers)
         if 2 * int(held.sum()) < len(held):
             self.rules.keep(held)
             self.gone = np.intersect1d(self.gone, self.rules.numbers)
+
+    # Snapshots.
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The state with the rules: facts for a header, and flat arrays."""
+        assert not self.queue, "what was fed is settled before it is written down"
+        stream, rules = self.stream, self.rules
+        found, own = self.machine.dump()
+        lanes, keys = [], []
+        for split, numbers in stream.codes.keys.items():
+            named, array = numbers.dump()
+            lanes.append([list(split.columns), list(split.agreed), split.one_key, named])
+            keys.append(array)
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rules.constants.schema) as writer:
+            writer.write_table(rules.constants)
+        constants = np.frombuffer(sink.getvalue(), np.uint8)
+        facts = {
+            "kind": self.machine.kind,
+            "machine": found,
+            "stream": [stream.base, stream.events, stream.last],
+            "strings": list(stream.codes.strings.codes),
+            "lanes": lanes,
+            "ending": [[at, np.concatenate(numbers).tolist()] for at, numbers in self.ending.items()],
+            "counts": [self.events, self.touched],
+        }
+        kept = [rules.numbers, rules.since, rules.until, constants, self.gone, stream.ids, stream.numbers]
+        return facts, [*kept, *keys, *own]
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+        """Take up a state that was dumped; it has its rules."""
+        numbers, since, until, constants, gone, ids, owners, *rest = arrays
+        with pa.ipc.open_stream(pa.py_buffer(np.ascontiguousarray(constants))) as reader:
+            self.rules.restore(numbers, reader.read_all(), since, until)
+        self.gone = gone
+        alive = np.isin(numbers, gone, invert=True)
+        places = from_numpy(np.flatnonzero(alive))
+        self.router.add(numbers[alive], self.rules.constants.take(places))
+        self.stream.restore_pairs(ids, owners, *facts["stream"])
+        self.stream.source = rows
+        self.stream.codes.strings.codes = {text: code for code, text in enumerate(facts["strings"])}
+        count = len(facts["lanes"])
+        for (columns, agreed, one_key, keys), array in zip(facts["lanes"], rest[:count], strict=True):
+            self.stream.codes.lanes(Lanes(tuple(columns), tuple(agreed), one_key)).load(keys, array)
+        self.stream.postpone()
+        self.ending = {at: [np.array(over, np.int64)] for at, over in facts["ending"]}
+        self.events, self.touched = facts["counts"]
+        self.running = self._run(facts["kind"])
+        if facts["machine"]:
+            self.machine.load(facts["machine"], rest[count:], self.stream)
 
     def counters(self) -> Mapping[str, int]:
         """What it has done: events, rules that were touched, runs that are alive."""

@@ -38,6 +38,12 @@ class RulePlaces:
         self.until = np.concatenate([self.until, np.full(len(numbers), FOREVER)])
         self._sort()
 
+    def restore(self, numbers: Any, constants: pa.Table, since: Any, until: Any) -> None:
+        """Go on with rules that were written down."""
+        self.numbers, self.constants = np.asarray(numbers, np.int64), constants
+        self.since, self.until = np.array(since, np.int64), np.array(until, np.int64)
+        self._sort()
+
     def _sort(self) -> None:
         self._order = np.argsort(self.numbers, kind="stable")
         self._sorted = self.numbers[self._order]
@@ -58,6 +64,7 @@ class RulePlaces:
 
     def keep(self, wanted: Any) -> None:
         """Forget all but some, by a mask over places."""
-        self.constants = self.constants.filter(from_numpy(wanted))
+        if self.constants.num_columns:
+            self.constants = self.constants.filter(from_numpy(wanted))
         self.numbers, self.since, self.until = self.numbers[wanted], self.since[wanted], self.until[wanted]
         self._sort()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,12 @@ class Template:
     parameters: tuple[str, ...] = ()
     params: Mapping[str, object] | None = None
     functions: Mapping[str, Callable[..., object]] | None = None
+
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for templates that mean the same. By what is printed, because 0.0 and -0.0 are equal."""
+        functions = tuple(sorted((name, id(function)) for name, function in (self.functions or {}).items()))
+        return repr(self.program), self.parameters, repr(sorted((self.params or {}).items())), functions
 
 
 @dataclass(frozen=True)
@@ -88,9 +95,15 @@ class RuleSet:
         return replace(self, templates=added.templates, rules=rules, ids=ids)
 
     def after(self, templates: tuple[Template, ...]) -> RuleSet:
-        """The same, with templates that come after others."""
-        rules = tuple(replace(some, template=some.template + len(templates)) for some in self.rules)
-        return replace(self, templates=(*templates, *self.templates), rules=rules)
+        """The same, with templates among others, and after these where they are new."""
+        known = {template.key: number for number, template in enumerate(templates)}
+        every = list(templates)
+        for template in self.templates:
+            if template.key not in known:
+                known[template.key] = len(every)
+                every.append(template)
+        rules = tuple(replace(some, template=known[self.templates[some.template].key]) for some in self.rules)
+        return replace(self, templates=tuple(every), rules=rules)
 
     def numbered_from(self, first: int) -> RuleSet:
         """The same, with numbers that begin later."""
@@ -102,6 +115,14 @@ class RuleSet:
             return self
         kept = (rules.take(np.flatnonzero(~np.isin(rules.numbers, numbers))) for rules in self.rules)
         return replace(self, rules=tuple(rules for rules in kept if len(rules)))
+
+    def of(self, template: int, numbers: Ints) -> Iterator[Rules]:
+        """Rules of a template by their numbers, those with constants of the same types together."""
+        for some in self.rules:
+            if some.template == template:
+                places = np.flatnonzero(np.isin(some.numbers, numbers))
+                if len(places):
+                    yield some.take(places)
 
     def names(self, numbers: Ints) -> pa.Array:
         """The ids of rules."""

@@ -226,13 +226,18 @@ class SharedTier:
         """The runs, and the rules of the nodes that they are at."""
         self._settle_rules()
         facts, arrays = dump_runs(self.tables, self._places())
-        return {**facts, "events": self._events}, arrays
+        late = np.flatnonzero((self._since > EVER) & (self._kind_of >= 0))
+        return {**facts, "events": self._events}, [late, self._since[late], *arrays]
 
     def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
         """Take up runs, at the nodes that their rules have now; runs that no rule needs any more end."""
         self._settle_rules()
         self._events = facts["events"]
-        load_runs(self.tables, self._places(), facts, arrays, self.codes, rows)
+        late, since, *runs = arrays
+        known = (late < len(self._kind_of)) & (self._kind_of[np.minimum(late, len(self._kind_of) - 1)] >= 0)
+        self._since[late[known]] = since[known]
+        self._mortal = self._mortal or bool(known.any())
+        load_runs(self.tables, self._places(), facts, runs, self.codes, rows)
 
     def _places(self) -> list[tuple[Any, Any]]:
         """The rules of each level, and their nodes, those of levels that are retired first."""

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cepheid.engine.encoding.arrow import from_numpy
-from cepheid.engine.many.protocol import WINDOW, Found, Tier
-from cepheid.engine.many.rules import Rules, Template
+from cepheid.engine.many.lifetimes import ALWAYS, NEVER, Lifetimes
+from cepheid.engine.many.protocol import Found, Tier
+from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.input_stream import FEW_ROWS, InputStream
 from cepheid.engine.stream.parts import Sink, Source
@@ -37,6 +37,7 @@ class ManyStream:
         self._tiers: dict[str, Tier] = {}
         self._names: list[str] = []  # of the tiers, by their numbers
         self._tier_of = np.zeros(0, np.int32)  # the number of the tier, by the number of a rule
+        self._added: list[tuple[int, Any]] = []  # the templates and the numbers of rules that came together
         self._enough_rows = FEW_ROWS
 
     @property
@@ -47,15 +48,18 @@ class ManyStream:
     def add(self, templates: Sequence[Template], rules: Sequence[Rules], at: int | None) -> None:
         """Rules that see the events after a time; None: all."""
         for some in rules:
-            for name, tier, own, kind in self._planner.split(templates[some.template], some):
-                if name not in self._tiers:
-                    self._names.append(name)
-                    self._tiers[name] = tier
-                constants = own.constants
-                if own.within is not None:
-                    constants = constants.append_column(WINDOW, _in_ticks(own, self.stream.schema.tick))
-                tier.add(own.numbers, constants, at, kind)
-                self._note(own.numbers, self._names.index(name))
+            for tier, own, kind in self._placed(templates[some.template], some):
+                tier.add(own.numbers, own.constants, at, kind)
+
+    def _placed(self, template: Template, rules: Rules) -> Iterator[tuple[Tier, Rules, object]]:
+        """Rules by the tier that runs them, with what it must know of them."""
+        self._added.append((rules.template, rules.numbers))
+        for name, tier, own, kind in self._planner.split(template, rules):
+            if name not in self._tiers:
+                self._names.append(name)
+                self._tiers[name] = tier
+            self._note(own.numbers, self._names.index(name))
+            yield tier, own, kind
 
     def _note(self, numbers: Any, tier: int) -> None:
         missing = int(numbers.max(initial=-1)) + 1 - len(self._tier_of)
@@ -108,24 +112,30 @@ class ManyStream:
             name: {"facts": facts, "arrays": [sink.array(f"{name}.{k}", one) for k, one in enumerate(arrays)]}
             for name, (facts, arrays) in dumped.items()
         }
-        return {"stream": write_stream("stream", EVENTS, self.stream, sink), "tiers": tiers}
+        added = [[template, sink.array(f"added.{k}", own)] for k, (template, own) in enumerate(self._added)]
+        return {"stream": write_stream("stream", EVENTS, self.stream, sink), "tiers": tiers, "added": added}
 
-    def load(self, header: Mapping[str, Any], source: Source) -> None:
-        """Take up a state; the rules that it has were added before, but for those that are over."""
+    def load(
+        self, rules: RuleSet, lives: Lifetimes, watermark: int | None, header: Mapping[str, Any], source: Source
+    ) -> None:
+        """Take up a state: the rules that it has come together as they did, so that each is in the same tier."""
         read_stream(header["stream"], self.stream, source)
+        reached = ALWAYS if watermark is None else watermark
+        for template, numbers in header["added"]:
+            for given in rules.of(template, source.array(numbers)):
+                for tier, own, kind in self._placed(rules.templates[template], given):
+                    alive = own.take(np.flatnonzero(lives.until[own.numbers] >= reached))
+                    begun = np.where(lives.since[alive.numbers] < reached, ALWAYS, lives.since[alive.numbers])
+                    for time in np.unique(begun):
+                        at = None if time == ALWAYS else int(time)
+                        some = alive.take(np.flatnonzero(begun == time))
+                        tier.add(some.numbers, some.constants, at, kind)
+        ending = np.flatnonzero((lives.until >= reached) & (lives.until < NEVER))
+        ending = ending[ending < len(self._tier_of)]
+        ending = ending[self._tier_of[ending] != NO_TIER]
+        for time in np.unique(lives.until[ending]):
+            self.remove(ending[lives.until[ending] == time], int(time))
         for name, saved in header["tiers"].items():
             if name in self._tiers:
                 arrays = [source.array(found) for found in saved["arrays"]]
                 self._tiers[name].load(saved["facts"], arrays, self.stream)
-
-
-def _in_ticks(rules: Rules, tick: int) -> Any:
-    """How long the windows of rules are, in ticks of the time column; NULL where they are numbers of events."""
-    assert rules.within is not None
-    known = rules.within.fill_null(0).to_numpy(zero_copy_only=False)
-    lengths = from_numpy(-(-known // tick))
-    if not rules.within.null_count:
-        return lengths
-    import pyarrow.compute as pc
-
-    return pc.if_else(rules.within.is_valid(), lengths, None)

@@ -7,8 +7,11 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from cepheid.automaton.model import NotNative
 from cepheid.engine.many.alone import Alone
 from cepheid.engine.many.chain import NotChained, chain_of
+from cepheid.engine.many.code import check_code
+from cepheid.engine.many.keys import fits
 from cepheid.engine.many.protocol import WINDOW, Tier
 from cepheid.engine.many.routed import RoutedTier
 from cepheid.engine.many.rules import Rules, Template
@@ -42,6 +45,7 @@ class Tiers:
         self._alone: dict[int, Alone] = {}
         self._templates: dict[int, VariedTemplate] = {}
         self._kinds: dict[int, tuple[Variant, ChainKind | RoutedTier, str]] = {}
+        self._streams: dict[int, tuple[tuple[int, object], tuple[str, RoutedTier]]] = {}
         self._shared: dict[bool, SharedTier] = {}
         self.reasons: dict[str, str] = {}  # why the rules of a tier are not in the shared tables
 
@@ -61,6 +65,8 @@ class Tiers:
             return
         for share in shares:
             name, kind = self._kind(number, share.variant)
+            if isinstance(kind, ChainKind) and not fits(kind.chain, share.constants):
+                name, kind = self._routed(number, share.variant, "constants at the end of the integers")
             tier = kind if isinstance(kind, RoutedTier) else self._tables(kind)
             own = replace(rules, numbers=rules.numbers[share.rows], constants=share.constants, within=None)
             yield name, tier, own, kind
@@ -82,14 +88,19 @@ class Tiers:
             try:
                 kind = self._chain(template, variant)
                 name = "shared instants" if kind.chain.simultaneous else "shared"
-            except NotChained as why:
-                name = f"routed {template} {variant.key}"
-                name += f" {sum(name == other for _, _, other in self._kinds.values())}"
-                kind = RoutedTier(template, variant.joined, self._factory)
-                self.reasons[name] = str(why)
+            except (NotChained, NotNative) as why:
+                name, kind = self._routed(template, variant, str(why))
             self._kinds[id(variant)] = variant, kind, name
         _, kind, name = self._kinds[id(variant)]
         return name, kind
+
+    def _routed(self, template: int, variant: Variant, why: str) -> tuple[str, RoutedTier]:
+        if id(variant) not in self._streams:
+            alike = sum(own == (template, variant.key) for own, _ in self._streams.values())
+            tier = RoutedTier(template, variant.joined, self._factory)
+            self._streams[id(variant)] = (template, variant.key), (f"routed {template} {variant.key} {alike}", tier)
+            self.reasons[self._streams[id(variant)][1][0]] = why
+        return self._streams[id(variant)][1]
 
     def _chain(self, template: int, variant: Variant) -> ChainKind:
         if not self._share:
@@ -99,6 +110,7 @@ class Tiers:
             raise NotChained("RETURN has constants of the rule")
         compiled = CompiledQuery(joined.bound)
         chain = chain_of(compiled, WINDOW if joined.windowed else None)
+        check_code(chain)
         self._stream.codes.derive(compiled.derived, compiled.pieces)
         variables = {component.variable: place for place, component in enumerate(joined.bound.positive)}
         labels = [] if chain.valued else chain.labels

@@ -27,6 +27,7 @@ from cepheid.pattern.templates import (
     NotJoinedError,
     join,
     parameters,
+    power_above,
     shapes,
     window_parameter,
     window_type,
@@ -36,8 +37,6 @@ from cepheid.pattern.types import NULL, Kind, Type
 
 FEW_WINDOWS = 4
 """Windows of rules that are variants of their own; where there are more, each rule has its own."""
-STEP = 3
-"""Windows of rules of one variant are less than 2 to the power of this apart, as factors."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +82,11 @@ class Template:
         self.schema = schema
         self.params = dict(params or {})  # that all rules have
         self.variants: dict[tuple[object, ...], list[Variant]] = {}
+        self.few_windows = FEW_WINDOWS
         self.why_not = ""  # why it can't be one query on a joined stream, where that is so
         self._shapes: set[str] = set()  # parameters that turned out to be such
-        self._windows: bool | None = None  # whether each rule has its own window, once that is known
+        self._windows: bool | None = None  # whether rules that come have each its own window, once that is known
+        self._lengths_seen: set[int] = set()
 
     def split(self, rules: pa.Table) -> tuple[list[Share], list[Wrong]]:
         """The rules of a table by variant. Raises NotJoinedError where the template is not one query."""
@@ -118,7 +119,8 @@ class Template:
             lengths, rows, failed = self._lengths(rules, window)
             wrong += failed
             if self._windows is None:
-                self._windows = len(np.unique(lengths)) > FEW_WINDOWS
+                self._lengths_seen |= set(lengths[rows].tolist())
+                self._windows = len(self._lengths_seen) > self.few_windows or None
             if not self._windows:
                 shaping, window = [*shaping, window], None
         else:
@@ -129,10 +131,10 @@ class Template:
                 self._share(rules, values, free, own, (), None, shares, wrong)
                 continue
             ticks = -(-lengths[own] // self.schema.tick)
-            powers = np.array([-(-int(tick - 1).bit_length() // STEP) for tick in ticks])
+            powers = np.array([power_above(int(tick)) for tick in ticks])
             for power in np.unique(powers).tolist():
                 mine = powers == power
-                upper = (window, 1 << (STEP * power))
+                upper = (window, max(power, int(ticks[mine].max())))
                 self._share(rules, values, free, own[mine], upper, ticks[mine], shares, wrong)
         return shares, wrong
 
@@ -177,6 +179,7 @@ class Template:
         tried: list[Variant] = list(self.variants.get(key, ()))
         while len(rows):
             variant = tried.pop(0) if tried else None
+            made = variant is None
             if variant is None:
                 sample = _sample(rules, free, rows)
                 try:
@@ -192,17 +195,20 @@ class Template:
             columns, fits = _constants(variant, rules, rows)
             own = rows[fits]
             if len(own):
-                table = pa.table({name: column.filter(from_numpy(fits)) for name, column in columns.items()})
+                found = {name: column.filter(from_numpy(fits)) for name, column in columns.items()}
                 if upper:
-                    width = pa.array([windows[row] for row in own.tolist()], pa.int64())
-                    type_ = window_type(self.schema)
-                    if type_.kind is Kind.DURATION:
-                        width = pa.array([windows[row] * self.schema.tick for row in own.tolist()], pa.int64())
-                    table = table.append_column(WINDOW, width.cast(type_.arrow))
+                    found[WINDOW] = self._window_column([windows[row] for row in own.tolist()])
+                table = pa.table(found)
                 shares.append(Share(variant, own, table))
-            if not tried and not len(own):
+            if made and not len(own):
                 raise AssertionError("a rule does not fit the variant that was made for it")
             rows = rows[~fits]
+
+    def _window_column(self, ticks: Sequence[int]) -> pa.Array:
+        """Windows as the differences of two times."""
+        type_ = window_type(self.schema)
+        scale = self.schema.tick if type_.kind is Kind.DURATION else 1
+        return pa.array([tick * scale for tick in ticks], pa.int64()).cast(type_.arrow)
 
     def _variant(
         self,
@@ -301,6 +307,8 @@ def _read(column: ConstantColumn, given: pa.ChunkedArray) -> tuple[pa.ChunkedArr
         for reading in column.readings:
             found = None if found is None else reading(found)
         same = found is not None and (found.type == column.type or found.type == NULL)
+        if same and column.most is not None and found is not None and isinstance(found.value, int):
+            same = power_above(found.value) == column.most
         fits.append(same)
         values.append(found.value if found is not None and same else None)
     if column.type.kind in (Kind.TIMESTAMP, Kind.DURATION):

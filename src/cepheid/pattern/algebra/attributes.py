@@ -9,6 +9,7 @@ from math import ceil, floor
 from cepheid.errors import BindError, Span, did_you_mean
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.durations import NANOSECONDS
+from cepheid.pattern.sampled import Constant, reread
 from cepheid.pattern.schema import Schema
 from cepheid.pattern.types import BOOL, FLOAT, INT, NUMERIC, Kind, Type
 from cepheid.pattern.walk import substitute
@@ -120,6 +121,31 @@ class Attributes:
         operator, constant = node.operator, node.right
         if not self._is_length(node.left):
             operator, constant = _TURNED.get(operator, operator), node.left
+        if not isinstance(constant, Constant):
+            found = self._ticks(operator, constant)
+        elif (read := self._ticks(operator, constant)) is not None:
+
+            def reading(other: ex.Literal) -> ex.Literal | None:
+                """What is no number of ticks is longer than all of them."""
+                whole = self._ticks(operator, other) or _BEYOND
+                never = ex.Literal(-1, INT)  # no event is so long
+                return other if other.value is None else never if whole.type is BOOL else whole
+
+            # Whether the constant of another rule is a whole number of ticks or not, the condition is of one form.
+            read = reading(constant) or read
+            found = reread(constant, read, f"{LENGTH} {operator}", reading)
+        else:
+            found = None
+        if found is None or found.type is BOOL:
+            return found
+        between = ex.Arithmetic("-", ex.Register(END), ex.Register(START))
+        return ex.Compare(operator, between, found, span=node.span)
+
+    def _ticks(self, operator: str, constant: ex.Expression) -> ex.Literal | None:
+        """How many ticks there are from the start to the end of what is as long as a constant.
+
+        A truth value where none is as long, but a number of ticks would be asked for.
+        """
         amount = self._amount(constant)
         if amount is None:
             return None
@@ -127,10 +153,8 @@ class Attributes:
         bound = (amount - 1) * unit / tick
         whole = ceil(bound) if operator in (">=", "<") else floor(bound)
         if operator in ("=", "!=") and bound != whole:
-            return ex.Literal(operator == "!=", BOOL, span=node.span)
-        whole = min(max(whole, -(2**62)), 2**62)
-        between = ex.Arithmetic("-", ex.Register(END), ex.Register(START))
-        return ex.Compare(operator, between, ex.Literal(whole, INT, span=constant.span), span=node.span)
+            return ex.Literal(operator == "!=", BOOL, span=constant.span)
+        return ex.Literal(min(max(whole, -(2**62)), 2**62), INT, span=constant.span)
 
     def _amount(self, constant: ex.Expression) -> Fraction | None:
         """A constant as a number of units."""
@@ -148,6 +172,7 @@ class Attributes:
         return None
 
 
+_BEYOND = ex.Literal(2**62, INT)
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 

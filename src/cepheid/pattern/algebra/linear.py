@@ -74,7 +74,7 @@ class EventAutomaton:
             for edge in self.edges:
                 if edge.source is None:
                     continue
-                limits = [amount_of(limit) for c in edge.fence if (limit := _limit(c, edge.start)) is not None]
+                limits = [amount_of(limit) for c in edge.fence if (limit := limit_of(c, edge.start)) is not None]
                 limits += [] if edge.target is None else [found[edge.target]]
                 bound = min(limits, default=FOREVER)
                 if bound > found[edge.source]:
@@ -249,7 +249,7 @@ def _weight(node: ex.Expression) -> int:
     return sum(1 for _ in walk(node))
 
 
-def _limit(condition: ex.Expression, start: ex.Expression) -> ex.Literal | None:
+def limit_of(condition: ex.Expression, start: ex.Expression) -> ex.Literal | None:
     """`DUR <= c` of what an edge makes, as it is written by then. start: when that starts."""
     bounds: tuple[str, ...] = ("<", "<=", "=")
     if isinstance(condition, ex.Not):
@@ -373,7 +373,7 @@ def longest(automaton: EventAutomaton, *, points: bool) -> int | None:
     found: list[int] = []
     for edge in automaton.edges:
         if edge.target is None:
-            limits = [amount_of(limit) for c in edge.fence if (limit := _limit(c, edge.start)) is not None]
+            limits = [amount_of(limit) for c in edge.fence if (limit := limit_of(c, edge.start)) is not None]
             limits += [0] if points and edge.source is None else []
             if not limits:
                 return None

@@ -1,0 +1,73 @@
+"""Rules of two sets compared by their ids: which are the same, with the same values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.api.many.id_index import IdIndex
+from cepheid.api.many.written_rules import mark_of
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.many.rules import Rules, RuleSet
+
+
+def same_rules(wanted: RuleSet, known: RuleSet, index: IdIndex, alive: Any) -> tuple[Any, Any]:
+    """The numbers of wanted rules that are among the known ones, and their numbers there.
+
+    index: of the ids of the known rules; alive: which of these count, by number.
+    """
+    marks = [mark_of(template, known.roles) for template in known.templates]
+    own: list[Any] = [np.zeros(0, np.int64)]
+    other: list[Any] = [np.zeros(0, np.int64)]
+    if wanted.ids.type != known.ids.type or wanted.roles != known.roles:
+        return own[0], other[0]
+    for some in wanted.rules:
+        template = wanted.templates[some.template]
+        mark = mark_of(template, wanted.roles)
+        places, numbers = index.find(wanted.names(some.numbers), known.ids)
+        there = alive[numbers]
+        places, numbers = places[there], numbers[there]
+        for candidates in known.rules:
+            same_template = marks[candidates.template] == mark
+            same_columns = candidates.constants.schema.equals(some.constants.schema)
+            if not same_template or not same_columns:
+                continue
+            mine = np.flatnonzero(np.isin(numbers, candidates.numbers))
+            rows = np.searchsorted(candidates.numbers, numbers[mine])
+            equal = _equal_rows(some.take(places[mine]), candidates.take(rows))
+            own.append(some.numbers[places[mine][equal]])
+            other.append(numbers[mine][equal])
+    return np.concatenate(own), np.concatenate(other)
+
+
+def _equal_rows(one: Rules, other: Rules) -> Any:
+    """Which rules have the same constants; NULL is the same as NULL, and NaN as NaN."""
+    equal: Any = np.ones(len(one), bool)
+    for first, second in zip(one.constants.columns, other.constants.columns, strict=True):
+        equal &= _equal(first, second)
+    return np.flatnonzero(equal)
+
+
+def _equal(first: pa.ChunkedArray, second: pa.ChunkedArray) -> Any:
+    if pa.types.is_nested(first.type):
+        return np.array([a == b for a, b in zip(first.to_pylist(), second.to_pylist(), strict=True)], bool)
+    if isinstance(first.type, pa.DictionaryType):
+        first, second = first.cast(first.type.value_type), second.cast(first.type.value_type)
+    same = pc.equal(first, second).fill_null(False)
+    same = pc.or_(same, pc.and_(first.is_null(), second.is_null()))
+    if pa.types.is_floating(first.type):
+        same = pc.or_(same, pc.and_(pc.is_nan(first), pc.is_nan(second)).fill_null(False))
+    return same.combine_chunks().to_numpy(zero_copy_only=False)
+
+
+def only(rules: RuleSet, numbers: Any) -> RuleSet:
+    """Some rules, numbered from 0 in their order."""
+    wanted = np.sort(numbers)
+    kept = rules.without(np.setdiff1d(np.arange(len(rules.ids)), wanted))
+    moved = tuple(
+        Rules(some.template, np.searchsorted(wanted, some.numbers), some.constants, some.within) for some in kept.rules
+    )
+    return RuleSet(rules.templates, moved, rules.ids.take(from_numpy(wanted)), rules.roles)
