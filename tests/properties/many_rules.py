@@ -72,16 +72,24 @@ class RuleSet:
         options = dict(self.query.options)
         return cep.Query(self.query.program, **{**options, "params": {**options.get("params", {}), **rule}})
 
+    def wrong(self, events: pa.Table) -> list[int]:
+        """The rules that can't be run."""
+        found = []
+        for number, rule in enumerate(self.rules.to_pylist()):
+            try:
+                self.make(rule).schema(events.schema)
+            except cep.CepheidError:
+                found.append(number)
+        return found
+
     def single(self, events: pa.Table, *, engine: str = "plain") -> list[Row]:
         """What each rule gives alone; nothing if it is wrong."""
         found: list[Row] = []
+        wrong = self.wrong(events)
         for number, rule in enumerate(self.rules.to_pylist()):
-            try:
-                query = self.make(rule)
-                query.schema(events.schema)
-            except cep.CepheidError:
-                continue
-            found += ((number, row) for row in query.match(events, engine=engine).to_pylist())
+            if number not in wrong:
+                matches = self.make(rule).match(events, engine=engine)
+                found += ((number, row) for row in matches.to_pylist())
         return found
 
 

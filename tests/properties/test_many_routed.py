@@ -43,9 +43,10 @@ def check(scenario: Scenario, engine: str, *, routes: bool = False) -> None:
     rules, events = scenario
     together = Together(rules.query, events.schema, engine, routes=routes)
     try:
-        together.add(range(rules.rules.num_rows), rules.rules)
+        wrong = together.add(range(rules.rules.num_rows), rules.rules)
     except NotJoinedError:
         return
+    assert sorted(wrong) == rules.wrong(events)
     assert shown(by_rule(together.push(events, None))) == shown(rules.single(events))
 
 
