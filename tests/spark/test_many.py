@@ -128,7 +128,10 @@ def test_what_is_wrong_is_told_before_anything_runs(df):
     assert queries.errors["id"].to_pylist() == ["u1"]
 
 
-CESAR = "CESAR (FILTER{price > high AND shop = place}(A) ;[shop = S2.shop AND DUR <= 6] B)"
+CESAR = """
+    CESAR LET S1 := A LET S2 := B
+    SELECT[S1.price > high AND S1.shop = place](S1 ;[S1.shop = S2.shop AND DUR <= 6] S2)
+"""
 PROGRAM = """
     PATTERN SEQ(A a, B b) WHERE [symbol] AND a.price > high WITHIN 6 RETURN a.symbol AS symbol, b.price AS price INTO P;
     FROM P PATTERN SEQ(P p, P q) WHERE [symbol] AND q.price > p.price WITHIN 9 RETURN q.price - p.price AS more
