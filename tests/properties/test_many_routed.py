@@ -2,14 +2,15 @@
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from many_rules import Row, RuleSet, Together, by_rule, rule_sets
 
 import cepheid as cep
+from cepheid.language import parse
 from cepheid.pattern.templates import NotJoinedError
 from cepheid.testing.outcomes import to_json
-from cepheid.testing.strategies import algebra_queries, automata, lasting_streams, scenarios, streams
+from cepheid.testing.strategies import GeneratedQuery, algebra_queries, automata, lasting_streams, scenarios, streams
 from cepheid.testing.strategies.schemas import PLAIN
 from cepheid.testing.strategies.streams import LONGEST
 
@@ -17,6 +18,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 
 Scenario = tuple[RuleSet, pa.Table]
 Life = tuple[int | None, int | None]
+some = settings(max_examples=max(1, settings.default.max_examples // 4))
+"""Each example runs several queries."""
 
 
 @st.composite
@@ -51,29 +54,68 @@ def check(scenario: Scenario, engine: str, *, routes: bool = False) -> None:
 
 
 @pytest.mark.parametrize("engine", ["plain", "interpreted"])
+@some
 @given(scenario=patterns())
 def test_that_rules_of_a_pattern_give_what_each_gives_alone(engine: str, scenario: Scenario) -> None:
     check(scenario, engine)
 
 
+@some
 @given(own_automata())
 def test_that_rules_of_an_automaton_give_what_each_gives_alone(scenario: Scenario) -> None:
     check(scenario, "plain")
 
 
+@some
 @given(algebras())
 def test_that_rules_of_an_expression_give_what_each_gives_alone(scenario: Scenario) -> None:
     check(scenario, "plain")
 
 
+@some
 @given(patterns() | algebras())
 def test_that_events_which_do_not_concern_a_rule_can_be_left_out(scenario: Scenario) -> None:
     check(scenario, "plain", routes=True)
 
 
+KEYED = (
+    "PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { [k = key] AND a.x >= high }",
+    "PATTERN SEQ(A a, B+ b[]) WHERE [k = key] AND b[i].x > b[i-1].x AND a.x <= high WITHIN span",
+    "PATTERN SEQ(A a, !(B b), A c) WHERE [k = key] AND b.x < high WITHIN 6",
+    "PATTERN SEQ(A a, !(B b)) WHERE skip_till_next_match(a) { [k = key] AND b.x < high } WITHIN span",
+    "PATTERN SEQ(!(B b), A a) WHERE [s = word] AND b.x < high WITHIN 3",
+    "PATTERN SEQ(A a, A b) WHERE a.k = key AND b.s = word WITHIN span HAVING a.x + b.x > high OUTPUT NON_OVERLAP",
+    "PATTERN SEQ(A a, B b) WHERE partition_contiguity(a, b) { [k = key] AND a.x >= high } RETURN a.x + high AS sum",
+)
+"""Templates whose rules are found by the constants that events have."""
+
+
+@st.composite
+def keyed(draw: st.DrawFn) -> Scenario:
+    count = draw(st.integers(1, 7))
+
+    def column(*values: object) -> list[object]:
+        return [draw(st.sampled_from(values)) for _ in range(count)]
+
+    rules = {
+        "key": pa.array(column(0, 0, 1, 1, 2, None), pa.int64()),
+        "word": pa.array(column("a", "b", "", None), pa.string()),
+        "high": pa.array(column(-1, 0, 1, 2, None), pa.int64()),
+        "span": pa.array(column(1, 2, 3, 5, 8, 12), pa.int64()),
+    }
+    query = GeneratedQuery(parse(draw(st.sampled_from(KEYED))))
+    return RuleSet(query, pa.table(rules)), draw(streams(PLAIN, event_types=("A", "B"), max_size=9))
+
+
+@some
+@given(keyed())
+def test_that_rules_are_found_by_their_constants(scenario: Scenario) -> None:
+    check(scenario, "plain")
+
+
 @st.composite
 def sessions(draw: st.DrawFn) -> tuple[RuleSet, pa.Table, list[int], list[Life], bool]:
-    rules, events = draw(patterns(plain=True) | own_automata())
+    rules, events = draw(patterns(plain=True) | own_automata() | keyed())
     steps = sorted(draw(st.sets(st.integers(0, LONGEST + 1), max_size=4)))
     lives: list[Life] = []
     for _ in range(rules.rules.num_rows):
@@ -83,6 +125,7 @@ def sessions(draw: st.DrawFn) -> tuple[RuleSet, pa.Table, list[int], list[Life],
     return rules, events, steps, lives, draw(st.booleans())
 
 
+@some
 @given(sessions())
 def test_that_rules_come_and_go(session: tuple[RuleSet, pa.Table, list[int], list[Life], bool]) -> None:
     """S17: a rule sees the events of its lifetime, and gives what is decided in it."""

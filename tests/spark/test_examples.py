@@ -92,6 +92,13 @@ def test_rules_that_change() -> None:
 
 
 @pytest.mark.slow
+def test_a_rule_for_each_customer() -> None:
+    told = run("examples/customers.py", "--customers", "300", "--payments", "30000")
+    assert told.endswith("the same alerts in both\n")
+    assert "\n0 alerts" not in told
+
+
+@pytest.mark.slow
 def test_the_demo() -> None:
     told = run("-m", "cepheid", "demo").splitlines()
     assert [line.split()[-2] for line in told if line.endswith("matches")] == ["3", "3", "3"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import pyarrow as pa
 
@@ -22,7 +22,7 @@ from cepheid.api.many.running import many_stream
 from cepheid.api.many.session import ManySession
 from cepheid.api.query import ENGINES
 from cepheid.api.readable import telling_of_text
-from cepheid.api.spark_bridge import is_spark
+from cepheid.api.spark_bridge import Frame, is_spark, spark_room
 from cepheid.engine.many.lifetimes import Lifetimes
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
@@ -30,6 +30,7 @@ from cepheid.engine.progress import Progress
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import from_bytes
 from cepheid.errors import UsageError, did_you_mean
+from cepheid.explain import Explanation
 from cepheid.pattern.analysis import columns_read
 from cepheid.pattern.schema import Schema, make_schema
 
@@ -148,28 +149,41 @@ class Queries:
         """Whether wrong rules are left out."""
         return self._collects
 
+    @overload  # a DataFrame is an object too, and the first that fits counts
+    def match(self, events: Frame, *, engine: str = ..., **options: Any) -> Frame: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def match(
+        self, events: object, *, engine: str = ..., progress: Callable[[Progress], object] | bool | None = ...
+    ) -> ManyMatches: ...
+
     def match(
         self,
         events: object,
         *,
         engine: str = "auto",
         progress: Callable[[Progress], object] | bool | None = None,
-    ) -> ManyMatches:
+        **options: Any,
+    ) -> Any:
         """All matches of all queries, each with the id of its query: by end, then in the order of the ids (S23).
 
         engine: "auto", or "reference", which runs each query alone, as the meaning is defined.
         progress: as for `Query.match`.
+
+        A Spark DataFrame returns a Spark DataFrame; see `cepheid.spark.match_many` for its options.
         """
         _check_engine(engine)
         if is_spark(events):
-            raise UsageError("CEP601", "Queries can't read a Spark DataFrame", "collect it: df.toArrow()")
+            if progress is not None:
+                remedy = "leave it out: Spark shows the progress of its jobs itself"
+                raise UsageError("CEP603", "progress= can't be used with a Spark DataFrame", remedy)
+            return spark_room().match_many(events, self, engine=engine, **options)
+        for name in options:
+            raise UsageError("CEP603", f"{name}= is an option for Spark", "leave it out, or pass a Spark DataFrame")
         table = to_table(events, self._options.roles.type)
         table = table if table.num_columns else self.empty_events()
         schema = make_schema(table.schema, self._options.roles)
-        problems = self._problems.copy()
-        check_bound(self._rules, self._options, schema, problems)
-        self._latest = problems
-        rules = self._rules.without(problems.numbers)
+        rules = self.fitting(schema)
         if engine == "reference":
             found = match_each(rules, self._options, table)
         else:
@@ -178,6 +192,21 @@ class Queries:
                 stream.push(arrival_of(schema, table))
                 found = stream.advance(None)
         return ManyMatches(rules, found, partial(no_matches, rules, self._options, table.schema))
+
+    def explain(self, events: object, **options: Any) -> Explanation:
+        """How the events of a Spark DataFrame would be divided, and for which rules. options: those of `match`."""
+        if not is_spark(events):
+            remedy = "pass a Spark DataFrame; Query(template, params=…).explain() explains one rule"
+            raise UsageError("CEP601", "Queries can only explain how they run on Spark", remedy)
+        told: Explanation = spark_room().explain_many(events, self, **options)
+        return told
+
+    def fitting(self, schema: Schema) -> RuleSet:
+        """The rules that fit events of a schema; others are errors."""
+        problems = self._problems.copy()
+        check_bound(self._rules, self._options, schema, problems)
+        self._latest = problems
+        return self._rules.without(problems.numbers)
 
     def empty_events(self) -> pa.Table:
         """No events, where nobody has said which columns they have."""

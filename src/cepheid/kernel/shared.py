@@ -19,6 +19,7 @@ from cepheid.kernel.code.reader import Bool, Int32s, Int64, Int64s, Real64s, UIn
 LOW = (1 << 32) - 1
 HASH = (1 << 62) - 1
 MIX = 0x1E3779B97F4A7C15
+SPREAD = 0x2545F4914F6CDD1D
 NOBODY = -1
 NULL = -(1 << 63)
 """What stands for NULL in a column: below every bound."""
@@ -46,6 +47,8 @@ LISTEN_AT, TRANSFER_AT = 16, 32
 LEVEL = 4
 HASH_AT, HASH_MASK, SETS_AT, ROOT_SETS = 0, 1, 2, 3
 SET = 8
+COUNT, SET_AT = (1 << 24) - 1, 56
+"""Of a bucket: the first edge, how many there are, and the set of columns that it is found by."""
 # Of a run.
 NEXT_AT = 32
 START, NULLS, HELD = 1, 2, 3
@@ -53,8 +56,10 @@ START, NULLS, HELD = 1, 2, 3
 
 def hash_of(node: Int64, number: Int64, sets: Int32s, at: Int64, row: Int64, keys: Int64s) -> Int64:
     """What the values of an event are looked up by, in the columns of a set, below a node."""
-    found = ((node * MIX) ^ number) & HASH
-    found = found ^ (found >> 31)
+    # A set's number must not be undone by a value: 1 ^ 1 is 0, and then two sets would find the same edges.
+    found = ((node * MIX) ^ ((number + 1) * SPREAD)) & HASH
+    found = ((found ^ (found >> 31)) * MIX) & HASH
+    found = found ^ (found >> 29)
     k = 0
     count = int(sets[at])
     while k < count:
@@ -262,26 +267,30 @@ def probe(
                     bucket = hashes[2 * (base + slot) + 1]
                     child = bucket & LOW
                     where = edges[EDGE * child + 3]
-                    if int(parents[child]) == node and rules_hold(
-                        where & LOW,
-                        (where & LOW) + ((where >> 32) & 255),
-                        i,
-                        row,
-                        run,
-                        keys,
-                        rules,
-                        numbers,
-                        reals,
-                        nulls,
-                        runs,
-                        held,
-                        constants,
-                        real_constants,
-                        cells,
+                    if (
+                        int(parents[child]) == node
+                        and (bucket >> SET_AT) == number
+                        and rules_hold(
+                            where & LOW,
+                            (where & LOW) + ((where >> 32) & 255),
+                            i,
+                            row,
+                            run,
+                            keys,
+                            rules,
+                            numbers,
+                            reals,
+                            nulls,
+                            runs,
+                            held,
+                            constants,
+                            real_constants,
+                            cells,
+                        )
                     ):
                         done = pass_edges(
                             child,
-                            child + (bucket >> 32),
+                            child + ((bucket >> 32) & COUNT),
                             1,
                             run,
                             done,

@@ -40,6 +40,7 @@ from cepheid.pattern.tree import (
     Query,
     Repeat,
     Seq,
+    Strategy,
     Window,
 )
 from cepheid.pattern.types import INT, Kind, Type, duration
@@ -216,7 +217,8 @@ def join(query: Bound, *, windowed: bool = False) -> Joined:
         )
         return Joined(bound, query, tuple(columns.values()), windowed)
     own = _JoinedAutomaton(query) if query.automaton is not None else _JoinedPattern(query)
-    placement, same = own.placement(windowed=windowed), tuple(replace(test, value=_kept(test)) for test in query.same)
+    placement = own.placement(windowed=windowed)
+    same = tuple(replace(test, value=_kept(test)) for test in query.same if not _is_needless(test, query))
     bound = replace(
         query,
         schema=schema,
@@ -236,6 +238,12 @@ def join(query: Bound, *, windowed: bool = False) -> Joined:
 def _kept(test: ex.SameValue) -> ex.Expression | None:
     """The value of `[attr = value]`, where it is not a parameter: that is a condition on each event."""
     return None if isinstance(test.value, Constant) else test.value
+
+
+def _is_needless(test: ex.SameValue, query: Bound) -> bool:
+    """Whether `[attr = parameter]` is only a condition on each event: all that pass it agree, and no others count."""
+    judged = query.counted or query.schema.roles.types is not None or query.automaton is not None
+    return isinstance(test.value, Constant) and not judged and Strategy.PARTITION not in query.strategies.values()
 
 
 def _used(query: Bound) -> dict[str, Constant]:

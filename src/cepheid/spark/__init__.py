@@ -11,6 +11,7 @@ from cepheid.errors import UsageError
 if TYPE_CHECKING:
     from cepheid.spark.entry import explain, match, schema, sql
     from cepheid.spark.exporter import prometheus
+    from cepheid.spark.many import explain_many, match_many
     from cepheid.spark.progress import metrics
     from cepheid.spark.settings import configure
     from cepheid.spark.standing import current
@@ -21,7 +22,9 @@ __all__ = [
     "configure",
     "current",
     "explain",
+    "explain_many",
     "match",
+    "match_many",
     "metrics",
     "pending",
     "prometheus",
@@ -38,6 +41,8 @@ _MODULES = {
     "changes": "stream",
     "configure": "settings",
     "current": "standing",
+    "explain_many": "many",
+    "match_many": "many",
     "metrics": "progress",
     "pending": "stream",
     "prometheus": "exporter",

@@ -96,7 +96,7 @@ class Job:
 
 def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     """Validate a query against a DataFrame. No Spark job runs."""
-    _check_names(df)
+    check_names(df)
     query, control = query.sequenced(options.sequence), options.control is not None
     op = read_column("op", options.op, query.compiled.roles)
     all_columns = events_schema(_without_operations(df.schema, op), session_zone(df))
@@ -132,7 +132,7 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     )
     partitioning = choose_partitioning(bound, [source for _, source in query.compiled.flow])
     worker_query = replace(worker_query, key=partitioning.key)
-    _check_key(df, all_columns, partitioning.key)
+    check_key(df, all_columns, partitioning.key)
     return Job(df, query, options, pushdown, partitioning, worker_query, whole, until)
 
 
@@ -174,13 +174,13 @@ def session_zone(df: DataFrame) -> str:
     return zone if offset is None else f"{offset[1]}{int(offset[2]):02}:{offset[3] or '00'}"
 
 
-def _check_names(df: DataFrame) -> None:
+def check_names(df: DataFrame) -> None:
     """Refuse columns that differ only in case, unless Spark's resolution of names is case sensitive."""
     if not _is_case_sensitive(df):
         _check_apart("columns", df.columns)
 
 
-def _check_key(df: DataFrame, events: pa.Schema, key: Sequence[Path]) -> None:
+def check_key(df: DataFrame, events: pa.Schema, key: Sequence[Path]) -> None:
     """Refuse the same of the fields on the way to a key."""
     if _is_case_sensitive(df):
         return

@@ -176,8 +176,7 @@ class WorkerQuery:
 
     def conform(self, table: pa.Table) -> pa.Table:
         """Give the event columns, which come first, the names and types that the query is bound to."""
-        names = self.event_schema.names
-        return table.select(list(range(len(names)))).rename_columns(names).cast(self.event_schema)
+        return conform(table, self.event_schema)
 
     def read(self, table: pa.Table) -> Changed:
         """Read rows of Spark: the events, and which of them are inserted and retracted."""
@@ -189,6 +188,11 @@ class WorkerQuery:
         if self.op is not None:
             return net_arrivals(schema, changes, unmet)
         return (arrival_of(schema, events) for events, _ in changes)
+
+
+def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Give the event columns, which come first, the names and types of a schema."""
+    return table.select(list(range(len(schema)))).rename_columns(schema.names).cast(schema)
 
 
 _QUERIES: dict[str, Query] = {}
@@ -229,17 +233,24 @@ def match_in_slices(worker_query: WorkerQuery, report: Report | None = None) -> 
     def cepheid_match_slices(batches: Batches) -> Batches:
         horizon, batches = _horizon(batches)
         unmet = UnmetRetractions()
-        rows = _Slices(batches)
+        rows = SliceRows(batches)
         while rows.more():
             code = rows.code
-            length = 1 << (code & 63) if code is not None else 0
-            starts = range((code >> 6) * length, ((code >> 6) + 1) * length) if code is not None else None
+            starts = starts_of(code)
             events = _arrivals(worker_query, rows.of(code), unmet.counted(starts))
             for table in worker_query.match(events, starts, horizon):
                 yield from table.to_batches()
         unmet.tell(report)
 
     return cepheid_match_slices
+
+
+def starts_of(code: int | None) -> range | None:
+    """The ticks of a slice, by its code; None: rows without a slice, of which all matches are wanted."""
+    if code is None:
+        return None
+    length = 1 << (code & 63)
+    return range((code >> 6) * length, ((code >> 6) + 1) * length)
 
 
 def _horizon(batches: Batches) -> tuple[int | None, Batches]:
@@ -277,7 +288,7 @@ class UnmetRetractions:
             report(self.count)
 
 
-class _Slices:
+class SliceRows:
     """Reads batches that are sorted by slice, one slice after the other."""
 
     def __init__(self, batches: Batches) -> None:

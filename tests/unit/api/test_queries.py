@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -131,6 +131,15 @@ def test_the_order_is_that_of_ends_then_of_ids() -> None:
         assert [one[0] for one in found] == ["z"] * 4 + ["a"] * 2 + ["m"] * 4 + ["z"] * 2 + ["a"] + ["m"] * 2
 
 
+def test_small_values_tell_sets_of_columns_apart() -> None:
+    """An edge found by {type} is not found by {type, k} again, whatever the number of the set and k are."""
+    events = [{"ts": t, "type": kind, "k": k} for k in range(4) for t, kind in enumerate("AB")]
+    for k in range(4):
+        queries = cep.Queries([f"PATTERN A b WHERE b.k = {k}", "PATTERN B b", f"PATTERN B b WHERE b.j = {k}"])
+        table = pa.Table.from_pylist([{**one, "j": one["k"]} for one in events])
+        assert queries.match(table).to_pylist() == queries.match(table, engine="reference").to_pylist()
+
+
 def test_equal_queries_both_give() -> None:
     queries = cep.Queries(["PATTERN A a"] * 3)
     assert len(queries.rules.templates) == 1
@@ -239,6 +248,23 @@ def test_a_wrong_pattern_is_found_with_the_events() -> None:
         cep.Queries(template, rules).match(events)
     queries = cep.Queries(template, rules, errors="collect")
     assert ends(queries.match(events)) == [(1, 1, 1)]
+
+
+@pytest.mark.parametrize("engine", ["auto", "reference"])
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2]])
+def test_a_text_that_is_no_time_is_found_with_the_events(engine: str, order: list[int]) -> None:
+    moments = ["2024-01-02", "soon", "2024-01-03"]
+    rules = [{"id": k, "moment": moments[k]} for k in order]
+    events = [{"ts": datetime(2024, 1, day), "type": "A"} for day in (1, 2, 3)]
+    template = "PATTERN A a WHERE a.ts >= moment"
+    with pytest.raises(cep.BindError, match="rule 1: timestamp"):
+        cep.Queries(template, rules).match(events, engine=engine)
+    queries = cep.Queries(template, rules, errors="collect")
+    assert [(m["query"], m["match_end"].day) for m in queries.match(events, engine=engine)] == [(0, 2), (0, 3), (2, 3)]
+    assert queries.errors["id"].to_pylist() == [1]
+    wrong = cep.Queries("PATTERN A a WHERE a.x >= moment", rules, errors="collect")
+    assert len(wrong.match(events, engine=engine)) == 0
+    assert sorted(wrong.errors["id"].to_pylist()) == [0, 1, 2]
 
 
 def test_roles_come_from_queries() -> None:

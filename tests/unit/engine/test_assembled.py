@@ -44,7 +44,7 @@ def test_that_fences_are_unions(frame: str, conditions: list[str]) -> None:
 
 def test_that_a_chain_of_cesar_is_a_union_and_lasts_as_long_as_the_shortest_allows() -> None:
     frame = "CESAR LET S, T, U := A SELECT[{}](SELECT[{}](SELECT[{}](S) ;[{}] T) ;[{}] U)"
-    blocks = [["U.x > T.x", "U.k = 2"], ["T.k = 3"], ["k = 1", "y < 0.5"], ["T.x = S.x", "DUR <= 9"], ["DUR <= 20"]]
+    blocks = [["U.x > T.x", "U.k = 2"], ["T.k = 3"], ["k = 1", "y < 0.5"], ["T.x > S.x", "DUR <= 9"], ["DUR <= 20"]]
     parts = [
         automaton(frame.format(*(condition if n == k else "TRUE" for n in range(5))))
         for k, block in enumerate(blocks)
@@ -72,3 +72,10 @@ def test_that_a_condition_that_is_false_leaves_nothing() -> None:
 def test_that_a_condition_that_changes_the_states_is_refused() -> None:
     with pytest.raises(NotUnitedError, match="changes the states"):
         assembled(automaton("PATTERN A a"), [automaton("PATTERN A+ a[]")])
+
+
+def test_that_conditions_of_cesar_that_may_split_the_stream_are_refused() -> None:
+    frame = "CESAR LET S, T, U := A S ;[{}] T ;[{}] U"
+    parts = [automaton(frame.format("S.k = T.k", "TRUE")), automaton(frame.format("TRUE", "T.k = U.k"))]
+    with pytest.raises(NotUnitedError, match="split the stream"):
+        assembled(automaton(frame.format("TRUE", "TRUE")), parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,15 @@ from cepheid.api.many.read_rules import example
 from cepheid.engine.encoding.arrow import to_numpy
 from cepheid.engine.many.protocol import constant_column
 from cepheid.engine.many.rules import Rules, RuleSet, Template
+from cepheid.engine.many.variants import Template as VariedTemplate
+from cepheid.errors import CepheidError
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.functions import UNITS_OF
+from cepheid.pattern.parameter_uses import window_uses
 from cepheid.pattern.schema import Schema
+from cepheid.pattern.templates import NotJoinedError
 from cepheid.pattern.tree import Program
+from cepheid.pattern.types import Kind, from_arrow
 from cepheid.pattern.walk import expressions, walk
 
 _WITH_UNIT = {name.lower() for name in UNITS_OF}
@@ -28,8 +33,53 @@ def check_bound(rules: RuleSet, options: Options, schema: Schema, problems: Prob
     for some in rules.rules:
         template = rules.templates[some.template]
         for own in _variants(template, some):
-            with problems.of(own.numbers):
-                options.compiled(template, example(template, own)).bind(schema)
+            _check(template, own, options, schema, problems)
+
+
+def _check(template: Template, rules: Rules, options: Options, schema: Schema, problems: Problems) -> None:
+    """The same of rules that differ in values of which, but for texts, only the type matters.
+
+    A text may be read as a time in one rule, and be none in another.
+    """
+    values = example(template, rules)
+    texts = [name for name in _texts(template, rules) if isinstance(values[name], str)]
+    try:
+        options.compiled(template, values).bind(schema)
+    except CepheidError as error:
+        if not texts or not _binds(template, {**values, **dict.fromkeys(texts)}, options, schema):
+            problems.add(rules.numbers, error)
+            return
+    else:
+        if not texts or _binds(template, {**values, **dict.fromkeys(texts, _NO_TIME)}, options, schema):
+            return
+    whole = VariedTemplate(template.program, options.roles, template.functions or {}, schema, template.params)
+    try:
+        _, wrong = whole.split(pa.table({name: rules.constants.column(constant_column(name)) for name in values}))
+    except NotJoinedError:  # each rule will run on its own
+        for number, own in zip(rules.numbers, rules.values(template.parameters), strict=True):
+            with problems.of([number]):
+                options.compiled(template, own).bind(schema)
+    else:
+        for one in wrong:
+            problems.add(rules.numbers[one.rows], one.error)
+
+
+_NO_TIME = "\x00"  # a text that can be read as nothing else
+
+
+def _texts(template: Template, rules: Rules) -> list[str]:
+    """The parameters that are texts, but for windows and those that are tried one by one."""
+    tried = _shaping(template.program) | {use.name for use in window_uses(template.program)}
+    types = {name: rules.constants.column(constant_column(name)).type for name in template.parameters}
+    return [name for name, arrow in types.items() if name not in tried and from_arrow(arrow).kind is Kind.STRING]
+
+
+def _binds(template: Template, values: Mapping[str, object], options: Options, schema: Schema) -> bool:
+    try:
+        options.compiled(template, values).bind(schema)
+    except CepheidError:
+        return False
+    return True
 
 
 def _variants(template: Template, rules: Rules) -> Iterator[Rules]:

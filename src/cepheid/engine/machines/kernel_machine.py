@@ -202,7 +202,8 @@ class KernelMachine(ABC):
 
     def finish(self, matches: MatchTable, rows: KeptRows, now: int | None) -> MatchTable:
         """HAVING, and the choice of those that are apart, given all events before a time (None: all)."""
-        passed = matches if self.tests_having else keep_having(self.query, matches, rows.kept)
+        tested = self.tests_having or self.query.having is None
+        passed = matches if tested else keep_having(self.query, matches, rows.kept)
         if self.chosen is None:
             return passed
         events = Events(self.query, rows.kept, rows.base)

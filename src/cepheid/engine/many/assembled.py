@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from cepheid.automaton.liveness import find_live
-from cepheid.automaton.model import Automaton, Exit, Held, Kill, Register, Test
+from cepheid.automaton.model import Automaton, Exit, Held, Kill, Now, Register, Test
 from cepheid.pattern.expressions import Arithmetic, Compare, Expression, Literal
 from cepheid.pattern.types import BOOL
 from cepheid.pattern.walk import rewrite
@@ -34,6 +34,8 @@ def assembled(frame: Automaton, parts: Sequence[Automaton]) -> Automaton:
         return nowhere  # a condition on no event that is not TRUE: no run begins
     for part in parts:
         _check(frame, part)
+    if frame.valued and any(map(_may_split, parts)):
+        raise NotUnitedError("conditions that together may split the stream")
     arcs = []
     for number, arc in enumerate(frame.arcs):
         same = [part.arcs[number] for part in parts]
@@ -152,6 +154,13 @@ def plain(automaton: Automaton) -> Automaton:
         live=tuple(frozenset(names[register] for register in live) for live in automaton.live),
         needed=tuple(frozenset(names[register] for register in needed) for needed in automaton.needed),
     )
+
+
+def _may_split(automaton: Automaton) -> bool:
+    """Whether an attribute of an event equals one of an earlier event: if it does in every wait, there are lanes."""
+    tests = (test.condition for arc in automaton.arcs for test in arc.fence if not test.unary)
+    equal = (one for one in tests if isinstance(one, Compare) and one.operator == "=")
+    return any({type(one.left), type(one.right)} == {Held, Now} for one in equal)
 
 
 _NUMBERED = re.compile(r"\Ar\d+_")

@@ -87,8 +87,7 @@ class JoinedStream(InputStream):
         super().__init__(schema, once=False)
         self.rules_of = rules
         self.source: KeptRows | None = None  # the events themselves
-        self._ids: list[Any] = []
-        self._numbers: list[Any] = []
+        self._parts: list[tuple[Any, Any]] = []  # ids of events and numbers of rules, as they came
 
     def append(self, events: Events, times: Any) -> Batch:
         """The next rows, which are in order."""
@@ -96,29 +95,35 @@ class JoinedStream(InputStream):
         batch = Batch(self.codes, events, times, self.events)
         self.events += len(batch)
         self.last = int(times[-1])
-        self._ids.append(events.events + events.batch.first)
-        self._numbers.append(events.numbers)
+        self._parts.append((events.events + events.batch.first, events.numbers))
         return batch
 
-    def _whole(self, parts: list[Any]) -> Any:
-        if len(parts) != 1:
-            parts[:] = [np.concatenate(parts) if parts else np.zeros(0, np.int64)]
-        return parts[0]
+    def pairs(self, rows: Any) -> tuple[Any, Any]:
+        """The ids of the events and the numbers of the rules of some rows, counted from the first that is kept."""
+        if len(self._parts) == 1:
+            return self._parts[0][0][rows], self._parts[0][1][rows]
+        ids, numbers = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+        begin = 0
+        for events, rules in self._parts:
+            here = np.flatnonzero((rows >= begin) & (rows < begin + len(events)))
+            ids[here], numbers[here] = events[rows[here] - begin], rules[rows[here] - begin]
+            begin += len(events)
+        return ids, numbers
 
     @property
-    def ids(self) -> Any:
-        """The events of the rows that are kept."""
-        return self._whole(self._ids)
+    def all_pairs(self) -> tuple[Any, Any]:
+        """Those of all rows that are kept."""
+        return self.pairs(np.arange(self.rows))
 
     @property
-    def numbers(self) -> Any:
-        """The rules of the rows that are kept."""
-        return self._whole(self._numbers)
+    def first_event(self) -> int | None:
+        """The id of the first event that is kept."""
+        return next((int(ids[0]) for ids, _ in self._parts if len(ids)), None)
 
     @property
     def kept(self) -> pa.Table:
         """The rows that a match may need."""
-        return self.taken(np.arange(len(self.ids)))
+        return self.taken(np.arange(self.rows))
 
     @property
     def kept_events(self) -> Events:
@@ -128,8 +133,8 @@ class JoinedStream(InputStream):
     def taken(self, places: Any) -> pa.Table:
         """Some of the rows that are kept, with all of their columns."""
         assert self.source is not None
-        events = self.source.kept.take(from_numpy(self.ids[places] - self.source.base))
-        numbers = self.numbers[places]
+        ids, numbers = self.pairs(places)
+        events = self.source.kept.take(from_numpy(ids - self.source.base))
         constants = self.rules_of.constants.take(from_numpy(self.rules_of.places(numbers)))
         columns = []
         for name, type_ in self.schema.columns.items():
@@ -144,10 +149,14 @@ class JoinedStream(InputStream):
         """Let go of the rows before an id."""
         if first > self.base:
             count = first - self.base
-            self._ids, self._numbers = [self.ids[count:]], [self.numbers[count:]]
+            while self._parts and count >= len(self._parts[0][0]):
+                count -= len(self._parts.pop(0)[0])
+            if count:
+                ids, numbers = self._parts[0]
+                self._parts[0] = ids[count:].copy(), numbers[count:].copy()
             self.base = first
 
     def restore_pairs(self, ids: Any, numbers: Any, base: int, events: int, last: int | None) -> None:
         """Go on with rows that were kept."""
-        self._ids, self._numbers = [ids], [numbers]
+        self._parts = [(ids, numbers)]
         self.base, self.events, self.last = base, events, last

@@ -450,7 +450,8 @@ class _Tables:
         begin = np.flatnonzero(new)
         count = np.diff(np.concatenate([begin, [len(parent)]]))
         begin, count = begin[hashed[begin]], count[hashed[begin]]
-        self.buckets.append((found[begin], (first + begin) | count << 32))
+        assert int(count.max(initial=0)) <= k.COUNT, "more edges with equal values than there are bits for"
+        self.buckets.append((found[begin], (first + begin) | count << 32 | sets[begin] << k.SET_AT))
         if not depth:
             self.root_sets = int(np.bitwise_or.reduce(np.left_shift(1, np.unique(sets))))
             return
@@ -528,8 +529,9 @@ def hash_values(node: Any, sets: Any, values: Any, keyed: Any) -> Any:
     """The same as the kernel computes for an event."""
     mix, mask = np.int64(k.MIX), np.int64(k.HASH)
     with np.errstate(over="ignore"):
-        found = ((node * mix) ^ sets) & mask
-        found = found ^ (found >> 31)
+        found = ((node * mix) ^ ((sets + 1) * np.int64(k.SPREAD))) & mask
+        found = ((found ^ (found >> 31)) * mix) & mask
+        found = found ^ (found >> 29)
         for at in range(int(keyed.max(initial=0))):
             mixed = ((found ^ (values[:, at] & mask)) * mix) & mask
             found = np.where(keyed > at, mixed ^ (mixed >> 31), found)

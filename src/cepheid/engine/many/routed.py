@@ -17,7 +17,7 @@ from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.many.joined_stream import JoinedRows, JoinedStream
 from cepheid.engine.many.protocol import RULE, Found, Router
 from cepheid.engine.many.results import Part, found_of, rows_of
-from cepheid.engine.many.routers import AllPairs
+from cepheid.engine.many.routers import AllPairs, router_of
 from cepheid.engine.many.rule_places import FOREVER, RulePlaces
 from cepheid.engine.matches.match_table import MatchTable, returned
 from cepheid.engine.matches.matches import Matches
@@ -31,6 +31,9 @@ from cepheid.pattern.tree import Output
 MOST_ROWS = 2**18
 """Rows of a joined stream that are made at a time; those of one instant are made together, however many they are."""
 
+SOME = 4
+"""Rules that an event is expected to concern, where it is not known."""
+
 Factory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
 
 
@@ -43,7 +46,9 @@ class RoutedTier:
         self.query = joined.bound
         self.compiled = CompiledQuery(joined.bound)
         self.factory = factory
-        self.router: Router = AllPairs() if router is None else router
+        found, why = router_of(self.compiled)
+        self.router: Router = found if router is None else router
+        self.why_all = why if router is None else ""  # why every event is joined with every rule
         constants = [(n, t.arrow) for n, t in self.query.schema.columns.items() if n in self.query.schema.constants]
         self.rules = RulePlaces(pa.schema(constants[1:]))  # the first is the number
         self.stream = JoinedStream(self.query.schema, self.rules)
@@ -101,11 +106,9 @@ class RoutedTier:
                 self._join(piece)
 
     def _pieces(self, batch: Batch) -> Iterator[Batch]:
-        """Parts of a batch whose rows can be made together, where every event concerns every rule."""
-        if not isinstance(self.router, AllPairs):
-            yield batch
-            return
-        most = max(1, MOST_ROWS // max(1, len(self.router.numbers)))
+        """Parts of a batch whose rows can be made together."""
+        each = len(self.router.numbers) if isinstance(self.router, AllPairs) else SOME
+        most = max(1, MOST_ROWS // max(1, each))
         begin = 0
         for end in cuts(batch.times, most):
             yield part_of(batch, begin, end)
@@ -132,6 +135,7 @@ class RoutedTier:
         if len(times):
             self.touched += len(times)
             self.running.feed(self.stream.append(rows, np.ascontiguousarray(times)))
+            self.stream.compact(int(times[-1]), [self.machine])  # a batch may have far more rows than events
 
     # Matches.
 
@@ -177,11 +181,11 @@ class RoutedTier:
             return []
         if self.joined.returns_constants and table.values is None:
             table = self._with_values(table)
-        numbers = self.stream.numbers[table.last]
         if len(self.gone):
-            kept = np.flatnonzero(~np.isin(numbers, self.gone))
-            numbers, table = numbers[kept], table.take(kept)
-        ids = self.stream.ids[table.rows]
+            there = np.isin(self.stream.pairs(table.last)[1], self.gone, invert=True)
+            table = table.take(np.flatnonzero(there))
+        ids, owners = self.stream.pairs(table.rows)
+        numbers = owners[table.offsets[:-1]]
         known = MatchTable(ids, table.variables, table.offsets, table.reached, table.reaches, table.values)
         return [(numbers, known)]
 
@@ -204,8 +208,8 @@ class RoutedTier:
         self.stream.compact(now, [self.machine])
         if len(self.gone):
             self._forget()
-        first = [int(self.stream.ids[0])] if len(self.stream.ids) else []
-        return min([*first, *(batch.first for batch in self.queue)], default=None)
+        found = [self.stream.first_event, *(batch.first for batch in self.queue)]
+        return min((one for one in found if one is not None), default=None)
 
     def _end_lanes(self, ended: Any) -> None:
         """End the runs of rules: without a window, they would wait for ever. Others end with their window."""
@@ -217,7 +221,8 @@ class RoutedTier:
 
     def _forget(self) -> None:
         """Rules that are gone, once no row has them."""
-        held = np.isin(self.rules.numbers, self.gone, invert=True) | np.isin(self.rules.numbers, self.stream.numbers)
+        kept = self.stream.all_pairs[1]
+        held = np.isin(self.rules.numbers, self.gone, invert=True) | np.isin(self.rules.numbers, kept)
         if 2 * int(held.sum()) < len(held):
             self.rules.keep(held)
             self.gone = np.intersect1d(self.gone, self.rules.numbers)
@@ -247,7 +252,7 @@ class RoutedTier:
             "ending": [[at, np.concatenate(numbers).tolist()] for at, numbers in self.ending.items()],
             "counts": [self.events, self.touched],
         }
-        kept = [rules.numbers, rules.since, rules.until, constants, self.gone, stream.ids, stream.numbers]
+        kept = [rules.numbers, rules.since, rules.until, constants, self.gone, *stream.all_pairs]
         return facts, [*kept, *keys, *own]
 
     def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:

@@ -1,13 +1,28 @@
-"""Which rules an event concerns, where nothing is known of their conditions: all of them."""
+"""Which rules an event concerns: those whose constants it has, where all that matters to a rule asks for one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from cepheid.automaton.model import Now
+from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.many.concerns import Concern, concerns
+from cepheid.engine.many.protocol import Router
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.schema import Schema
+from cepheid.pattern.types import Kind, plain
+
+Pair = tuple[str, str]
+"""A column of the events, and the column of constants that it must equal."""
+_EXACT = (Kind.INT, Kind.STRING, Kind.BOOL, Kind.DATE)
+"""Kinds of which equal values are the same value."""
 
 
 class AllPairs:
@@ -28,3 +43,112 @@ class AllPairs:
         """Every event with every rule."""
         events = np.repeat(np.arange(len(batch)), len(self.numbers))
         return events, np.tile(self.numbers, len(batch))
+
+
+class ByEquality:
+    """An event concerns the rules whose constant it has, in one of some pairs of columns."""
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        self._indexes = {pair: _Index() for pair in dict.fromkeys(pairs)}
+
+    def add(self, numbers: Any, constants: pa.Table) -> None:
+        """More rules."""
+        for (_, constant), index in self._indexes.items():
+            index.add(np.asarray(numbers, np.int64), constants.column(constant))
+
+    def remove(self, numbers: Any) -> None:
+        """Rules that are gone."""
+        for index in self._indexes.values():
+            index.remove(numbers)
+
+    def route(self, batch: Batch) -> tuple[Any, Any]:
+        """Each event with the rules that have its values."""
+        parts = [index.find(batch.column(column)) for (column, _), index in self._indexes.items()]
+        if len(parts) == 1:
+            return parts[0]
+        events, numbers = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        order = np.lexsort((numbers, events))
+        events, numbers = events[order], numbers[order]
+        new = np.ones(len(events), bool)
+        new[1:] = (events[1:] != events[:-1]) | (numbers[1:] != numbers[:-1])
+        return events[new], numbers[new]
+
+
+class _Index:
+    """The rules of each value, as runs of one array; it is made anew when it is asked after a change."""
+
+    def __init__(self) -> None:
+        self.numbers: Any = np.zeros(0, np.int64)
+        self.constants: pa.ChunkedArray | None = None
+        self.gone: Any = np.zeros(0, np.int64)
+        self._made: tuple[pa.Array, Any, Any] | None = None
+
+    def add(self, numbers: Any, constants: pa.ChunkedArray) -> None:
+        known = [] if self.constants is None else self.constants.chunks
+        self.constants = pa.chunked_array([*known, *constants.chunks], constants.type)
+        fresh = np.setdiff1d(self.gone, numbers)  # a state that is restored has its rules again
+        self.gone, self.numbers, self._made = fresh, np.concatenate([self.numbers, numbers]), None
+
+    def remove(self, numbers: Any) -> None:
+        self.gone, self._made = np.union1d(self.gone, numbers), None
+
+    def _index(self) -> tuple[pa.Array, Any, Any]:
+        if self._made is None:
+            assert self.constants is not None
+            alive = np.isin(self.numbers, self.gone, invert=True)
+            constants, numbers = self.constants.filter(from_numpy(alive)), self.numbers[alive]
+            numbers, first = np.unique(numbers, return_index=True)
+            coded = constants.combine_chunks().take(from_numpy(first)).dictionary_encode()
+            codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
+            order = np.argsort(codes, kind="stable")  # by number where codes are equal
+            offsets = np.searchsorted(codes[order], np.arange(len(coded.dictionary) + 1))
+            self._made = coded.dictionary, offsets, numbers[order]
+        return self._made
+
+    def find(self, column: pa.ChunkedArray) -> tuple[Any, Any]:
+        """The places of values, and the rules that have each."""
+        if self.constants is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        values, offsets, numbers = self._index()
+        found = pc.index_in(column.cast(values.type), value_set=values, skip_nulls=True).fill_null(-1)
+        codes = found.to_numpy().astype(np.int64)
+        places = np.flatnonzero(codes >= 0)
+        begins, ends = offsets[codes[places]], offsets[codes[places] + 1]
+        counts = ends - begins
+        total = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        index = np.repeat(begins - total[:-1], counts) + np.arange(total[-1])
+        return np.repeat(places, counts), numbers[index]
+
+
+def router_of(compiled: CompiledQuery) -> tuple[Router, str]:
+    """What finds the rules of a joined query, and why that is all of them, if it is."""
+    found = concerns(compiled)
+    if isinstance(found, str):
+        return AllPairs(), found
+    pairs = []
+    for concern in found:
+        pair = _pair(concern, compiled.query.schema)
+        if pair is None:
+            return AllPairs(), "an event may matter that no constant of a rule is equal to"
+        pairs.append(pair)
+    return (ByEquality(pairs), "") if pairs else (AllPairs(), "nothing is asked of events")
+
+
+def _pair(concern: Concern, schema: Schema) -> Pair | None:
+    """A column and a constant that an event must have in common with a rule."""
+    for condition in concern.conditions:
+        match condition:
+            case ex.Compare(operator="=", left=Now() as left, right=Now() as right):
+                for one, other in ((left, right), (right, left)):
+                    if other.column in schema.constants and _is_plain(one, other, schema):
+                        return one.column, other.column
+    return None
+
+
+def _is_plain(column: Now, constant: Now, schema: Schema) -> bool:
+    """Whether values are equal iff Arrow says so."""
+    if column.column not in schema.columns or column.column in schema.constants:
+        return False
+    kinds = {column.type.kind, constant.type.kind}
+    odd = plain(column.type) in (pa.uint64(), pa.date64()) or schema.roles.types is not None
+    return len(kinds) == 1 and kinds <= set(_EXACT) and not odd

@@ -234,7 +234,9 @@ class SharedTier:
         self._settle_rules()
         self._events = facts["events"]
         late, since, *runs = arrays
-        known = (late < len(self._kind_of)) & (self._kind_of[np.minimum(late, len(self._kind_of) - 1)] >= 0)
+        there = late < len(self._kind_of)
+        late, since = late[there], since[there]
+        known = self._kind_of[late] >= 0
         self._since[late[known]] = since[known]
         self._mortal = self._mortal or bool(known.any())
         load_runs(self.tables, self._places(), facts, runs, self.codes, rows)

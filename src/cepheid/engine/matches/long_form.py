@@ -16,6 +16,8 @@ from cepheid.values.match_id import event_digest, match_digest
 from cepheid.values.rows import read_rows
 
 VARIABLE, INDEX = "variable", "index"
+EVENTS, EVENT = "events", "event"
+"""The events of a match in one column, and the columns of each."""
 
 
 def long_schema(schema: Schema) -> pa.Schema:
@@ -43,6 +45,34 @@ def write_long(query: Bound, table: pa.Table, found: MatchTable) -> pa.Table:
     return pa.Table.from_arrays([*columns, *events.columns], schema=schema)
 
 
+def events_type(events: pa.Schema) -> pa.DataType:
+    """The type of a column with all events of a match."""
+    fields = [(VARIABLE, pa.string()), (INDEX, pa.int64()), (EVENT, pa.struct(list(events)))]
+    return pa.list_(pa.struct(fields))
+
+
+def write_events(query: Bound, table: pa.Table, found: MatchTable, type_: pa.DataType) -> pa.Array:
+    """The events of each match in one column, in the order of the stream. Columns that these do not have are NULL."""
+    event = type_.value_type.field(EVENT).type
+    names = pa.array([component.variable for component in query.positive], pa.string())
+    rows, known = from_numpy(found.rows), set(query.schema.arrow.names)
+    columns = [
+        _one(table.column(field.name).take(rows)).cast(field.type)
+        if field.name in known
+        else pa.nulls(len(rows), field.type)
+        for field in event
+    ]
+    parts = [names.take(from_numpy(found.variables)), pa.array(_indexes(found), pa.int64())]
+    structs = pa.StructArray.from_arrays(columns, fields=list(event))
+    items = pa.StructArray.from_arrays([*parts, structs], fields=list(type_.value_type))
+    return pa.ListArray.from_arrays(from_numpy(found.offsets.astype(np.int32)), items).cast(type_)
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    found = column.combine_chunks()
+    return found.chunk(0) if isinstance(found, pa.ChunkedArray) else found
+
+
 def identifiers(query: Bound, table: pa.Table, found: MatchTable) -> list[str]:
     """The identifier of each match."""
     used, place = np.unique(found.rows, return_inverse=True)
@@ -58,12 +88,13 @@ def identifiers(query: Bound, table: pa.Table, found: MatchTable) -> list[str]:
     return made
 
 
-def _indexes(found: MatchTable) -> list[int]:
+def _indexes(found: MatchTable) -> Any:
     """Which event of its variable each is, from 1."""
-    made: list[int] = []
-    for k in range(len(found)):
-        seen: dict[int, int] = {}
-        for variable in found.variables[found.offsets[k] : found.offsets[k + 1]].tolist():
-            seen[variable] = seen.get(variable, 0) + 1
-            made.append(seen[variable])
+    match = np.repeat(np.arange(len(found)), np.diff(found.offsets))
+    order = np.lexsort((found.variables, match))
+    new = np.ones(len(order), bool)
+    new[1:] = (np.diff(match[order]) != 0) | (np.diff(found.variables[order]) != 0)
+    begins = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    made = np.empty(len(order), np.int64)
+    made[order] = np.arange(len(order)) - begins + 1
     return made

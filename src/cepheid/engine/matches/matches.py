@@ -12,7 +12,7 @@ import pyarrow as pa
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.event_output import write_matches, write_times
-from cepheid.engine.matches.long_form import write_long
+from cepheid.engine.matches.long_form import EVENTS, write_events, write_long
 from cepheid.engine.matches.match_columns import MatchColumns
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable, first_of, returned
 from cepheid.engine.matches.pandas_frame import to_frame
@@ -197,6 +197,16 @@ class Matches:
             message = "a result of CESAR is one row, and has no events"
             raise UsageError("CEP612", message, "use to_arrow(); a PATTERN has the events of its matches")
         return write_long(self._query, self._table, self._found)
+
+    def to_events(self, type_: pa.DataType) -> pa.Table:
+        """One row a match: its times, and all its events in one column; NULL where results have no events.
+
+        type_: of that column.
+        """
+        query, table = self._query, self._table
+        times = dict(zip((START, END), write_times(query.schema, table, self._columns), strict=True))
+        made = pa.nulls(len(self), type_) if query.made else write_events(query, table, self._found, type_)
+        return pa.table({**times, EVENTS: made})
 
     def to_batches(self, size: int = 65_536) -> Iterator[pa.Table]:
         """The matches as tables of at most so many, made as they are asked for."""

@@ -1,0 +1,72 @@
+"""The columns of matches of many queries: those that all matches can have, or those of one kind of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from cepheid.api.many.many_matches import QUERY
+from cepheid.api.many.options import Options
+from cepheid.api.many.read_rules import TEMPLATE, example
+from cepheid.engine.many.protocol import Found
+from cepheid.engine.many.rules import RuleSet, Template
+from cepheid.engine.matches.long_form import EVENTS, events_type
+from cepheid.errors import UsageError
+from cepheid.pattern.schema import END, START, make_schema
+from cepheid.spark.outputs import match_schema
+
+
+def common_schema(rules: RuleSet, events: pa.Schema) -> pa.Schema:
+    """The columns that all matches can have, whatever their queries are."""
+    roles = rules.roles
+    schema = make_schema(events, roles)
+    start, end = (events.field(name).type for name in (schema.start or roles.time, roles.time))
+    return pa.schema(
+        [
+            (QUERY, _id_type(rules)),
+            (TEMPLATE, pa.string()),
+            (START, start),
+            (END, end),
+            (EVENTS, events_type(events)),
+        ]
+    )
+
+
+def own_schema(rules: RuleSet, options: Options, events: pa.Schema) -> pa.Schema:
+    """The columns that the matches have, where all queries have the same ones."""
+    schemas = list(_schemas(rules, options, events))
+    if any(not schema.equals(schemas[0]) for schema in schemas[1:]):
+        message = "the queries give matches of different columns"
+        remedy = "take those of one template with output=…, or leave out own=True: all matches have their events then"
+        raise UsageError("CEP612", message, remedy)
+    if not schemas:
+        return common_schema(rules, events)
+    return schemas[0].insert(0, pa.field(QUERY, _id_type(rules)))
+
+
+def _schemas(rules: RuleSet, options: Options, events: pa.Schema) -> Iterator[pa.Schema]:
+    for some in rules.rules:
+        template = rules.templates[some.template]
+        yield match_schema(options.query(template, example(template, some)), events)
+
+
+def _id_type(rules: RuleSet) -> pa.DataType:
+    return pa.int64() if pa.types.is_integer(rules.ids.type) else pa.string()
+
+
+def rows_with_events(found: Found, rules: RuleSet, schema: pa.Schema) -> pa.Table:
+    """Matches with the columns that all have."""
+    table = found.matches.to_events(schema.field(EVENTS).type)
+    name = _name(rules.templates[found.template])
+    columns = [rules.names(found.numbers), pa.repeat(pa.scalar(name, pa.string()), len(found.numbers)), *table.columns]
+    return pa.table(dict(zip(schema.names, columns, strict=True))).cast(schema)
+
+
+def own_rows(found: Found, rules: RuleSet, schema: pa.Schema) -> pa.Table:
+    """Matches with their own columns."""
+    return found.matches.to_arrow().add_column(0, QUERY, rules.names(found.numbers)).cast(schema)
+
+
+def _name(template: Template) -> str | None:
+    return None if template.name is None else str(template.name)

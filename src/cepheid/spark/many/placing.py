@@ -1,0 +1,58 @@
+"""The bucket of each event, as Spark computes it: an event that no rule can need is dropped before the shuffle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cepheid.spark.many.split import Way
+from cepheid.spark.names import column_named
+from cepheid.spark.stream.buckets import bucket_of
+from cepheid.spark.worker import SLICE
+
+_VALUE, _BUCKET = "__cepheid_value", "__cepheid_bucket"
+
+
+def placed(df: DataFrame, ways: Sequence[Way], events: pa.Schema) -> DataFrame:
+    """The events with the column of their bucket; an event is there once for each way that needs it."""
+    names = [column_named(name) for name in df.columns]
+    places: list[Column] = []
+    for number, way in enumerate(ways):
+        if way.column is not None:
+            df = _with_values(df, way, number, needed=len(ways) == 1)
+            places.append(F.array(F.col(f"{_BUCKET}{number}")))
+        elif way.key:
+            places.append(F.array(bucket_of(events, way.key, way.buckets) + F.lit(way.first)))
+        else:
+            places.append(F.array(*(F.lit(way.first + k) for k in range(way.buckets))))
+    if len(ways) == 1 and (ways[0].key or ways[0].column is not None or ways[0].buckets == 1):
+        return df.select(*names, places[0][0].alias(SLICE))
+    every = F.explode(F.array_compact(F.concat(*places))) if ways else F.explode(F.array().cast("array<int>"))
+    return df.select(*names, every.alias(SLICE))
+
+
+def _with_values(df: DataFrame, way: Way, number: int, *, needed: bool) -> DataFrame:
+    """The events with the bucket of a value. needed: events without one are dropped."""
+    assert way.column is not None
+    assert way.values is not None
+    value, bucket = f"{_VALUE}{number}", f"{_BUCKET}{number}"
+    values = df.sparkSession.createDataFrame(way.values.rename_columns([value, bucket]))
+    column = column_named(way.column)
+    wanted = column.cast("long") if pa.types.is_integer(way.values.schema.field("value").type) else column
+    joined = df.join(F.broadcast(values), wanted == F.col(value), "inner" if needed else "left")
+    return joined.drop(value)
+
+
+def in_tasks(df: DataFrame, count: int) -> DataFrame:
+    """Each bucket in a task."""
+    if hasattr(df, "repartitionById"):  # since Spark 4.1; a hash could put two buckets into one task
+        return df.repartitionById(count, F.col(SLICE))
+    return df.repartition(count, F.col(SLICE))
+
+
+def in_order(df: DataFrame, time: str) -> DataFrame:
+    """The rows of a task by bucket or slice, then by time."""
+    return df.sortWithinPartitions(F.col(SLICE), column_named(time))

@@ -1,0 +1,98 @@
+"""The rules on their way to the workers: a file that each maps into its memory, or with the task if small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+from pyspark import SparkFiles
+
+from cepheid.api.many.options import Options
+from cepheid.api.many.written_rules import read_rule_set, write_rule_set
+from cepheid.engine.many.rules import RuleSet, Template
+from cepheid.engine.stream.parts import FlatSink
+from cepheid.engine.stream.snapshot import from_bytes, to_bytes
+from cepheid.spark.many.split import Way
+
+SMALL = 1 << 18
+"""Bytes up to which rules go with the task."""
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """Rules and the buckets that they are in. blob: as bytes, or the name of a file that Spark has taken along."""
+
+    blob: bytes | str
+    digest: str
+    templates: tuple[Template, ...]
+    options: Options
+
+    def load(self) -> tuple[RuleSet, list[Way]]:
+        """The rules; a worker reads them once."""
+        found = _LOADED.get(self.digest)
+        if found is None:
+            _LOADED.clear()  # those of an earlier job
+            found = _LOADED[self.digest] = self._read()
+        return found
+
+    def _read(self) -> tuple[RuleSet, list[Way]]:
+        body: Any = self.blob
+        if isinstance(body, str):
+            body = memoryview(pa.memory_map(SparkFiles.get(body)).read_buffer())
+        header, source = from_bytes(body)
+        known = RuleSet(self.templates, (), pa.array([], pa.string()), self.options.roles)
+        rules = read_rule_set(header["rules"], source, known, self.options)
+        ways = [
+            Way(
+                source.array(one["numbers"]),
+                one["buckets"],
+                one["first"],
+                places=None if one["places"] is None else source.array(one["places"]),
+            )
+            for one in header["ways"]
+        ]
+        return rules, ways
+
+
+_LOADED: dict[str, tuple[RuleSet, list[Way]]] = {}
+
+
+def ship(rules: RuleSet, ways: list[Way], options: Options, context: Any | None) -> Shipped:
+    """Rules, ready to be sent. context: of Spark; None if there is none, as on Spark Connect."""
+    flat = FlatSink()
+    header = {
+        "rules": write_rule_set(rules, flat),
+        "ways": [
+            {
+                "numbers": flat.array(f"way.{k}", way.numbers),
+                "buckets": way.buckets,
+                "first": way.first,
+                "places": None if way.places is None else flat.array(f"places.{k}", way.places),
+            }
+            for k, way in enumerate(ways)
+        ],
+    }
+    blob = to_bytes(header, flat)
+    digest = sha256(blob).hexdigest()
+    if context is None or len(blob) <= SMALL:
+        return Shipped(blob, digest, rules.templates, options)
+    name = f"cepheid-{digest[:32]}.rules"
+    if not any(str(path).endswith(name) for path in context.listFiles):
+        path = Path(_folder(), name)
+        path.write_bytes(blob)
+        context.addFile(str(path))
+    return Shipped(name, digest, rules.templates, options)
+
+
+_FOLDERS: list[TemporaryDirectory[str]] = []
+
+
+def _folder() -> str:
+    """A folder for as long as this process runs: workers may ask for the files until then."""
+    if not _FOLDERS:
+        _FOLDERS.append(TemporaryDirectory(prefix="cepheid-"))
+    return _FOLDERS[0].name

@@ -1,0 +1,184 @@
+"""How the events are divided for which rules: by a key, by constants of the rules, or not, and then the rules are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.api.many.options import Options
+from cepheid.api.many.read_rules import example
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.many.rules import Rules, RuleSet, Template
+from cepheid.engine.many.variants import Template as VariedTemplate
+from cepheid.pattern.flow import EVENTS
+from cepheid.pattern.paths import Path
+from cepheid.pattern.schema import Schema
+from cepheid.pattern.templates import NotJoinedError
+from cepheid.spark.many.constant_keys import constant_keys
+from cepheid.spark.partitioning import Partitioning, choose_partitioning
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """Rules, and how the events are divided for them; a rule finds each match in one bucket.
+
+    numbers: of the rules. buckets: how many there are; first: the number of the first one.
+    key: columns whose hash is the bucket; every bucket has all rules.
+    column, values: events go to the bucket of the value of this column; those with another value matter to no rule.
+    slices: the events are divided by time; every slice has all rules.
+    None of these: every event goes to every bucket.
+    places: of each rule, the bucket that it is in; -1: in none, as it asks for NULL. None: in all of them.
+    """
+
+    numbers: Any
+    buckets: int
+    first: int
+    key: tuple[Path, ...] = ()
+    column: str | None = None
+    values: pa.Table | None = None  # value, bucket
+    places: Any = None
+    slices: Partitioning | None = None
+
+    def numbers_in(self, bucket: int) -> Any:
+        """The rules of a bucket."""
+        return self.numbers if self.places is None else self.numbers[self.places == bucket]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Rules of one variant: the keys, windows and constants by which events can be divided for them."""
+
+    numbers: Any
+    by: Partitioning
+    constants: Mapping[str, pa.Array]
+
+    @property
+    def key(self) -> tuple[Path, ...]:
+        """The columns on which all events of a match agree."""
+        return self.by.key
+
+
+def split(rules: RuleSet, options: Options, schema: Schema, *, tasks: int, collated: frozenset[str]) -> list[Way]:
+    """How to divide the events for all rules. collated: columns that Spark does not compare byte by byte.
+
+    tasks: how many run at the same time.
+    """
+    parts = [part for some in rules.rules for part in _parts(rules.templates[some.template], some, options, schema)]
+    parts = [_without(part, collated) for part in parts if len(part.numbers)]
+    ways: list[Way] = []
+
+    def first() -> int:
+        return sum(way.buckets for way in ways)
+
+    common = _common_key(parts)
+    shared = [c for c in _shared_constants(parts) if not common or (c,) in common]
+    if common and not shared:
+        return [Way(_numbers(parts), tasks, 0, key=common)]
+    rest = parts
+    while found := _shared_constants_of_some(rest, shared):
+        column, own = found
+        rest = [part for part in rest if part not in own]
+        ways.append(_by_constant(own, column, first(), 2 * tasks))
+    if rest and not ways and not any(part.key for part in rest) and (slices := _slices(rest)) is not None:
+        return [Way(_numbers(rest), 2 * tasks, 0, slices=slices)]
+    keys: dict[tuple[Path, ...], list[_Part]] = {}
+    for part in rest:
+        keys.setdefault(part.key, []).append(part)
+    for key, own in keys.items():
+        numbers = _numbers(own)
+        if key:
+            ways.append(Way(numbers, tasks, first(), key=key))
+            continue
+        buckets = max(1, min(tasks, len(numbers)))
+        ways.append(Way(numbers, buckets, first(), places=first() + np.arange(len(numbers)) % buckets))
+    return ways
+
+
+def _slices(parts: Sequence[_Part]) -> Partitioning | None:
+    """How to divide the events by time, if the matches of all rules are within a window."""
+    windows = [part.by.window for part in parts if part.by.window is not None]
+    if len(windows) < len(parts):
+        return None
+    return Partitioning((), max(windows), max(part.by.lookback for part in parts))
+
+
+def _numbers(parts: Sequence[_Part]) -> Any:
+    return np.sort(np.concatenate([part.numbers for part in parts]))
+
+
+def _without(part: _Part, collated: frozenset[str]) -> _Part:
+    constants = {name: values for name, values in part.constants.items() if name not in collated}
+    return _Part(part.numbers, part.by, constants)
+
+
+def _common_key(parts: Sequence[_Part]) -> tuple[Path, ...]:
+    """The columns that are keys of all rules."""
+    if not parts:
+        return ()
+    return tuple(path for path in parts[0].key if all(path in part.key for part in parts))
+
+
+def _shared_constants(parts: Sequence[_Part]) -> list[str]:
+    """The columns that must have a constant, for all rules."""
+    return [name for name in parts[0].constants if all(name in part.constants for part in parts)] if parts else []
+
+
+def _shared_constants_of_some(parts: Sequence[_Part], first: Sequence[str]) -> tuple[str, list[_Part]] | None:
+    """The column whose constants divide the events for most rules, and these. first: those that are for all."""
+    counts: dict[str, int] = {}
+    for part in parts:
+        for name in part.constants:
+            counts[name] = counts.get(name, 0) + len(part.numbers)
+    if not counts:
+        return None
+    column = max(counts, key=lambda name: (name in first, counts[name]))
+    return column, [part for part in parts if column in part.constants]
+
+
+def _by_constant(parts: Sequence[_Part], column: str, first: int, most: int) -> Way:
+    numbers = np.concatenate([part.numbers for part in parts])
+    known = [part.constants[column].type for part in parts if not pa.types.is_null(part.constants[column].type)]
+    type_ = pa.int64() if all(map(pa.types.is_integer, known)) else pa.string()
+    coded = pa.concat_arrays([part.constants[column].cast(type_) for part in parts]).dictionary_encode()
+    buckets = max(1, min(most, len(coded.dictionary)))
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    places = np.where(codes < 0, -1, first + codes % buckets)
+    of_value = from_numpy(first + np.arange(len(coded.dictionary)) % buckets).cast(pa.int32())
+    order = np.argsort(numbers)
+    values = pa.table({"value": coded.dictionary, "bucket": of_value})
+    return Way(numbers[order], buckets, first, column=column, values=values, places=places[order])
+
+
+def _parts(template: Template, rules: Rules, options: Options, schema: Schema) -> Iterator[_Part]:
+    """The rules of a template, by what can divide the events for them."""
+    varied = VariedTemplate(template.program, options.roles, template.functions or {}, schema, template.params)
+    try:
+        columns = {name[1:]: rules.constants.column(name) for name in rules.constants.column_names}
+        shares, wrong = varied.split(pa.table(columns) if columns else pa.table({"": pa.nulls(len(rules))}))
+    except NotJoinedError:
+        yield from _alone(template, rules, options, schema)
+        return
+    for one in wrong:
+        raise one.error
+    for share in shares:
+        by = choose_partitioning([share.variant.joined.plain], [EVENTS])
+        constants = constant_keys(share, [path[0] for path in by.key if len(path) == 1])
+        yield _Part(rules.numbers[share.rows], by, constants)
+
+
+def _alone(template: Template, rules: Rules, options: Options, schema: Schema) -> Iterator[_Part]:
+    """Rules that each run on their own: whether a window counts events changes what can divide them."""
+    counts = np.zeros(len(rules), bool) if rules.within is None else pc.is_null(rules.within).to_numpy(False)
+    for wanted in (np.flatnonzero(counts), np.flatnonzero(~counts)):
+        if len(wanted):
+            own = rules.take(wanted)
+            compiled = options.query(template, example(template, own)).compiled
+            bound = compiled.bind(schema)
+            by = choose_partitioning(bound, [source for _, source in compiled.flow])
+            same = not template.parameters  # else the windows of other rules may be longer
+            yield _Part(own.numbers, by if same else Partitioning(by.key), {})
