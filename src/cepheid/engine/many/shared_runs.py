@@ -93,8 +93,7 @@ def _nodes(places: Places, code: Any, depths: Any, at: Any, rules: Any) -> tuple
 
 def _listened(tables: SharedTables, runs: Any, codes: StreamCodes, rows: KeptRows) -> Any:
     """What each run listens to: what its node says, or the lane of its first event."""
-    every = tables.nodes.array  # with room for more, which may not be whole nodes
-    nodes = every[: len(every) // k.NODE * k.NODE].reshape(-1, k.NODE)[runs[:, 0]]
+    nodes = tables.nodes.values.reshape(-1, k.NODE)[runs[:, 0]]
     found = nodes[:, k.LISTENS].copy()
     flags = nodes[:, k.FLAGS]
     dynamic = (flags & k.DYNAMIC) != 0
