@@ -19,11 +19,11 @@ from cepheid.testing.outcomes import to_json
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 SEEDS = settings.default.max_examples
 STEP = 5  # scenes in one test
-FIRST = range(0, SEEDS, STEP * 4)  # every test has scenes of its own
+FIRST = range(0, SEEDS, STEP * 8)  # every test has scenes of its own
 
 
 def seeds(first: int, test: int) -> list[int]:
-    return [100_000 * test + first // 4 + k for k in range(STEP)]
+    return [100_000 * test + first // 8 + k for k in range(STEP)]
 
 
 # The generator and the oracles.
