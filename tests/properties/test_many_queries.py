@@ -30,9 +30,9 @@ def seeds(first: int, test: int) -> list[int]:
 
 
 def test_a_fair_share_of_rules_match() -> None:
-    scenes = [scene(seed, most_rules=6) for seed in range(40)]
+    scenes = [scene(seed, most_rules=6) for seed in range(25)]
     found = [union(one) for one in scenes]
-    assert sum(map(bool, found)) > 26
+    assert sum(map(bool, found)) > 16
     counts = [len(by_id(rows)) / len(one.rules) for one, rows in zip(scenes, found, strict=True)]
     assert sum(counts) / len(counts) > 0.35
 
@@ -119,11 +119,11 @@ def test_the_reference(first: int) -> None:
         check_match(scene(seed, most_rules=8), seed, engine="reference")
 
 
-@pytest.mark.parametrize("seed", range(SEEDS // 40))
+@pytest.mark.parametrize("seed", range(SEEDS // 80))
 def test_hundreds_of_rules(seed: int) -> None:
     chance = Random(seed)
     one = scene(200_000 + seed, most_rules=2)
-    one = replace(one, rules=tuple(some_rules(chance, one.templates, chance.randint(100, 500))))
+    one = replace(one, rules=tuple(some_rules(chance, one.templates, chance.choice([100, 200, 500]))))
     found = made(one, form_of(one, chance)).match(one.table())
     expected = union(one, engine="auto")
     assert tagged(found) == expected, f"seed {seed}\n{told(one)}"
