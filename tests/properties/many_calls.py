@@ -46,12 +46,13 @@ def alone(scene: Scene, rule: Rule, form: str) -> Any:
     return cep.Query(template.text, params=rule.values, **scene.options)
 
 
-def tagged(found: Any, ids: Sequence[Any]) -> list[Tagged]:
+def tagged(found: Any) -> list[Tagged]:
     """All rows with the ids of their rules: the order is that of the whole, the rows are those of each rule."""
-    own = {name: found.of(name).to_pylist() for name in ids}
+    heads = found.to_pylist()
+    own = {name: found.of(name).to_pylist() for name in {head["query"] for head in heads}}
     turns = {name: iter(rows) for name, rows in own.items()}
     rows: list[Tagged] = []
-    for head in found.to_pylist():
+    for head in heads:
         row = next(turns[head["query"]])
         assert (row["match_start"], row["match_end"]) == (head["match_start"], head["match_end"])
         rows.append((head["query"], to_json(row)))

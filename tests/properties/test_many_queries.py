@@ -19,20 +19,20 @@ from cepheid.testing.outcomes import to_json
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 SEEDS = settings.default.max_examples
 STEP = 5  # scenes in one test
-FIRST = range(0, SEEDS, STEP * 4)  # every test has scenes of its own
+FIRST = range(0, SEEDS, STEP * 8)  # every test has scenes of its own
 
 
 def seeds(first: int, test: int) -> list[int]:
-    return [100_000 * test + first // 4 + k for k in range(STEP)]
+    return [100_000 * test + first // 8 + k for k in range(STEP)]
 
 
 # The generator and the oracles.
 
 
 def test_a_fair_share_of_rules_match() -> None:
-    scenes = [scene(seed, most_rules=6) for seed in range(40)]
+    scenes = [scene(seed, most_rules=6) for seed in range(25)]
     found = [union(one) for one in scenes]
-    assert sum(map(bool, found)) > 26
+    assert sum(map(bool, found)) > 16
     counts = [len(by_id(rows)) / len(one.rules) for one, rows in zip(scenes, found, strict=True)]
     assert sum(counts) / len(counts) > 0.35
 
@@ -93,7 +93,7 @@ def check_expressions(seed: int) -> None:
 def check_match(one: Scene, seed: int, **options: Any) -> None:
     form = form_of(one, Random(seed))
     found = made(one, form).match(one.table(), **options)
-    assert tagged(found, [rule.id for rule in one.rules]) == union(one), f"seed {seed} {form}\n{told(one)}"
+    assert tagged(found) == union(one), f"seed {seed} {form}\n{told(one)}"
 
 
 def told(one: Scene) -> str:
@@ -119,14 +119,14 @@ def test_the_reference(first: int) -> None:
         check_match(scene(seed, most_rules=8), seed, engine="reference")
 
 
-@pytest.mark.parametrize("seed", range(SEEDS // 40))
+@pytest.mark.parametrize("seed", range(SEEDS // 80))
 def test_hundreds_of_rules(seed: int) -> None:
     chance = Random(seed)
     one = scene(200_000 + seed, most_rules=2)
-    one = replace(one, rules=tuple(some_rules(chance, one.templates, chance.randint(100, 500))))
+    one = replace(one, rules=tuple(some_rules(chance, one.templates, chance.choice([100, 200, 500]))))
     found = made(one, form_of(one, chance)).match(one.table())
     expected = union(one, engine="auto")
-    assert tagged(found, [rule.id for rule in one.rules]) == expected, f"seed {seed}\n{told(one)}"
+    assert tagged(found) == expected, f"seed {seed}\n{told(one)}"
 
 
 @pytest.mark.parametrize("first", FIRST)
@@ -135,8 +135,8 @@ def test_the_order_of_rules_changes_no_rule(first: int) -> None:
         chance = Random(seed)
         one = scene(seed, most_rules=25)
         other = one.of(*chance.sample(one.rules, len(one.rules)))
-        found = tagged(made(one).match(one.table()), [rule.id for rule in one.rules])
-        again = tagged(made(other).match(one.table()), [rule.id for rule in other.rules])
+        found = tagged(made(one).match(one.table()))
+        again = tagged(made(other).match(one.table()))
         assert by_id(again) == by_id(found), f"seed {seed}\n{told(one)}"
 
 
@@ -160,7 +160,7 @@ class Run:
         return [rule.id for rule in self.scene.rules]
 
     def take(self, given: Any) -> None:
-        self.found += tagged(given, self.ids)
+        self.found += tagged(given)
 
     def push(self, events: list[Row]) -> None:
         self.take(self.session.push(self.scene.table(events)))
