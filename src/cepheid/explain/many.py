@@ -116,12 +116,10 @@ class Explained:
                 yield f"      the wait after it ends at: {self._fence(step.wait.ending)}"
 
     def _fence(self, fence: Fence) -> str:
-        looked_up = [self._bounds(one) for one in fence.bounds if one.operator == "="]
-        compared = [self._bounds(one) for one in fence.bounds if one.operator != "="]
-        parts = [f"looked up {' and '.join(looked_up)}"] if looked_up else []
-        parts += [f"compared {' and '.join(compared)}"] if compared else []
-        parts += [f"tested {_count(len(fence.tests), 'other condition')}"] if fence.tests else []
-        return "; ".join(parts) or "any event"
+        """What is asked of an event: first what it can be looked up by."""
+        parts = [self._bounds(one) for one in sorted(fence.bounds, key=lambda one: one.operator != "=")]
+        parts += [_count(len(fence.tests), "other condition")] if fence.tests else []
+        return ", ".join(parts) or "any event"
 
     def _bounds(self, bounds: Bounds) -> str:
         constant = bounds.constant
