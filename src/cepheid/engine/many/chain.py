@@ -349,8 +349,8 @@ class _Reader:
         return Fence(tuple(dict.fromkeys(bounds)), tuple(tests))
 
     def _add(self, part: ex.Expression, bounds: list[Bounds], tests: list[Test]) -> None:
-        if self._is_own_rule(part):
-            return
+        if self._is_own_rule(part) or any(isinstance(node, Now) and node.column == self.window for node in walk(part)):
+            return  # the tables keep rules apart, and runs no longer than their windows
         found = list(_as_bounds(part))
         if found:
             bounds += found

@@ -53,13 +53,18 @@ def _made(template: int, joined: Joined, parts: Sequence[Part]) -> Found:
 def _ordered(joined: Joined, parts: Sequence[Part], rows: KeptRows) -> tuple[Any, MatchTable]:
     numbers = np.concatenate([own for own, _ in parts])
     table = concatenate([own for _, own in parts if isinstance(own, MatchTable)]).moved(-rows.base)
-    simultaneous = joined.bound.ties is Ties.SIMULTANEOUS
-    times = ticks(joined.plain.schema, rows.kept)[table.rows] if simultaneous else None
-    order = in_order(table, table.rows, times)
-    numbers, table = numbers[order], table.take(order)
-    times = ticks(joined.plain.schema, rows.kept)[table.rows] if simultaneous else None
-    ends = (table.rows if times is None else times)[table.offsets[1:] - 1]
+    times = ticks(joined.plain.schema, rows.kept)[table.rows] if joined.bound.ties is Ties.SIMULTANEOUS else None
+    at = table.rows if times is None else times
+    ends = at[table.offsets[1:] - 1]
     order = np.lexsort((numbers, ends))
-    if (order[1:] > order[:-1]).all():
-        return numbers, table
+    tied = np.zeros(len(order), bool)
+    tied[1:] = (np.diff(numbers[order]) == 0) & (np.diff(ends[order]) == 0)
+    if tied.any():  # only matches of one rule with one end are told apart by the order of S9
+        tied[:-1] |= tied[1:]
+        places = np.flatnonzero(tied)
+        some = order[places]
+        mine = table.take(some)
+        own = in_order(mine, mine.rows, None if times is None else ticks(joined.plain.schema, rows.kept)[mine.rows])
+        some = some[own]
+        order[places] = some[np.lexsort((numbers[some], ends[some]))]
     return numbers[order], table.take(order)

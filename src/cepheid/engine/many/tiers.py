@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheid.automaton.model import NotNative
 from cepheid.engine.many.alone import Alone
@@ -68,7 +69,10 @@ class Tiers:
             if isinstance(kind, ChainKind) and not fits(kind.chain, share.constants):
                 name, kind = self._routed(number, share.variant, "constants at the end of the integers")
             tier = kind if isinstance(kind, RoutedTier) else self._tables(kind)
-            own = replace(rules, numbers=rules.numbers[share.rows], constants=share.constants, within=None)
+            constants = share.constants
+            if isinstance(kind, ChainKind) and share.variant.joined.windowed:
+                constants = _in_ticks(constants, self._stream.schema.tick)
+            own = replace(rules, numbers=rules.numbers[share.rows], constants=constants, within=None)
             yield name, tier, own, kind
         for one in wrong:
             raise one.error
@@ -121,3 +125,12 @@ class Tiers:
         if simultaneous not in self._shared:
             self._shared[simultaneous] = SharedTier(self._stream.codes, simultaneous=simultaneous)
         return self._shared[simultaneous]
+
+
+def _in_ticks(constants: pa.Table, tick: int) -> pa.Table:
+    """The windows of rules as whole numbers of ticks."""
+    place = constants.column_names.index(WINDOW)
+    window = constants.column(place)
+    if pa.types.is_duration(window.type):
+        window = pc.divide(window.cast(pa.duration("ns")).cast(pa.int64()), tick)
+    return constants.set_column(place, WINDOW, window)

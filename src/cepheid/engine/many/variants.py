@@ -131,7 +131,8 @@ class Template:
                 self._share(rules, values, free, own, (), None, shares, wrong)
                 continue
             ticks = -(-lengths[own] // self.schema.tick)
-            powers = np.array([power_above(int(tick)) for tick in ticks])
+            lasting, codes = np.unique(ticks, return_inverse=True)
+            powers = np.array([power_above(int(tick)) for tick in lasting])[codes]
             for power in np.unique(powers).tolist():
                 mine = powers == power
                 upper = (window, max(power, int(ticks[mine].max())))
@@ -174,7 +175,7 @@ class Template:
         wrong: list[Wrong],
     ) -> None:
         """Share rules out that have the same shapes: by the types of their constants."""
-        windows = dict(zip(rows.tolist(), ticks.tolist(), strict=True)) if upper else {}
+        given = rows  # ascending
         key = (*((name, repr(value)) for name, value in sorted(values.items())), upper)
         tried: list[Variant] = list(self.variants.get(key, ()))
         while len(rows):
@@ -197,18 +198,18 @@ class Template:
             if len(own):
                 found = {name: column.filter(from_numpy(fits)) for name, column in columns.items()}
                 if upper:
-                    found[WINDOW] = self._window_column([windows[row] for row in own.tolist()])
+                    found[WINDOW] = self._window_column(ticks[np.searchsorted(given, own)])
                 table = pa.table(found)
                 shares.append(Share(variant, own, table))
             if made and not len(own):
                 raise AssertionError("a rule does not fit the variant that was made for it")
             rows = rows[~fits]
 
-    def _window_column(self, ticks: Sequence[int]) -> pa.Array:
+    def _window_column(self, ticks: Any) -> pa.Array:
         """Windows as the differences of two times."""
         type_ = window_type(self.schema)
         scale = self.schema.tick if type_.kind is Kind.DURATION else 1
-        return pa.array([tick * scale for tick in ticks], pa.int64()).cast(type_.arrow)
+        return pa.array(ticks.astype(np.int64) * scale, pa.int64()).cast(type_.arrow)
 
     def _variant(
         self,
