@@ -21,7 +21,7 @@ from cepheid.api.many.read_rules import example, read_rules, rule_table
 from cepheid.api.many.running import many_stream
 from cepheid.api.many.session import ManySession
 from cepheid.api.query import ENGINES
-from cepheid.api.readable import telling_of_text
+from cepheid.api.readable import readable_schema, telling_of_text
 from cepheid.api.spark_bridge import Frame, is_spark, spark_room
 from cepheid.engine.many.lifetimes import Lifetimes
 from cepheid.engine.many.rules import RuleSet
@@ -178,10 +178,8 @@ class Queries:
                 remedy = "leave it out: Spark shows the progress of its jobs itself"
                 raise UsageError("CEP603", "progress= can't be used with a Spark DataFrame", remedy)
             return spark_room().match_many(events, self, engine=engine, **options)
-        for name in options:
-            raise UsageError("CEP603", f"{name}= is an option for Spark", "leave it out, or pass a Spark DataFrame")
-        table = to_table(events, self._options.roles.type)
-        table = table if table.num_columns else self.empty_events()
+        _check_no_options(options)
+        table = self._table_of(events)
         schema = make_schema(table.schema, self._options.roles)
         rules = self.fitting(schema)
         if engine == "reference":
@@ -193,13 +191,34 @@ class Queries:
                 found = stream.advance(None)
         return ManyMatches(rules, found, partial(no_matches, rules, self._options, table.schema))
 
-    def explain(self, events: object, **options: Any) -> Explanation:
-        """How the events of a Spark DataFrame would be divided, and for which rules. options: those of `match`."""
-        if not is_spark(events):
-            remedy = "pass a Spark DataFrame; Query(template, params=…).explain() explains one rule"
-            raise UsageError("CEP601", "Queries can only explain how they run on Spark", remedy)
-        told: Explanation = spark_room().explain_many(events, self, **options)
-        return told
+    def explain(self, events: object = None, **options: Any) -> Explanation:
+        """The templates and their rules; with events or their schema, also what rules share and how they are found.
+
+        It also says which rules are not in the shared tables, and why. A Spark DataFrame: how its events would be
+        divided, and for which rules; options are those of `match`.
+        """
+        from cepheid.explain.many import explain_many  # seldom needed
+
+        if is_spark(events):
+            told: Explanation = spark_room().explain_many(events, self, **options)
+            return told
+        _check_no_options(options)
+        if events is None:
+            return explain_many(self._rules, len(self._problems.numbers), None)
+        count: int | None = None
+        if isinstance(events, pa.Schema):
+            found = readable_schema(events)
+        else:
+            table = self._table_of(events)
+            found, count = table.schema, table.num_rows
+        schema = make_schema(found, self._options.roles)
+        rules = self.fitting(schema)
+        wrong = len((self._latest or self._problems).numbers)
+        return explain_many(rules, wrong, many_stream(rules, schema, "auto", events=count))
+
+    def _table_of(self, events: object) -> pa.Table:
+        table = to_table(events, self._options.roles.type)
+        return table if table.num_columns else self.empty_events()
 
     def fitting(self, schema: Schema) -> RuleSet:
         """The rules that fit events of a schema; others are errors."""
@@ -281,3 +300,8 @@ class Queries:
 def _check_engine(engine: object) -> None:
     if engine not in ENGINES:
         raise UsageError("CEP601", f"unknown engine {engine!r}", did_you_mean(str(engine), ENGINES, "engines"))
+
+
+def _check_no_options(options: Mapping[str, Any]) -> None:
+    for name in options:
+        raise UsageError("CEP603", f"{name}= is an option for Spark", "leave it out, or pass a Spark DataFrame")

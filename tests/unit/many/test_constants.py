@@ -128,7 +128,6 @@ def test_a_parameter_with_the_name_of_a_column() -> None:
     assert check(text, rules, quotes((1, "X", 1), (2, "Y", 3), (3, "X", 4)))
 
 
-@pytest.mark.xfail(reason="a session of many queries wants the types of the columns with the first events", strict=True)
 def test_a_column_that_is_null_at_first() -> None:
     """Its type would change what is indexed, so it is asked for."""
     text, rules = "PATTERN SEQ(Stock a, Stock b) WHERE b.price > low", [{"id": 1, "low": 0.5}]

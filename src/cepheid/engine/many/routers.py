@@ -51,6 +51,11 @@ class ByEquality:
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self._indexes = {pair: _Index() for pair in dict.fromkeys(pairs)}
 
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The columns of the events, each with that of the constants."""
+        return tuple(self._indexes)
+
     def add(self, numbers: Any, constants: pa.Table) -> None:
         """More rules."""
         for (_, constant), index in self._indexes.items():

@@ -15,6 +15,7 @@ from cepheid.engine.encoding.columns import numbers_of
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.many.chain import Chain, Copied
+from cepheid.engine.many.layout import Layout, layout_of
 from cepheid.engine.many.level import Rules
 from cepheid.engine.many.protocol import RULE, Found
 from cepheid.engine.many.results import Part, found_of, rows_of
@@ -255,6 +256,14 @@ class SharedTier:
         self.tables.last = last
         self.load(facts, arrays, rows)
         self.tables.cells[[k.TOUCHED, k.CANDIDATES, k.MADE]] = counts
+
+    def layout(self) -> Layout:
+        """What the tables hold, with the rules that have come last."""
+        self._settle_rules()
+        alive = self._kind_of[(self._kind_of >= 0) & (self._until == FOREVER)]
+        counts = np.bincount(alive, minlength=len(self.kinds)).tolist()
+        chains = ((kind.template, kind.chain, count) for kind, count in zip(self.kinds, counts, strict=True))
+        return layout_of(self.tables, chains, len(self._levels))
 
     def counters(self) -> Mapping[str, int]:
         """What it has done."""

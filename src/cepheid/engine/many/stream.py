@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,8 +21,21 @@ from cepheid.pattern.flow import EVENTS
 NO_TIER = -1
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How many rules of a template a tier has, by its name; why: what keeps them out of the shared tables."""
+
+    tier: str
+    template: int
+    rules: int
+    why: str = ""
+
+
 class Planner(Protocol):
     """Says which tier runs which rules."""
+
+    reasons: dict[str, str]
+    """By the name of a tier: why its rules are not in the shared tables."""
 
     def split(self, template: Template, rules: Rules) -> Iterator[tuple[str, Tier, Rules, object]]:
         """The rules of a template by the tier that runs them, by its name, and what it must know of them."""
@@ -44,6 +58,16 @@ class ManyStream:
     def tiers(self) -> Mapping[str, Tier]:
         """What runs the rules."""
         return self._tiers
+
+    def places(self) -> Iterator[Place]:
+        """Where the rules are that were added, template by template."""
+        counts: dict[tuple[str, int], int] = {}
+        for template, numbers in self._added:
+            for tier, count in zip(*np.unique(self._tier_of[numbers], return_counts=True), strict=True):
+                own = self._names[tier], template
+                counts[own] = counts.get(own, 0) + int(count)
+        for (name, template), count in counts.items():
+            yield Place(name, template, count, self._planner.reasons.get(name, ""))
 
     def add(self, templates: Sequence[Template], rules: Sequence[Rules], at: int | None) -> None:
         """Rules that see the events after a time; None: all."""

@@ -1,0 +1,200 @@
+"""Many queries explained: what their rules share, how an event finds those that it concerns, and what is not shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cepheid.engine.many.rules import RuleSet
+from cepheid.explain.explanation import Explanation
+from cepheid.explain.table import table
+from cepheid.language import print_expression
+from cepheid.pattern.expressions import Literal
+from cepheid.pattern.sampled import constant_column
+
+if TYPE_CHECKING:  # machines and kernels take a while to import
+    from cepheid.engine.many.chain import Bounds, Chain, Fence, Key
+    from cepheid.engine.many.layout import Layout, Waiting
+    from cepheid.engine.many.routed import RoutedTier
+    from cepheid.engine.many.stream import ManyStream, Place
+
+MOST = 12
+"""Lines of one kind that are told; of more, how many there are."""
+_NUMBERED = "$"
+"""Parameters that begin so are constants that were cut out of texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Joined streams of a template: why its rules are there, how an event finds them, and how many they are."""
+
+    template: int
+    why: str
+    routing: str
+    rules: int = 0
+    streams: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What there is to tell: rules, how many are left out, and if the columns of the events are known, what runs them.
+
+    layouts: of the shared tables. joined: the joined streams, those that are alike together. alone: rules on their own.
+    """
+
+    rules: RuleSet
+    wrong: int = 0
+    layouts: tuple[Layout, ...] = ()
+    joined: tuple[Stream, ...] = ()
+    alone: tuple[Place, ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        """All of it as text."""
+        told, known = _count(len(self.rules), "rule"), _count(len(self.rules.templates), "template")
+        left_out = f"; {_count(self.wrong, 'wrong rule')} left out" if self.wrong else ""
+        yield f"{told} of {known}{left_out}"
+        rows = [*self._templates()]
+        yield from _some(table(rows[:MOST]), len(rows))
+        for layout in self.layouts:
+            yield from self._shared(layout)
+        if self.joined:
+            yield f"Joined streams: {_count(sum(one.rules for one in self.joined), 'rule')}"
+            yield from _some([line for one in self.joined[:MOST] for line in self._joined(one)], len(self.joined))
+        if self.alone:
+            yield f"Each on its own: {_count(sum(place.rules for place in self.alone), 'rule')}"
+            reasons = ((self._name(p.template), _count(p.rules, "rule"), f"not shared: {p.why}") for p in self.alone)
+            rows = [*reasons]
+            yield from _some(table(rows[:MOST]), len(rows))
+
+    def _name(self, template: int) -> str:
+        name = self.rules.templates[template].name
+        return "the template" if name is None else str(name)
+
+    def _templates(self) -> Iterator[tuple[str, str, str]]:
+        counts = [0] * len(self.rules.templates)
+        for some in self.rules.rules:
+            counts[some.template] += len(some)
+        for number, template in enumerate(self.rules.templates):
+            names = template.parameters
+            if any(name.startswith(_NUMBERED) for name in names):
+                told = f"differ in {_count(len(names), 'constant')}"
+            else:
+                told = f"parameters {', '.join(names)}" if names else "no parameters"
+            yield self._name(number), _count(counts[number], "rule"), told
+
+    def _joined(self, one: Stream) -> Iterator[str]:
+        several = f" in {one.streams:,} streams" if one.streams > 1 else ""
+        yield f"  {self._name(one.template)}: {_count(one.rules, 'rule')}{several}"
+        yield f"    not in the shared tables: {one.why}"
+        yield f"    {one.routing}"
+
+    def _shared(self, layout: Layout) -> Iterator[str]:
+        of_instants = any(chain.simultaneous for _, chain, _ in layout.chains)
+        which = ", where events of one time do not follow each other" if of_instants else ""
+        yield f"Shared tables{which}: {_count(layout.rules, 'rule')}"
+        yield from _some([line for chain in layout.chains[:MOST] for line in self._steps(*chain)], len(layout.chains))
+        yield "  Steps, and what is left when equal ones are merged"
+        counts = list(zip(layout.steps, layout.depths, strict=False))
+        rows = [(f"step {at}", f"{steps:,}", f"{nodes:,}") for at, (steps, nodes) in enumerate(counts, 1)]
+        total = "all", f"{sum(layout.steps):,}", f"{sum(layout.depths):,}"
+        yield from _deeper(table([*rows, total]))
+        yield "  They are looked up by"
+        yield from _deeper(table([*self._found(layout)]))
+        if layout.waiting:
+            yield "  Runs wait for"
+            yield from _deeper(table([*self._waiting(layout.waiting)]))
+        each = f", {round(layout.nbytes / layout.rules):,} for each rule" if layout.rules else ""
+        yield f"  {_count(layout.levels, 'level')} of tables, {layout.nbytes:,} bytes{each}"
+
+    def _steps(self, template: int, chain: Chain, count: int) -> Iterator[str]:
+        yield f"  {self._name(template)}: {_count(count, 'rule')}"
+        labels = chain.labels if len(chain.labels) == len(chain.steps) and not chain.valued else ()
+        for at, step in enumerate(chain.steps):
+            yield f"    {labels[at] if labels else f'step {at + 1}'}: {self._fence(step.fence)}"
+            if step.wait is not None and step.wait.ending is not None:
+                yield f"      the wait after it ends at: {self._fence(step.wait.ending)}"
+
+    def _fence(self, fence: Fence) -> str:
+        """What is asked of an event: first what it can be looked up by."""
+        parts = [self._bounds(one) for one in sorted(fence.bounds, key=lambda one: one.operator != "=")]
+        parts += [_count(len(fence.tests), "other condition")] if fence.tests else []
+        return ", ".join(parts) or "any event"
+
+    def _bounds(self, bounds: Bounds) -> str:
+        constant = bounds.constant
+        told = print_expression(constant) if isinstance(constant, Literal) else _parameter(constant.column)
+        return f"{self._key(bounds.key)} {bounds.operator} {told}"
+
+    def _key(self, key: Key) -> str:
+        if key.lanes is not None:
+            return ", ".join(key.lanes.all)
+        return key.column or self.rules.roles.type or "type"
+
+    def _found(self, layout: Layout) -> Iterator[tuple[str, str, str]]:
+        for depth, lookups in enumerate(layout.found_by):
+            for one in lookups:
+                names = " and ".join(self._key(key) for key in one.keys)
+                told = names or "nothing: no column must equal a constant"
+                yield f"step {depth + 1}", f"{one.nodes:,}", f"{told}; an event is compared with up to {one.most:,}"
+        if layout.children:
+            yield "later", f"{layout.children:,}", "nothing: only a few can come next, and all are compared"
+
+    def _waiting(self, waiting: Sequence[Waiting]) -> Iterator[tuple[str, str]]:
+        for one in waiting:
+            told = "any event: nothing to look up is asked of the next one"
+            if one.key is not None:
+                told = f"events with their value of {self._key(one.key)}"
+            yield f"after {_count(one.nodes, 'step')}", told
+
+
+def explain_many(rules: RuleSet, wrong: int, stream: ManyStream | None) -> Explanation:
+    """Explain rules, of which some wrong ones are left out; how they run is known once a stream has them."""
+    found = Explained(rules, wrong) if stream is None else _explained(rules, wrong, stream)
+    return Explanation("\n".join(found.lines()))
+
+
+def _explained(rules: RuleSet, wrong: int, stream: ManyStream) -> Explained:
+    from cepheid.engine.many.routed import RoutedTier
+    from cepheid.engine.many.shared import SharedTier
+
+    places = list(stream.places())
+    layouts = (tier.layout() for tier in stream.tiers.values() if isinstance(tier, SharedTier))
+    joined: dict[Stream, Stream] = {}
+    for place in places:
+        tier = stream.tiers[place.tier]
+        if isinstance(tier, RoutedTier):
+            alike = Stream(place.template, place.why, _routing(tier))
+            known = joined.get(alike, alike)
+            joined[alike] = replace(known, rules=known.rules + place.rules, streams=known.streams + 1)
+    others = [place for place in places if not isinstance(stream.tiers[place.tier], RoutedTier | SharedTier)]
+    return Explained(rules, wrong, tuple(layouts), tuple(joined.values()), tuple(others))
+
+
+def _routing(tier: RoutedTier) -> str:
+    """How a joined stream finds the rules of an event."""
+    from cepheid.engine.many.routers import ByEquality
+
+    if isinstance(tier.router, ByEquality):
+        pairs = " or ".join(f"{column} = {_parameter(constant)}" for column, constant in tier.router.pairs)
+        return f"an event goes to the rules that it concerns: {pairs}"
+    return f"every event goes to every rule: {tier.why_all}"
+
+
+def _parameter(column: str) -> str:
+    return column.removeprefix(constant_column(""))
+
+
+def _some(lines: Iterable[str], count: int) -> Iterator[str]:
+    """Lines about the first of so many."""
+    yield from lines
+    if count > MOST:
+        yield f"  … {count - MOST:,} more"
+
+
+def _deeper(lines: Iterable[str]) -> Iterator[str]:
+    return (f"  {line}" for line in lines)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
