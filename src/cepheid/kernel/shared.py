@@ -55,6 +55,8 @@ NEXT_AT = 32
 START, NULLS, EXPIRES, BELOW, WAITS, HELD = 1, 2, 3, 4, 5, 6
 
 
+# Lists of arrays side by side: one line for each would hide the code.
+# fmt: off
 def hash_of(owner: Int64, first: Int64, second: Int64) -> Int64:
     """What the children of a node are looked up by, for a set of columns: the values of the first two."""
     found = (owner * MIX + first * SPREAD + second * STIR) & HASH
@@ -62,56 +64,24 @@ def hash_of(owner: Int64, first: Int64, second: Int64) -> Int64:
 
 
 def shared_test(
-    test: Int64,
-    i: Int64,
-    run: Int64,
-    at: Int64,
-    numbers: Int64s,
-    reals: Real64s,
-    nulls: UInt8s,
-    runs: Int64s,
-    held: Real64s,
-    constants: Int64s,
-    real_constants: Real64s,
-    cells: Int64s,
+    test: Int64, i: Int64, run: Int64, at: Int64, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
+    held: Real64s, constants: Int64s, real_constants: Real64s, cells: Int64s,
 ) -> Bool:
     """A condition that is more than bounds; where there are some, a generated function takes the place of this one."""
     return test == 0
 
 
 def shared_transfer(
-    transfer: Int64,
-    i: Int64,
-    run: Int64,
-    row: Int64,
-    numbers: Int64s,
-    reals: Real64s,
-    nulls: UInt8s,
-    runs: Int64s,
-    held: Real64s,
-    into: Int64s,
-    real_into: Real64s,
-    cells: Int64s,
+    transfer: Int64, i: Int64, run: Int64, row: Int64, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
+    held: Real64s, into: Int64s, real_into: Real64s, cells: Int64s,
 ) -> Int64:
     """What a run holds of an event; likewise."""
     return transfer
 
 
 def rules_hold(
-    begin: Int64,
-    end: Int64,
-    i: Int64,
-    row: Int64,
-    run: Int64,
-    keys: Int64s,
-    rules: Int64s,
-    numbers: Int64s,
-    reals: Real64s,
-    nulls: UInt8s,
-    runs: Int64s,
-    held: Real64s,
-    constants: Int64s,
-    real_constants: Real64s,
+    begin: Int64, end: Int64, i: Int64, row: Int64, run: Int64, keys: Int64s, rules: Int64s, numbers: Int64s,
+    reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s,
     cells: Int64s,
 ) -> Bool:
     """Whether all of some conditions hold."""
@@ -123,17 +93,7 @@ def rules_hold(
             if value < rules[3 * k + 1] or value > rules[3 * k + 2]:
                 return False
         elif not shared_test(
-            rules[3 * k + 1],
-            i,
-            run,
-            rules[3 * k + 2],
-            numbers,
-            reals,
-            nulls,
-            runs,
-            held,
-            constants,
-            real_constants,
+            rules[3 * k + 1], i, run, rules[3 * k + 2], numbers, reals, nulls, runs, held, constants, real_constants,
             cells,
         ):
             return False
@@ -159,26 +119,9 @@ def expiry(start: Int64, lasts: Int64) -> Int64:
 
 
 def pass_edges(
-    child: Int64,
-    last: Int64,
-    known: Int64,
-    run: Int64,
-    done: Int64,
-    i: Int64,
-    row: Int64,
-    keys: Int64s,
-    quick: UInt32s,
-    edges: Int64s,
-    rules: Int64s,
-    numbers: Int64s,
-    reals: Real64s,
-    nulls: UInt8s,
-    runs: Int64s,
-    held: Real64s,
-    constants: Int64s,
-    real_constants: Real64s,
-    actions: Int64s,
-    cells: Int64s,
+    child: Int64, last: Int64, known: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s,
+    quick: UInt32s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
+    held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Note the edges, of some side by side, that an event passes; how many actions there are then, or NOBODY: no room.
 
@@ -204,21 +147,8 @@ def pass_edges(
                 where = edges[EDGE * child + 3]
                 begin = (where & LOW) + (((where >> 32) & 255) if known == 1 else 0)
                 if not more or rules_hold(
-                    begin,
-                    (where & LOW) + (where >> 40),
-                    i,
-                    row,
-                    run,
-                    keys,
-                    rules,
-                    numbers,
-                    reals,
-                    nulls,
-                    runs,
-                    held,
-                    constants,
-                    real_constants,
-                    cells,
+                    begin, (where & LOW) + (where >> 40), i, row, run, keys, rules, numbers, reals, nulls, runs, held,
+                    constants, real_constants, cells,
                 ):
                     actions[3 * done] = run
                     actions[3 * done + 1] = child
@@ -228,30 +158,10 @@ def pass_edges(
 
 
 def probe(
-    node: Int64,
-    level: Int64,
-    bits: Int64,
-    run: Int64,
-    done: Int64,
-    i: Int64,
-    row: Int64,
-    keys: Int64s,
-    quick: UInt32s,
-    levels: Int64s,
-    sets: Int32s,
-    hashes: Int64s,
-    parents: Int32s,
-    edges: Int64s,
-    rules: Int64s,
-    numbers: Int64s,
-    reals: Real64s,
-    nulls: UInt8s,
-    runs: Int64s,
-    held: Real64s,
-    constants: Int64s,
-    real_constants: Real64s,
-    actions: Int64s,
-    cells: Int64s,
+    node: Int64, level: Int64, bits: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s,
+    levels: Int64s, sets: Int32s, hashes: Int64s, parents: Int32s, edges: Int64s, rules: Int64s, numbers: Int64s,
+    reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s,
+    actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Likewise, of the edges of a node that are found by the values of an event."""
     mask = levels[LEVEL * level + HASH_MASK]
@@ -293,33 +203,10 @@ def probe(
 
 
 def run_shared(
-    begin: Int64,
-    end: Int64,
-    first: Int64,
-    times: Int64s,
-    keys: Int64s,
-    quick: UInt32s,
-    numbers: Int64s,
-    reals: Real64s,
-    nulls: UInt8s,
-    levels: Int64s,
-    sets: Int32s,
-    hashes: Int64s,
-    edges: Int64s,
-    parents: Int32s,
-    nodes: Int64s,
-    rules: Int64s,
-    constants: Int64s,
-    real_constants: Real64s,
-    columns: Int64s,
-    listeners: Int64s,
-    runs: Int64s,
-    held: Real64s,
-    actions: Int64s,
-    fresh: Int64s,
-    matches: Int64s,
-    real_matches: Real64s,
-    cells: Int64s,
+    begin: Int64, end: Int64, first: Int64, times: Int64s, keys: Int64s, quick: UInt32s, numbers: Int64s,
+    reals: Real64s, nulls: UInt8s, levels: Int64s, sets: Int32s, hashes: Int64s, edges: Int64s, parents: Int32s,
+    nodes: Int64s, rules: Int64s, constants: Int64s, real_constants: Real64s, columns: Int64s, listeners: Int64s,
+    runs: Int64s, held: Real64s, actions: Int64s, fresh: Int64s, matches: Int64s, real_matches: Real64s, cells: Int64s,
 ) -> Int64:
     """Go over events; where it stops for want of room, the cell STOPPED says of what, and the event is returned."""
     free, used, room = cells[FREE], cells[USED], cells[ROOM]
@@ -383,53 +270,14 @@ def run_shared(
                 if bits == 0:
                     children = runs[at + BELOW]
                     passed = pass_edges(
-                        children & LOW,
-                        (children & LOW) + (children >> 32),
-                        0,
-                        run,
-                        done,
-                        i,
-                        row,
-                        keys,
-                        quick,
-                        edges,
-                        rules,
-                        numbers,
-                        reals,
-                        nulls,
-                        runs,
-                        held,
-                        constants,
-                        real_constants,
-                        actions,
-                        cells,
+                        children & LOW, (children & LOW) + (children >> 32), 0, run, done, i, row, keys, quick, edges,
+                        rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
                     )
                 else:
                     passed = probe(
-                        number,
-                        bits >> 56,
-                        bits & ((1 << 56) - 1),
-                        run,
-                        done,
-                        i,
-                        row,
-                        keys,
-                        quick,
-                        levels,
-                        sets,
-                        hashes,
-                        parents,
-                        edges,
-                        rules,
-                        numbers,
-                        reals,
-                        nulls,
-                        runs,
-                        held,
-                        constants,
-                        real_constants,
-                        actions,
-                        cells,
+                        number, bits >> 56, bits & ((1 << 56) - 1), run, done, i, row, keys, quick, levels, sets,
+                        hashes, parents, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants,
+                        actions, cells,
                     )
                 if passed == NOBODY or passed >= cells[ACTION_ROOM]:
                     full = True
@@ -439,21 +287,8 @@ def run_shared(
                 ending = nodes[NODE * number + ENDING] if (flags & LOOKS) != 0 else 0
                 if ending != 0:
                     over = rules_hold(
-                        ending & LOW,
-                        (ending & LOW) + (ending >> 40),
-                        i,
-                        row,
-                        run,
-                        keys,
-                        rules,
-                        numbers,
-                        reals,
-                        nulls,
-                        runs,
-                        held,
-                        constants,
-                        real_constants,
-                        cells,
+                        ending & LOW, (ending & LOW) + (ending >> 40), i, row, run, keys, rules, numbers, reals, nulls,
+                        runs, held, constants, real_constants, cells,
                     )
                 if over and simultaneous:
                     runs[at + stride - 1] = now
@@ -474,30 +309,8 @@ def run_shared(
         level = 0
         while level < level_count and not full:
             passed = probe(
-                0,
-                level,
-                levels[LEVEL * level + ROOT_SETS],
-                NOBODY,
-                done,
-                i,
-                row,
-                keys,
-                quick,
-                levels,
-                sets,
-                hashes,
-                parents,
-                edges,
-                rules,
-                numbers,
-                reals,
-                nulls,
-                runs,
-                held,
-                constants,
-                real_constants,
-                actions,
-                cells,
+                0, level, levels[LEVEL * level + ROOT_SETS], NOBODY, done, i, row, keys, quick, levels, sets, hashes,
+                parents, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
             )
             full = passed == NOBODY
             done = done if full else passed
@@ -634,7 +447,7 @@ def quick_keys(count: Int64, width: Int64, shifts: Int64s, keys: Int64s, quick: 
 
 
 def fill_hashes(
-    count: Int64, owners: Int64s, firsts: Int64s, seconds: Int64s, buckets: Int64s, mask: Int64, hashes: Int64s
+    count: Int64, owners: Int64s, firsts: Int64s, seconds: Int64s, buckets: Int64s, mask: Int64, hashes: Int64s,
 ) -> Int64:
     """Put buckets of edges where they are looked for."""
     k = 0
@@ -689,7 +502,7 @@ def oldest_event(size: Int64, listeners: Int64s, stride: Int64, runs: Int64s, fr
 
 
 def list_runs(
-    size: Int64, listeners: Int64s, stride: Int64, runs: Int64s, fresh: Int64s, found: Int64s, cells: Int64s
+    size: Int64, listeners: Int64s, stride: Int64, runs: Int64s, fresh: Int64s, found: Int64s, cells: Int64s,
 ) -> Int64:
     """The numbers of all runs; how many there are."""
     count = 0
@@ -711,7 +524,7 @@ def list_runs(
 
 
 def install_runs(
-    count: Int64, listened: Int64s, mask: Int64, listeners: Int64s, stride: Int64, runs: Int64s, nodes: Int64s
+    count: Int64, listened: Int64s, mask: Int64, listeners: Int64s, stride: Int64, runs: Int64s, nodes: Int64s,
 ) -> Int64:
     """Put runs, whose words have their nodes, into the lists that they listen to; how many lists are new.
 
@@ -739,9 +552,7 @@ def install_runs(
     return known
 
 
-def sweep_runs(
-    size: Int64, now: Int64, listeners: Int64s, stride: Int64, runs: Int64s, cells: Int64s
-) -> Int64:
+def sweep_runs(size: Int64, now: Int64, listeners: Int64s, stride: Int64, runs: Int64s, cells: Int64s) -> Int64:
     """Free the runs that are over by a time, in all lists; how many are left."""
     free, alive = cells[FREE], 0
     simultaneous = cells[SIMULTANEOUS] != 0
