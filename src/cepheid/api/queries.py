@@ -12,6 +12,7 @@ from cepheid.api.bar import measured
 from cepheid.api.events import to_table
 from cepheid.api.many.bound import check_bound
 from cepheid.api.many.by_definition import match_each, no_matches
+from cepheid.api.many.framed_texts import samples
 from cepheid.api.many.ids import BAD_RULES, listed_ids
 from cepheid.api.many.many_matches import ManyMatches
 from cepheid.api.many.options import Options
@@ -232,8 +233,10 @@ class Queries:
         names: dict[str, pa.DataType] = {}
         for some in self._rules.rules:
             template = self._rules.templates[some.template]
-            for query in self._options.query(template, example(template, some)).compiled.queries:
-                names |= dict.fromkeys(columns_read(query), pa.null())
+            program, params = template.of(example(template, some))
+            for one in samples(some) if template.texts else (program,):
+                for query in self._options.compiled_program(template, one, params).queries:
+                    names |= dict.fromkeys(columns_read(query), pa.null())
         return pa.schema(list((names | {self._options.roles.time: pa.int64()}).items())).empty_table()
 
     def session(self, *, engine: str = "auto", lateness: object = None, late: str = "error") -> ManySession:

@@ -77,7 +77,9 @@ class Explained:
             counts[some.template] += len(some)
         for number, template in enumerate(self.rules.templates):
             names = template.parameters
-            if any(name.startswith(_NUMBERED) for name in names):
+            if template.texts:
+                told = "differ in conditions"
+            elif any(name.startswith(_NUMBERED) for name in names):
                 told = f"differ in {_count(len(names), 'constant')}"
             else:
                 told = f"parameters {', '.join(names)}" if names else "no parameters"

@@ -23,6 +23,7 @@ from cepheid.language.template import (
     Part,
     Wrong,
     joined,
+    parameter,
     parameters_of,
     parts_of,
     read_texts,
@@ -33,8 +34,8 @@ from cepheid.language.template import (
 )
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.tree import Program, Query
-from cepheid.pattern.types import BOOL
-from cepheid.pattern.walk import expressions
+from cepheid.pattern.types import BOOL, INT
+from cepheid.pattern.walk import expressions, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,55 @@ class Framed:
             )
         return with_conditions(with_constants(frame.program, _row(frame.columns, self.frame_row[text])), blocks)
 
+    def only(self, texts: Any) -> Framed:
+        """The same of some texts, by their numbers, which are ascending: they have other numbers then."""
+        place = np.full(len(self.frame), -1)
+        place[texts] = np.arange(len(texts))
+        frame, frame_row = np.full(len(texts), -1), np.zeros(len(texts), np.int64)
+        frames: list[Frame] = []
+        for old in self.frames:
+            rows = np.flatnonzero(place[old.texts] >= 0)
+            if len(rows):
+                own = place[old.texts[rows]]
+                frame[own], frame_row[own] = len(frames), np.arange(len(own))
+                frames.append(replace(old, texts=own, columns=_taken(old.columns, rows)))
+        sizes = [len(one.texts) for one in self.conjuncts]
+        begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        rows_now, number_now = np.zeros(int(begins[-1]), np.int64), np.zeros(len(sizes), np.int64)
+        conjuncts: list[Conjunct] = []
+        for number, one in enumerate(self.conjuncts):
+            rows = np.flatnonzero(place[one.texts] >= 0)
+            if len(rows):
+                rows_now[begins[number] + rows], number_now[number] = np.arange(len(rows)), len(conjuncts)
+                conjuncts.append(replace(one, texts=place[one.texts[rows]], columns=_taken(one.columns, rows)))
+        counts = np.diff(self.first)
+        kept = np.repeat(place >= 0, counts)
+        old_conjunct = self.conjunct[kept]
+        wrong = (replace(one, texts=place[one.texts[place[one.texts] >= 0]]) for one in self.wrong)
+        return Framed(
+            tuple(frames),
+            tuple(conjuncts),
+            tuple(one for one in wrong if len(one.texts)),
+            frame,
+            frame_row,
+            np.concatenate([[0], np.cumsum(counts[texts])]),
+            number_now[old_conjunct],
+            rows_now[begins[old_conjunct] + self.conjunct_row[kept]],
+        )
+
+    def conditions(self) -> list[list[tuple[int, Any]]]:
+        """For each frame its conjuncts, each with the rows that it has in texts of that frame."""
+        found: list[list[tuple[int, Any]]] = [[] for _ in self.frames]
+        for number, conjunct in enumerate(self.conjuncts):
+            frames = self.frame[conjunct.texts]
+            for frame in np.unique(frames).tolist():
+                found[frame].append((number, np.flatnonzero(frames == frame)))
+        return found
+
+
+def _taken(columns: Mapping[str, pa.Array], rows: Any) -> dict[str, pa.Array]:
+    return {name: column.take(pa.array(rows)) for name, column in columns.items()}
+
 
 def _row(columns: Mapping[str, pa.Array], row: int) -> dict[str, ex.Literal]:
     return {name: as_literal(column, int(row)) for name, column in columns.items()}
@@ -104,6 +154,18 @@ def _row(columns: Mapping[str, pa.Array], row: int) -> dict[str, ex.Literal]:
 def block_name(number: int) -> str:
     """The name of a block, which no text can have but in back quotes."""
     return f"{{{number + 1}}}"
+
+
+def blocks_of(program: Program) -> list[str]:
+    """The names of the blocks of a frame."""
+    nodes = (node for query in program.queries for one in expressions(query) for node in walk(one))
+    return [node.name for node in nodes if isinstance(node, ex.Name) and node.name.startswith("{")]
+
+
+def example_of(program: Program) -> Program:
+    """A frame as a program without conditions, whose window is 1."""
+    empty = with_conditions(program, dict.fromkeys(blocks_of(program), ()))
+    return with_constants(empty, {parameter(0): ex.Literal(1, INT)})
 
 
 def with_conditions(program: Program, blocks: Mapping[str, Sequence[ex.Expression]]) -> Program:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.api.many.framed_texts import check_texts
 from cepheid.api.many.options import Options
 from cepheid.api.many.problems import Problems
 from cepheid.api.many.read_rules import example
@@ -32,6 +33,9 @@ def check_bound(rules: RuleSet, options: Options, schema: Schema, problems: Prob
     """What is wrong with rules on events of a schema."""
     for some in rules.rules:
         template = rules.templates[some.template]
+        if template.texts:
+            check_texts(template, some, options, problems, schema)
+            continue
         for own in _variants(template, some):
             _check(template, own, options, schema, problems)
 

@@ -15,6 +15,7 @@ from cepheid.engine.program import CompiledProgram, compile_program
 from cepheid.errors import CepheidWarning, UsageError
 from cepheid.pattern.calls import check_calls
 from cepheid.pattern.schema import Roles
+from cepheid.pattern.tree import Program
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,11 @@ class Options:
 
     def query(self, template: Template, values: Mapping[str, object]) -> Query:
         """One query: a template with the values of a rule. It warns of nothing, as there may be very many."""
-        params = {**(template.params or {}), **values}
+        program, params = template.of(values)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CepheidWarning)
             return Query(
-                template.program,
+                program,
                 params=params,
                 functions=template.functions,
                 time=self.time,
@@ -72,10 +73,14 @@ class Options:
 
     def compiled(self, template: Template, values: Mapping[str, object]) -> CompiledProgram:
         """The same as the engine has it, which is made faster."""
+        return self.compiled_program(template, *template.of(values))
+
+    def compiled_program(self, template: Template, program: Program, params: Mapping[str, object]) -> CompiledProgram:
+        """A program with the functions of a template."""
         functions = template.functions or {}
-        for query in template.program.queries:
+        for query in program.queries:
             check_calls(query, functions)
-        return compile_program(template.program, {**(template.params or {}), **values}, self.roles, functions, "")
+        return compile_program(program, params, self.roles, functions, "")
 
 
 def check_roles(query: Query, roles: Roles) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.api.many.framed_texts import TOLD_ALONE, check_texts, rules_of_frame, texts_of_frames
 from cepheid.api.many.ids import check_ids
 from cepheid.api.many.options import Options, check_roles
 from cepheid.api.many.problems import Problems
@@ -16,7 +17,8 @@ from cepheid.api.many.read_rules import of_template
 from cepheid.api.query import Query, read_program
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.errors import CepheidError, UsageError
-from cepheid.language.template import read_texts
+from cepheid.language.skeleton import cut
+from cepheid.language.template import Reading, Wrong, read_cut, read_texts
 
 
 def read_template(name: Any, source: Any, options: Options) -> Template:
@@ -90,10 +92,35 @@ def _texts(
     report: Callable[[int], object] | None,
 ) -> Iterator[_Part]:
     """Texts by the template that is left when their constants are cut out."""
-    reading = read_texts(texts, None if report is None else lambda done: _told(report, done))
-    for wrong in reading.wrong:
-        for place in wrong.texts:
-            problems.add(numbers[place : place + 1], wrong.error_of(texts[place]))
+    pieces = cut(texts, None if report is None else lambda done: _told(report, done))
+    common = texts_of_frames(pieces)
+    if common is None:
+        yield from _read(read_cut(pieces), texts, numbers, ids, options, problems)
+        return
+    framed, frames = common
+    _tell(framed.wrong, texts, numbers, problems)
+    for frame in frames:
+        name = ids[int(numbers[framed.frames[frame].texts[0]])].as_py()
+        template, rules = rules_of_frame(framed, frame, texts, numbers, name, options)
+        check_texts(template, rules, options, problems)
+        yield template, rules
+    places = np.flatnonzero((framed.frame >= 0) & ~np.isin(framed.frame, frames))
+    rest = [texts[place] for place in places.tolist()]
+    yield from _read(read_texts(rest), rest, numbers[places], ids, options, problems)
+
+
+def _tell(wrong: Sequence[Wrong], texts: Sequence[str], numbers: Any, problems: Problems) -> None:
+    """Errors of texts, each with its place in it."""
+    for one in wrong:
+        for place in one.texts:
+            problems.add(numbers[place : place + 1], one.error_of(texts[place]))
+
+
+def _read(
+    reading: Reading, texts: Sequence[str], numbers: Any, ids: pa.Array, options: Options, problems: Problems
+) -> Iterator[_Part]:
+    """A template for each program that is left without constants."""
+    _tell(reading.wrong, texts, numbers, problems)
     for found in reading.templates:
         own = numbers[found.texts]
         name = ids[int(own[0])].as_py()
@@ -104,10 +131,7 @@ def _texts(
             yield template, of_template(0, template, own, rows, options, told)
         for number, error in told.items():
             text = texts[int(np.searchsorted(numbers, number))]
-            problems.add([number], _error_of(text, options, error) if len(told.numbers) <= _TOLD_ALONE else error)
-
-
-_TOLD_ALONE = 100  # texts of one template that are wrong: of more, the place is that in the first one
+            problems.add([number], _error_of(text, options, error) if len(told.numbers) <= TOLD_ALONE else error)
 
 
 def _told(report: Callable[[int], object], done: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -21,6 +22,7 @@ def mark_of(template: Template, roles: Roles) -> str:
     """Identifies a template: its rules go on only with the same one."""
     params = sorted((name, repr(stable(value))) for name, value in (template.params or {}).items())
     facts = [print_program(template.program), params, sorted(template.functions or ()), repr(roles)]
+    facts += ["texts"] if template.texts else []
     return sha256(repr(facts).encode()).hexdigest()
 
 
@@ -32,6 +34,7 @@ def write_rule_set(rules: RuleSet, sink: Sink) -> dict[str, Any]:
                 "name": template.name,
                 "text": print_program(template.program),
                 "parameters": list(template.parameters),
+                "texts": template.texts,
                 "mark": mark_of(template, rules.roles),
             }
             for template in rules.templates
@@ -68,11 +71,12 @@ def read_rule_set(saved: dict[str, Any], source: Source, known: RuleSet, options
 def _template(saved: dict[str, Any], known: dict[str, Template], options: Options) -> Template:
     found = known.get(saved["mark"])
     if found is None:  # one that was added, or that the rules now have no longer
-        found = Template(saved["name"], read_program(saved["text"]), (), options.params, options.functions)
+        read = read_program(saved["text"])
+        found = Template(saved["name"], read, (), options.params, options.functions, bool(saved.get("texts")))
         if mark_of(found, options.roles) != saved["mark"]:
             message = "the snapshot has rules of a template that the queries do not have"
             raise UsageError("CEP607", message, "restore it with the queries that it was taken from")
-    return Template(saved["name"], found.program, tuple(saved["parameters"]), found.params, found.functions)
+    return replace(found, name=saved["name"], parameters=tuple(saved["parameters"]))
 
 
 def _one_array(table: pa.Table) -> pa.Array:

@@ -13,23 +13,25 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.automaton.model import NotNative
 from cepheid.engine.many.assembled import NotUnitedError
 from cepheid.engine.many.chain import Bounds, Chain, Fence, Form, NotChained, RuleConstant, Step, chain_of
+from cepheid.engine.many.keys import LEAST, fits
 from cepheid.engine.many.level import Extra, Rules
 from cepheid.engine.many.protocol import WINDOW
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.errors import CepheidError
 from cepheid.language.constants import as_literal
-from cepheid.language.frames import Conjunct, Frame, Framed, with_conditions
+from cepheid.language.frames import Conjunct, Frame, Framed, blocks_of, with_conditions
 from cepheid.language.template import parameter, with_constants, with_literals
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.parameters import window_nanoseconds
 from cepheid.pattern.tree import Program, Window
 from cepheid.pattern.types import BOOL, Kind
-from cepheid.pattern.walk import expressions, walk
 
 MOST_CHAINS = 1024
 """Chains of one frame: with more of them, what they differ in should have been columns."""
+_LONGEST = 2**62
 _COMPARED = {Kind.INT, Kind.FLOAT, Kind.STRING}
 Compile = Callable[[Program], CompiledQuery]
 
@@ -45,36 +47,34 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Rules for the tables, and the numbers of the texts that are none; `reasons`: why, by the text of a frame."""
+    """Rules for the tables, and the numbers of the texts that are none; `reasons`: why, by the text of a frame.
+
+    programs: of the rules, a query with what all of them have in common.
+    """
 
     rules: tuple[Rules, ...]
+    programs: tuple[Program, ...]
     left: Any
     reasons: dict[str, str]
 
 
 def shared_rules(framed: Framed, compiling: Compile) -> Shared:
     """The rules of texts. `compiling` makes a query of a program, for the schema of the events."""
-    rules: list[Rules] = []
+    rules: list[tuple[Rules, Program]] = []
     left: list[Any] = []
     reasons: dict[str, str] = {}
-    by_frame = _conditions_by_frame(framed)
+    by_frame = framed.conditions()
     for number, frame in enumerate(framed.frames):
         try:
-            rules += _FrameRules(framed, frame, by_frame[number], compiling).rules()
+            reader = _FrameRules(framed, frame, by_frame[number], compiling)
+            rules += reader.rules()
+            left.append(frame.texts[reader.left])
+            reasons |= {frame.text: reader.why} if reader.why else {}
         except (NotChained, NotUnitedError) as reason:
             left.append(frame.texts)
             reasons[frame.text] = str(reason)
-    return Shared(tuple(rules), np.sort(np.concatenate([np.zeros(0, np.int64), *left])), reasons)
-
-
-def _conditions_by_frame(framed: Framed) -> list[list[tuple[int, Any]]]:
-    """For each frame its conjuncts, each with the rows that it has in texts of that frame."""
-    found: list[list[tuple[int, Any]]] = [[] for _ in framed.frames]
-    for number, conjunct in enumerate(framed.conjuncts):
-        frames = framed.frame[conjunct.texts]
-        for frame in np.unique(frames).tolist():
-            found[frame].append((number, np.flatnonzero(frames == frame)))
-    return found
+    found, programs = (tuple(one) for one in zip(*rules, strict=True)) if rules else ((), ())
+    return Shared(found, programs, np.sort(np.concatenate([np.zeros(0, np.int64), *left])), reasons)
 
 
 class _FrameRules:
@@ -84,9 +84,14 @@ class _FrameRules:
         self.conditions = conditions
         self.compiling = compiling
         self.windows, self.window = _window(frame)
-        self.blocks: dict[str, list[ex.Expression]] = {name.name: [] for name in _blocks(frame.program)}
+        self.left = np.zeros(len(frame.texts), bool)  # those that are no chains
+        self.why = ""
+        self.blocks: dict[str, list[ex.Expression]] = {name: [] for name in blocks_of(frame.program)}
 
-    def rules(self) -> Iterator[Rules]:
+    def rules(self) -> list[tuple[Rules, Program]]:
+        return list(self._rules())
+
+    def _rules(self) -> Iterator[tuple[Rules, Program]]:
         bare = _without_truth(self.chain({}))
         placed: list[tuple[Any, Any, tuple[Placed, ...]]] = []  # rows of the frame, of the conjunct, what it adds
         inner: list[tuple[int, Any]] = []  # what is part of chains
@@ -97,20 +102,33 @@ class _FrameRules:
                 adds = _with_columns(added(bare, part), conjunct, int(rows[0]))
             except NotUnitedError:
                 inner.append((number, rows))
+            except NotChained as why:
+                self._leave(self.framed.frame_row[conjunct.texts[rows]], why)
             else:
                 placed.append((self.framed.frame_row[conjunct.texts[rows]], (conjunct, rows), adds))
         kinds, of_each = self._kinds(inner)
         for kind, key in enumerate(kinds):
-            chosen = np.flatnonzero(of_each == kind)
+            chosen = np.flatnonzero((of_each == kind) & ~self.left)
+            if not len(chosen):
+                continue
             place = np.full(len(of_each), -1)
             place[chosen] = np.arange(len(chosen))
             blocks: dict[str, list[ex.Expression]] = {}
             for number, row in key:
                 conjunct = self.framed.conjuncts[number]
                 blocks.setdefault(conjunct.block, []).extend(self.written(conjunct, row))
-            chain = _without_truth(self.chain(blocks))
+            try:
+                chain = _without_truth(self.chain(blocks))
+            except (NotChained, NotUnitedError) as why:
+                self._leave(chosen, why)
+                continue
             constants = self.constants(chosen)
-            yield Rules(chain, self.frame.texts[chosen], constants, tuple(_extras(placed, place)))
+            rules = Rules(chain, self.frame.texts[chosen], constants, tuple(_extras(placed, place)))
+            yield rules, self.program(blocks)
+
+    def _leave(self, rows: Any, why: Exception) -> None:
+        self.left[rows] = True
+        self.why = self.why or str(why)
 
     def _kinds(self, inner: list[tuple[int, Any]]) -> tuple[list[tuple[tuple[int, int], ...]], Any]:
         """Which conditions are in the chain of each text, with which constants: each set once, with an example."""
@@ -138,12 +156,16 @@ class _FrameRules:
             raise NotUnitedError("too many combinations of conditions that are not on one event")
         return examples, np.array(of_each, np.int64)
 
+    def program(self, blocks: dict[str, list[ex.Expression]]) -> Program:
+        return with_conditions(self.windows, self.blocks | blocks)
+
     def chain(self, blocks: dict[str, list[ex.Expression]]) -> Chain:
-        program = with_conditions(self.windows, self.blocks | blocks)
         try:
-            return chain_of(self.compiling(program), None if self.window is None else WINDOW)
+            return chain_of(self.compiling(self.program(blocks)), None if self.window is None else WINDOW)
         except CepheidError as error:
             raise NotUnitedError(error.message) from None
+        except NotNative as why:
+            raise NotChained(str(why)) from None
 
     def written(self, conjunct: Conjunct, row: int) -> list[ex.Expression]:
         constants = {name: as_literal(column, row) for name, column in conjunct.columns.items()}
@@ -156,16 +178,14 @@ class _FrameRules:
         taken = column.take(pa.array(rows)).dictionary_encode()
         query = self.compiling(with_conditions(self.windows, self.blocks)).query
         ticks = [
-            -(-window_nanoseconds(replace(window, amount=as_literal(taken.dictionary, k)), query.schema.roles.unit)
-              // query.schema.tick)
+            min(
+                -(-window_nanoseconds(replace(window, amount=as_literal(taken.dictionary, k)), query.schema.roles.unit)
+                  // query.schema.tick),
+                _LONGEST,
+            )
             for k in range(len(taken.dictionary))
         ]  # fmt: skip
         return pa.table({WINDOW: pa.array(ticks, pa.int64()).take(taken.indices)})
-
-
-def _blocks(program: Program) -> list[ex.Name]:
-    nodes = (node for query in program.queries for one in expressions(query) for node in walk(one))
-    return [node for node in nodes if isinstance(node, ex.Name) and node.name.startswith("{")]
 
 
 def _window(frame: Frame) -> tuple[Program, tuple[Window, pa.Array] | None]:
@@ -263,3 +283,20 @@ def _extras(placed: list[tuple[Any, Any, tuple[Placed, ...]]], place: Any) -> It
                     if bounds.key.form == Form.REAL:
                         columns = {name: column.cast(pa.float64(), safe=False) for name, column in taken.items()}
                     yield Extra(one.step, one.ending, bounds, at[chosen], pa.table(columns))
+
+
+def fitting(rules: Rules) -> Any:
+    """The places of rules of which no constant is next to what stands for NULL."""
+    wrong = np.zeros(len(rules.numbers), bool)
+    if not fits(rules.chain, rules.constants):
+        wrong[:] = True
+    for extra in rules.extras:
+        constant = extra.bounds.constant
+        if (
+            extra.bounds.key.form == Form.VALUE
+            and isinstance(constant, RuleConstant)
+            and constant.type.kind is Kind.INT
+        ):
+            values = extra.constants.column(constant.column).to_numpy()
+            wrong[extra.rows[values < LEAST + 2]] = True
+    return np.flatnonzero(~wrong)

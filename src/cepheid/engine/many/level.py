@@ -6,13 +6,14 @@ Nothing is done rule by rule, and little template by template: all rules are row
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from cepheid.automaton.model import Ends
+from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.columns import numbers_of
 from cepheid.engine.many.asked import Asked, Asking, stir
 from cepheid.engine.many.chain import Bounds, Chain, Constant, Fence, RuleConstant, Test, Wait
@@ -39,6 +40,12 @@ class Extra:
     rows: Any
     constants: pa.Table
 
+    def of(self, places: Any) -> Extra:
+        """Of rules that have other places now; -1: of those no more."""
+        rows = places[self.rows]
+        kept = np.flatnonzero(rows >= 0)
+        return replace(self, rows=rows[kept], constants=self.constants.take(from_numpy(kept)))
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -48,6 +55,15 @@ class Rules:
     numbers: Any
     constants: pa.Table
     extras: tuple[Extra, ...] = field(default=())
+
+    def take(self, wanted: Any) -> Rules:
+        """Some of them, by their places, with the conditions that these have."""
+        if np.array_equal(wanted, np.arange(len(self.numbers))):
+            return self
+        places = np.full(len(self.numbers), -1)
+        places[wanted] = np.arange(len(wanted))
+        extras = tuple(own for extra in self.extras if len((own := extra.of(places)).rows))
+        return Rules(self.chain, self.numbers[wanted], self.constants.take(from_numpy(wanted)), extras)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +12,14 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.many.protocol import constant_column
+from cepheid.language import parse
+from cepheid.language.frames import Framed, example_of, read_frames
 from cepheid.pattern.schema import Roles
 from cepheid.pattern.tree import Program
 
 Ints = Any
+TEXT = "text"
+"""The only parameter of a template whose rules are texts."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,7 @@ class Template:
     """A program whose bare names are parameters.
 
     parameters: those that each rule has a value for; params: the values that all of them share.
+    texts: a rule has no values but a text, which is its whole query; the program is the frame that all of these have.
     """
 
     name: Any
@@ -30,12 +35,20 @@ class Template:
     parameters: tuple[str, ...] = ()
     params: Mapping[str, object] | None = None
     functions: Mapping[str, Callable[..., object]] | None = None
+    texts: bool = False
+
+    def of(self, values: Mapping[str, object]) -> tuple[Program, dict[str, object]]:
+        """The program and the parameters of a rule with some values; without any: of no rule in particular."""
+        shared = dict(self.params or {})
+        if not self.texts:
+            return self.program, {**shared, **values}
+        return (parse(str(values[TEXT])) if values else example_of(self.program)), shared
 
     @cached_property
     def key(self) -> tuple[Any, ...]:
         """Equal for templates that mean the same. By what is printed, because 0.0 and -0.0 are equal."""
         functions = tuple(sorted((name, id(function)) for name, function in (self.functions or {}).items()))
-        return repr(self.program), self.parameters, repr(sorted((self.params or {}).items())), functions
+        return self.texts, repr(self.program), self.parameters, repr(sorted((self.params or {}).items())), functions
 
 
 @dataclass(frozen=True)
@@ -44,22 +57,37 @@ class Rules:
 
     numbers: of the rules, ascending. constants: a row a rule, a column `$name` for each parameter of the template.
     within: where WITHIN is a parameter, how long it is in nanoseconds; NULL where it is a number of events.
+    framed: of texts, what they were read as, if that is at hand.
     """
 
     template: int
     numbers: Ints
     constants: pa.Table
     within: pa.Array | None = None
+    framed: Framed | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def take(self, wanted: Ints) -> Rules:
         """Some of them, by their places."""
+        if np.array_equal(wanted, np.arange(len(self))):
+            return self
         rows = from_numpy(np.asarray(wanted, np.int64))
+        ascending = (np.diff(wanted) > 0).all()
+        framed = None if self.framed is None or not ascending else self.framed.only(wanted)
         within = None if self.within is None else self.within.take(rows)
         constants = self.constants.take(rows) if self.constants.num_columns else self.constants
-        return replace(self, numbers=self.numbers[wanted], constants=constants, within=within)
+        return replace(self, numbers=self.numbers[wanted], constants=constants, within=within, framed=framed)
+
+    def read_texts(self) -> Framed:
+        """Rules that are texts, by their frames and conditions."""
+        return self.framed or read_frames(self.texts())
+
+    def texts(self) -> list[str]:
+        """The texts of rules that are such."""
+        found: list[str] = self.constants.column(constant_column(TEXT)).to_pylist()
+        return found
 
     def values(self, parameters: Sequence[str]) -> Iterator[dict[str, Any]]:
         """The constants of each rule, by the names of the parameters, as Python values."""

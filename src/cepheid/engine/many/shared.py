@@ -44,6 +44,14 @@ class ChainKind:
     variables: tuple[int, ...]  # by step: the place of its variable among those of the pattern
 
 
+@dataclass(frozen=True)
+class TextRules:
+    """Rules that were texts: what they have in common is a kind, and each has conditions of its own."""
+
+    kind: ChainKind
+    rules: Rules
+
+
 @dataclass
 class _Level:
     """Rules that were put into the tables together."""
@@ -77,18 +85,23 @@ class SharedTier:
 
     def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
         """Rules of a kind; they are put into the tables, all together, before the next event."""
-        assert isinstance(kind, ChainKind)
+        numbers = np.asarray(numbers, np.int64)
+        if isinstance(kind, TextRules):
+            part = kind.rules.take(np.searchsorted(kind.rules.numbers, numbers))
+            kind = kind.kind
+        else:
+            assert isinstance(kind, ChainKind)
+            part = Rules(kind.chain, numbers, constants)
         if id(kind.joined) not in self._numbers:
             self._numbers[id(kind.joined)] = len(self.kinds)
             self.kinds.append(kind)
         number = self._numbers[id(kind.joined)]
-        numbers = np.asarray(numbers, np.int64)
         self._reach(int(numbers.max(initial=-1)) + 1)
         self._since[numbers] = EVER if at is None else at
         self._until[numbers] = FOREVER
         self._kind_of[numbers] = number
         self._mortal = self._mortal or at is not None
-        self._pending.append((number, Rules(kind.chain, numbers, constants)))
+        self._pending.append((number, part))
 
     def _reach(self, count: int) -> None:
         missing = count - len(self._since)
@@ -131,9 +144,7 @@ class SharedTier:
         if last is None or not self._mortal:
             return part
         kept = np.flatnonzero(self._until[part.numbers] >= last)
-        if len(kept) == len(part.numbers):
-            return part
-        return Rules(part.chain, part.numbers[kept], part.constants.take(from_numpy(kept)))
+        return part.take(kept)
 
     # Events.
 

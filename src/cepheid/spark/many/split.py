@@ -156,6 +156,9 @@ def _by_constant(parts: Sequence[_Part], column: str, first: int, most: int) -> 
 
 def _parts(template: Template, rules: Rules, options: Options, schema: Schema) -> Iterator[_Part]:
     """The rules of a template, by what can divide the events for them."""
+    if template.texts:  # each has conditions of its own
+        yield _Part(rules.numbers, Partitioning(()), {})
+        return
     varied = VariedTemplate(template.program, options.roles, template.functions or {}, schema, template.params)
     try:
         columns = {name[1:]: rules.constants.column(name) for name in rules.constants.column_names}

@@ -1,0 +1,180 @@
+"""Texts that are read by their conditions: which are, and what is wrong with some of them, told by the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.api.many.options import Options
+from cepheid.api.many.problems import Problems
+from cepheid.api.many.windows import read_windows
+from cepheid.api.query import read_program
+from cepheid.engine.many.protocol import constant_column
+from cepheid.engine.many.rules import TEXT, Rules, Template
+from cepheid.errors import CepheidError
+from cepheid.language.constants import as_literal
+from cepheid.language.frames import Conjunct, Frame, Framed, blocks_of, frames_of, with_conditions
+from cepheid.language.skeleton import Cut
+from cepheid.language.template import parameter, with_constants, with_literals
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.parameter_uses import window_uses
+from cepheid.pattern.schema import Schema
+from cepheid.pattern.tree import Program
+from cepheid.pattern.types import NULL
+
+MANY_SKELETONS = 64
+"""Texts of one frame that are at least so many when their constants are cut out are read by their conditions."""
+TOLD_ALONE = 100
+"""Texts that are wrong for one reason: of more, the place is that in the first one."""
+
+
+def texts_of_frames(found: Cut) -> tuple[Framed, list[int]] | None:
+    """Texts by their frames, and which frames have so many skeletons that this helps; None: none."""
+    if len(found.skeletons) < MANY_SKELETONS:
+        return None
+    framed = frames_of(found)
+    return framed, [number for number, frame in enumerate(framed.frames) if _is_common(frame, found)]
+
+
+def _is_common(frame: Frame, found: Cut) -> bool:
+    """Whether texts of a frame have many skeletons, and differ in conditions and windows alone."""
+    if len(frame.program.queries) != 1 or not blocks_of(frame.program):
+        return False
+    window = frame.program.queries[0].within
+    if frame.columns:
+        own = list(frame.columns) == [parameter(0)] and window is not None and window.amount == ex.Name(parameter(0))
+        if not own or not pa.types.is_integer(frame.columns[parameter(0)].type):
+            return False
+    return len(np.unique(found.skeleton[frame.texts])) >= MANY_SKELETONS
+
+
+def rules_of_frame(
+    framed: Framed, number: int, texts: Sequence[str], numbers: Any, name: Any, options: Options
+) -> tuple[Template, Rules]:
+    """A template for the texts of a frame, and these. numbers: of the rules, by text."""
+    frame = framed.frames[number]
+    template = Template(name, frame.program, (TEXT,), options.params, options.functions, texts=True)
+    column = pa.array([texts[place] for place in frame.texts.tolist()], pa.string())
+    own = framed if len(frame.texts) == len(texts) else framed.only(frame.texts)
+    return template, Rules(0, numbers[frame.texts], pa.table({constant_column(TEXT): column}), framed=own)
+
+
+def check_texts(
+    template: Template, rules: Rules, options: Options, problems: Problems, schema: Schema | None = None
+) -> None:
+    """What is wrong with texts, whatever the events are, or on events of a schema: each is told by its own error."""
+    checked = _Checked(template, rules, options, schema)
+    found: dict[int, CepheidError] = {}
+    for places, known in checked.wrong():
+        first: CepheidError | None = None
+        for told, place in enumerate(places.tolist()):
+            if place in found:
+                continue
+            error = checked.error_of(place) if told < TOLD_ALONE else first or known
+            if error is None and told == 0:
+                break  # a condition that is only wrong where there is no other
+            if error is not None:
+                first = first or error
+                found[place] = error
+    for place in sorted(found):
+        problems.add(rules.numbers[place : place + 1], found[place])
+
+
+class _Checked:
+    def __init__(self, template: Template, rules: Rules, options: Options, schema: Schema | None) -> None:
+        self.template = template
+        self.rules = rules
+        self.options = options
+        self.schema = schema
+        self.framed = rules.read_texts()
+        self.texts = rules.constants.column(constant_column(TEXT))
+
+    def wrong(self) -> Iterator[tuple[Any, CepheidError]]:
+        """Texts, by their places, with what is wrong in them."""
+        for frame, conditions in zip(self.framed.frames, self.framed.conditions(), strict=True):
+            windows = Problems(pa.nulls(len(frame.texts)), collect=True)
+            for use in window_uses(frame.program) if frame.columns else ():
+                column = pa.chunked_array([frame.columns[parameter(0)]])
+                read_windows(use, column, np.arange(len(frame.texts)), self.options.roles.unit, windows)
+            for row, error in windows.items():
+                yield frame.texts[row : row + 1], error
+            sound = np.setdiff1d(np.arange(len(frame.texts)), windows.numbers)
+            if not len(sound):
+                continue
+            constants = {name: as_literal(column, int(sound[0])) for name, column in frame.columns.items()}
+            program = with_constants(frame.program, constants)
+            check = _checking(program, self._check)
+            none = check({})
+            if none is not None:
+                yield frame.texts, none
+                continue
+            for number, rows in conditions:
+                yield from _wrong_conditions(self.framed.conjuncts[number], rows, check)
+
+    def _check(self, program: Program) -> CepheidError | None:
+        try:
+            compiled = self.options.compiled_program(self.template, program, self.template.params or {})
+            if self.schema is not None:
+                compiled.bind(self.schema)
+        except CepheidError as error:
+            return error
+        return None
+
+    def error_of(self, place: int) -> CepheidError | None:
+        """What is wrong with a text alone, with the place in it."""
+        return self._check(read_program(self.texts[place].as_py()))
+
+
+_Check = Callable[[Mapping[str, Sequence[ex.Expression]]], CepheidError | None]
+_NO_TIME = "\x00"  # a text that can be read as nothing else
+
+
+def _checking(program: Program, check: Callable[[Program], CepheidError | None]) -> _Check:
+    empty: dict[str, Sequence[ex.Expression]] = dict.fromkeys(blocks_of(program), ())
+    return lambda blocks: check(with_conditions(program, {**empty, **blocks}))
+
+
+def _wrong_conditions(conjunct: Conjunct, rows: Any, check: _Check) -> Iterator[tuple[Any, CepheidError]]:
+    """The texts in which a condition is wrong. A text may be read as a time in one rule, and be none in another."""
+    strings = [name for name, column in conjunct.columns.items() if pa.types.is_string(column.type)]
+    first = {name: as_literal(column, int(rows[0])) for name, column in conjunct.columns.items()}
+    error = check(_written(conjunct, first))
+    if not strings:
+        if error is not None:
+            yield conjunct.texts[rows], error
+        return
+    nothing = {name: ex.Literal(_NO_TIME, first[name].type) for name in strings}
+    if error is None and check(_written(conjunct, {**first, **nothing})) is None:
+        return
+    nulls = {name: ex.Literal(None, NULL) for name in strings}
+    if error is not None and check(_written(conjunct, {**first, **nulls})) is not None:
+        yield conjunct.texts[rows], error
+        return
+    known: dict[tuple[object, ...], CepheidError | None] = {}
+    columns = [conjunct.columns[name].take(pa.array(rows)).to_pylist() for name in strings]
+    for row, values in zip(rows.tolist(), zip(*columns, strict=True), strict=True):
+        if values not in known:
+            own = {name: as_literal(column, row) for name, column in conjunct.columns.items()}
+            known[values] = check(_written(conjunct, own))
+        wrong = known[values]
+        if wrong is not None:
+            yield conjunct.texts[row : row + 1], wrong
+
+
+def _written(conjunct: Conjunct, constants: Mapping[str, ex.Literal]) -> dict[str, list[ex.Expression]]:
+    return {conjunct.block: [with_literals(condition, constants) for condition in conjunct.conditions]}
+
+
+def samples(rules: Rules) -> Iterator[Program]:
+    """Programs that have all conditions of some texts, one each."""
+    framed = rules.read_texts()
+    for frame, conditions in zip(framed.frames, framed.conditions(), strict=True):
+        program = with_constants(frame.program, {n: as_literal(column, 0) for n, column in frame.columns.items()})
+        for number, rows in conditions:
+            conjunct = framed.conjuncts[number]
+            own = {name: as_literal(column, int(rows[0])) for name, column in conjunct.columns.items()}
+            empty: dict[str, Sequence[ex.Expression]] = dict.fromkeys(blocks_of(program), ())
+            yield with_conditions(program, {**empty, **_written(conjunct, own)})
