@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,11 @@ import pyarrow.compute as pc
 from cepheid.api.many.id_index import IdIndex
 from cepheid.api.many.written_rules import mark_of
 from cepheid.engine.encoding.arrow import from_numpy
-from cepheid.engine.many.rules import Rules, RuleSet
+from cepheid.engine.many.protocol import constant_column
+from cepheid.engine.many.rules import Rules, RuleSet, Template
+from cepheid.language import parse
+from cepheid.language.constants import as_literal
+from cepheid.language.template import with_constants
 
 
 def same_rules(wanted: RuleSet, known: RuleSet, index: IdIndex, alive: Any) -> tuple[Any, Any]:
@@ -31,16 +37,45 @@ def same_rules(wanted: RuleSet, known: RuleSet, index: IdIndex, alive: Any) -> t
         there = alive[numbers]
         places, numbers = places[there], numbers[there]
         for candidates in known.rules:
+            other_template = known.templates[candidates.template]
             same_template = marks[candidates.template] == mark
             same_columns = candidates.constants.schema.equals(some.constants.schema)
-            if not same_template or not same_columns:
+            by_text = template.texts != other_template.texts and _alike(template, other_template)
+            if not by_text and not (same_template and same_columns):
                 continue
             mine = np.flatnonzero(np.isin(numbers, candidates.numbers))
+            if not len(mine):
+                continue
             rows = np.searchsorted(candidates.numbers, numbers[mine])
-            equal = _equal_rows(some.take(places[mine]), candidates.take(rows))
+            one, another = some.take(places[mine]), candidates.take(rows)
+            if by_text:
+                equal = _equal_programs(_programs(template, one), _programs(other_template, another))
+            else:
+                equal = _equal_rows(one, another)
             own.append(some.numbers[places[mine][equal]])
             other.append(numbers[mine][equal])
     return np.concatenate(own), np.concatenate(other)
+
+
+def _alike(one: Template, other: Template) -> bool:
+    """Whether all rules of two templates share the same, and both come from texts."""
+    cut = all(name.startswith("$") for template in (one, other) if not template.texts for name in template.parameters)
+    return cut and one.params == other.params and set(one.functions or ()) == set(other.functions or ())
+
+
+def _programs(template: Template, rules: Rules) -> Iterator[str]:
+    """What each rule is, with its constants, as its text gives it."""
+    if template.texts:
+        yield from (repr(parse(text)) for text in rules.texts())
+        return
+    columns = {name: rules.constants.column(constant_column(name)) for name in template.parameters}
+    for row in range(len(rules)):
+        constants = {name: as_literal(column, row) for name, column in columns.items()}
+        yield repr(with_constants(template.program, constants))
+
+
+def _equal_programs(one: Iterator[str], other: Iterator[str]) -> Any:
+    return np.flatnonzero([first == second for first, second in zip(one, other, strict=True)])
 
 
 def _equal_rows(one: Rules, other: Rules) -> Any:
@@ -67,7 +102,5 @@ def only(rules: RuleSet, numbers: Any) -> RuleSet:
     """Some rules, numbered from 0 in their order."""
     wanted = np.sort(numbers)
     kept = rules.without(np.setdiff1d(np.arange(len(rules.ids)), wanted))
-    moved = tuple(
-        Rules(some.template, np.searchsorted(wanted, some.numbers), some.constants, some.within) for some in kept.rules
-    )
+    moved = tuple(replace(some, numbers=np.searchsorted(wanted, some.numbers)) for some in kept.rules)
     return RuleSet(rules.templates, moved, rules.ids.take(from_numpy(wanted)), rules.roles)

@@ -1,0 +1,126 @@
+"""Texts with many skeletons, which are read by their conditions: as if each were alone, with its own errors (S23)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from rule_sets import heads
+
+import cepheid as cep
+from cepheid.api.many import framed_texts
+
+PAIR = "PATTERN SEQ(A a, B b) WHERE skip_till_next_match {{ {} }} WITHIN {} ms"
+GOOD = {
+    "u1": PAIR.format("a.x > 1 AND b.y = 2", 5),
+    "u2": PAIR.format("a.x > 2", 5),
+    "u3": PAIR.format("b.y = 2 AND a.x = 3", 6),
+}
+EVENTS = [
+    {"ts": 1, "type": "A", "x": 3, "y": 1, "s": "a"},
+    {"ts": 3, "type": "B", "x": 3, "y": 2, "s": "a"},
+]  # fmt: skip
+MORE = [{"ts": 8, "type": "A", "x": 3, "y": 1, "s": "a"}, {"ts": 9, "type": "B", "x": 3, "y": 2, "s": "a"}]
+
+
+@pytest.fixture(autouse=True)
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(framed_texts, "MANY_SKELETONS", 2)
+
+
+def queries_of(texts: dict[str, str], **options: Any) -> cep.Queries:
+    return cep.Queries(list(texts.values()), ids=list(texts), **options)
+
+
+def test_one_template_for_a_frame() -> None:
+    queries = queries_of({**GOOD, "other": "PATTERN C c WHERE c.x > 1"})
+    assert [(one.texts, one.name) for one in queries.rules.templates] == [(True, "u1"), (False, "other")]
+    assert heads(queries.match(EVENTS)) == [("u1", 1, 3), ("u2", 1, 3), ("u3", 1, 3)]
+    told = str(queries.explain(EVENTS))
+    assert "u1  " in told
+    assert "3 rules  differ in conditions" in told
+    assert "Shared tables: 4 rules" in told
+
+
+@pytest.mark.parametrize(
+    ("code", "wrong"),
+    [
+        ("CEP101", PAIR.format("a.x >> 1 AND b.y = 2", 5)),
+        ("CEP202", PAIR.format("a.x > 1 AND c.y = 2", 5)),
+        ("CEP216", PAIR.format("a.x > 1 AND b.y = 2", 0)),
+        ("CEP301", PAIR.format("a.x > 1 AND b.zz = 2", 5)),
+        ("CEP303", PAIR.format("foo(a.x) > 1", 5)),
+        ("CEP304", PAIR.format("a.x > most", 5)),
+        ("CEP305", PAIR.format("a.x > 1 AND b.s > 2", 5)),
+        ("CEP305", PAIR.format("a.x > 1 AND b.y = 'q'", 5)),
+    ],
+)
+def test_a_wrong_text_has_its_own_error(code: str, wrong: str) -> None:
+    with pytest.raises(cep.CepheidError) as alone:
+        cep.Query(wrong).match(EVENTS)
+    texts = {**GOOD, "wrong": wrong, "again": wrong}
+    with pytest.raises(cep.CepheidError, match="query 'wrong'") as caught:
+        queries_of(texts).match(EVENTS)
+    assert (caught.value.code, caught.value.span) == (code, alone.value.span)
+    assert "^" in str(caught.value)
+    queries = queries_of(texts, errors="collect")
+    assert heads(queries.match(EVENTS)) == [("u1", 1, 3), ("u2", 1, 3), ("u3", 1, 3)]
+    assert queries.errors.to_pylist() == [
+        {"id": id, "code": code, "message": str(alone.value)} for id in ("wrong", "again")
+    ]
+
+
+def test_texts_that_are_no_times() -> None:
+    def asked(time: str) -> str:
+        return PAIR.format(f"a.t >= '{time}' AND b.y = 2", 5)
+
+    texts = {**GOOD, "t1": asked("2024-01-01"), "bad": asked("soon"), "t2": asked("2024-01-02")}
+    stamps = pa.array([1704067200, 1704067200], pa.timestamp("s"))
+    events = pa.Table.from_pylist(EVENTS).append_column("t", stamps)
+    queries = queries_of(texts, errors="collect")
+    found = queries.match(events)
+    assert [(row["id"], row["code"]) for row in queries.errors.to_pylist()] == [("bad", "CEP305")]
+    assert found.to_pylist() == queries.match(events, engine="reference").to_pylist()
+
+
+def test_no_events() -> None:
+    assert queries_of(GOOD).match([]).to_pylist() == []
+    assert queries_of(GOOD).match([]).of("u2").to_pylist() == []
+
+
+def test_parameters_that_all_texts_share() -> None:
+    texts = {"u1": PAIR.format("a.x > least AND b.y = 2", 5), "u2": PAIR.format("a.x > least", 5)}
+    assert heads(queries_of(texts, params={"least": 2}).match(EVENTS)) == [("u1", 1, 3), ("u2", 1, 3)]
+    assert heads(queries_of(texts, params={"least": 3}).match(EVENTS)) == []
+
+
+def test_the_least_whole_numbers() -> None:
+    least = -(2**63)
+    texts = {"u1": PAIR.format(f"a.x >= {least + 1}", 5), "u2": PAIR.format("a.x > 1 AND b.y = 2", 5)}
+    texts["u3"] = PAIR.format(f"a.x > {least + 1} AND b.y = 2", 5)
+    events = [{"ts": t, "type": "AB"[t % 2], "x": x, "y": 2} for t, x in enumerate([least, 0, least + 1, 0, 0, 0])]
+    queries = queries_of(texts)
+    assert queries.match(events).to_pylist() == queries.match(events, engine="reference").to_pylist()
+
+
+@pytest.mark.parametrize("least", [2, 64])
+def test_restored_with_other_texts_those_that_are_the_same_go_on(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = queries_of(GOOD).session()
+    session.push(EVENTS[:1])
+    blob = session.snapshot()
+    monkeypatch.setattr(framed_texts, "MANY_SKELETONS", least)
+    other = queries_of({**GOOD, "u2": PAIR.format("a.x > 1", 5), "u4": PAIR.format("a.x > 1 AND a.y > 0", 5)})
+    restored = other.restore(blob, update=True)
+    found = heads(restored.push(EVENTS[1:] + MORE)) + heads(restored.close())
+    assert found == [("u1", 1, 3), ("u3", 1, 3), ("u1", 8, 9), ("u3", 8, 9), ("u2", 8, 9), ("u4", 8, 9)]
+
+
+def test_removed_texts_leave_the_tables_with_their_conditions() -> None:
+    session = queries_of(GOOD).session(lateness=0)
+    session.push(EVENTS[:1])
+    session.remove(["u1"])
+    found = heads(session.push(EVENTS[1:]))
+    session.add([PAIR.format("a.x > 1 AND b.y = 2", 5), PAIR.format("a.y = 1", 5)], ids=["u4", "u5"])
+    found += heads(session.push(MORE)) + heads(session.close())
+    assert found == [("u2", 1, 3), ("u3", 1, 3), ("u2", 8, 9), ("u3", 8, 9), ("u4", 8, 9), ("u5", 8, 9)]
