@@ -31,6 +31,10 @@ FRAMES = {
     "PATTERN SEQ(A a, !(C c), B b) WHERE {} WITHIN {} ms": ("a.", "b.", "c."),
     "PATTERN SEQ(A a, B b) WHERE {} WITHIN {} ms RETURN a.k + 1 AS next, b.x AS x": ("a.", "b."),
     "CESAR SELECT[{}](A) ;[DUR <= {}] B": ("",),
+    "CESAR LET S1 := A LET S2 := B LET S3 := A "
+    "SELECT[S3.k >= 0](SELECT[S2.k < 2](SELECT[{}](S1) ;[S2.k = 1 AND DUR <= {}] S2) ;[S3.x < 2 AND DUR < 9] S3)": (
+        "S1.",
+    ),
 }
 CONDITIONS = (
     "{}k = {}", "{}k > {}", "{}x < {}", "{}x >= {}.5", "{}k <> {}", "{}s = '{}'", "{}s LIKE '{}%'",

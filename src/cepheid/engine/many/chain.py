@@ -345,7 +345,8 @@ class _Reader:
             bounds.append(Bounds(Key(Form.TYPE, kind=Kind.STRING), "=", ex.Literal(arc.types[0], type_)))
         for conjunct in arc.fence:
             for part in _conjuncts(conjunct.condition):
-                self._add(part, bounds, tests)
+                if not self._lasts_no_longer(part, arc.source):
+                    self._add(part, bounds, tests)
         return Fence(tuple(dict.fromkeys(bounds)), tuple(tests))
 
     def _add(self, part: ex.Expression, bounds: list[Bounds], tests: list[Test]) -> None:
@@ -367,6 +368,19 @@ class _Reader:
         if any(given.type.kind is Kind.STRING for given in constants):
             raise NotChained("a text is compared with another one")
         tests.append(Test(condition, tuple(constants)))
+
+    def _lasts_no_longer(self, part: ex.Expression, state: int | None) -> bool:
+        """Whether a condition says how long a run may last, and the wait in a state is over by then."""
+        match part:
+            case ex.Compare(
+                operator="<=" | "<" as operator,
+                left=ex.Arithmetic(operator="-", left=Ended(), right=Held(register=start)),
+                right=ex.Literal(value=int(most)),
+            ) if start.name == "start":
+                bounds = [self._longest(kill) for kill in self.automaton.kills if kill.source == state]
+                known = [bound.value for bound in bounds if isinstance(bound, ex.Literal)]
+                return any(isinstance(one, int) and one <= most + (operator == "<=") for one in known)
+        return False
 
     def _is_own_rule(self, part: ex.Expression) -> bool:
         """Whether a condition keeps rules apart, as the tables do."""
