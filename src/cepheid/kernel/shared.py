@@ -6,7 +6,7 @@ A *run* waits at a node. The rows of the tables are numbers side by side; see `e
     edges   4: two quick bounds (columns; low and high of each, 32 bits), where the full conditions are
     nodes   6: children, flags, what runs listen for, the window, the edge that ends a wait, the sets of its children
     rules   3: a column and its bounds; or no column, a test and where its constants are
-    runs    stride: node and next run, start, NULLs, positions of events, held numbers
+    runs    stride: node and next run, start, NULLs, what is often asked of the node, positions of events, held numbers
 
 An event is gone over in two passes. The first one finds what happens and changes nothing that could not be undone, so
 that it can stop if there is no room; the second one does it.
@@ -20,6 +20,7 @@ LOW = (1 << 32) - 1
 HASH = (1 << 62) - 1
 MIX = 0x1E3779B97F4A7C15
 SPREAD = 0x2545F4914F6CDD1D
+STIR = 0x1B873593CC9E2D51
 NOBODY = -1
 NULL = -(1 << 63)
 """What stands for NULL in a column: below every bound."""
@@ -39,7 +40,7 @@ MORE, ROUGH, GONE = 1 << 24, 1 << 25, 1 << 26
 # Of a node.
 NODE = 6
 CHILDREN, FLAGS, LISTENS, LASTS, ENDING, SETS = 0, 1, 2, 3, 4, 5
-DEPTH, ENDS_ALWAYS, ENDS_NEVER, DYNAMIC, LEAF, EVERYTHING, DROPPED = (
+DEPTH, ENDS_ALWAYS, ENDS_NEVER, DYNAMIC, LEAF, EVERYTHING, LOOKS = (
     255, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13,
 )  # fmt: skip
 LISTEN_AT, TRANSFER_AT = 16, 32
@@ -47,79 +48,40 @@ LISTEN_AT, TRANSFER_AT = 16, 32
 LEVEL = 4
 HASH_AT, HASH_MASK, SETS_AT, ROOT_SETS = 0, 1, 2, 3
 SET = 8
-COUNT, SET_AT = (1 << 24) - 1, 56
-"""Of a bucket: the first edge, how many there are, and the set of columns that it is found by."""
+SLOT = 4
+"""Of the hash table: a node and a set of columns, two values, and the edges: the first one, and how many."""
 # Of a run.
 NEXT_AT = 32
-START, NULLS, HELD = 1, 2, 3
+START, NULLS, EXPIRES, BELOW, WAITS, HELD = 1, 2, 3, 4, 5, 6
 
 
-def hash_of(node: Int64, number: Int64, sets: Int32s, at: Int64, row: Int64, keys: Int64s) -> Int64:
-    """What the values of an event are looked up by, in the columns of a set, below a node."""
-    # A set's number must not be undone by a value: 1 ^ 1 is 0, and then two sets would find the same edges.
-    found = ((node * MIX) ^ ((number + 1) * SPREAD)) & HASH
-    found = ((found ^ (found >> 31)) * MIX) & HASH
-    found = found ^ (found >> 29)
-    k = 0
-    count = int(sets[at])
-    while k < count:
-        k += 1
-        found = ((found ^ (keys[row + int(sets[at + k])] & HASH)) * MIX) & HASH
-        found = found ^ (found >> 31)
-    return found
+# Lists of arrays side by side: one line for each would hide the code.
+# fmt: off
+def hash_of(owner: Int64, first: Int64, second: Int64) -> Int64:
+    """What the children of a node are looked up by, for a set of columns: the values of the first two."""
+    found = (owner * MIX + first * SPREAD + second * STIR) & HASH
+    return (((found ^ (found >> 31)) * MIX) & HASH) >> 18
 
 
 def shared_test(
-    test: Int64,
-    i: Int64,
-    run: Int64,
-    at: Int64,
-    numbers: Int64s,
-    reals: Real64s,
-    nulls: UInt8s,
-    runs: Int64s,
-    held: Real64s,
-    constants: Int64s,
-    real_constants: Real64s,
-    cells: Int64s,
+    test: Int64, i: Int64, run: Int64, at: Int64, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
+    held: Real64s, constants: Int64s, real_constants: Real64s, cells: Int64s,
 ) -> Bool:
     """A condition that is more than bounds; where there are some, a generated function takes the place of this one."""
     return test == 0
 
 
 def shared_transfer(
-    transfer: Int64,
-    i: Int64,
-    run: Int64,
-    row: Int64,
-    numbers: Int64s,
-    reals: Real64s,
-    nulls: UInt8s,
-    runs: Int64s,
-    held: Real64s,
-    into: Int64s,
-    real_into: Real64s,
-    cells: Int64s,
+    transfer: Int64, i: Int64, run: Int64, row: Int64, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
+    held: Real64s, into: Int64s, real_into: Real64s, cells: Int64s,
 ) -> Int64:
     """What a run holds of an event; likewise."""
     return transfer
 
 
 def rules_hold(
-    begin: Int64,
-    end: Int64,
-    i: Int64,
-    row: Int64,
-    run: Int64,
-    keys: Int64s,
-    rules: Int64s,
-    numbers: Int64s,
-    reals: Real64s,
-    nulls: UInt8s,
-    runs: Int64s,
-    held: Real64s,
-    constants: Int64s,
-    real_constants: Real64s,
+    begin: Int64, end: Int64, i: Int64, row: Int64, run: Int64, keys: Int64s, rules: Int64s, numbers: Int64s,
+    reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s,
     cells: Int64s,
 ) -> Bool:
     """Whether all of some conditions hold."""
@@ -131,17 +93,7 @@ def rules_hold(
             if value < rules[3 * k + 1] or value > rules[3 * k + 2]:
                 return False
         elif not shared_test(
-            rules[3 * k + 1],
-            i,
-            run,
-            rules[3 * k + 2],
-            numbers,
-            reals,
-            nulls,
-            runs,
-            held,
-            constants,
-            real_constants,
+            rules[3 * k + 1], i, run, rules[3 * k + 2], numbers, reals, nulls, runs, held, constants, real_constants,
             cells,
         ):
             return False
@@ -159,27 +111,17 @@ def find_listener(column: Int64, value: Int64, mask: Int64, listeners: Int64s) -
     return place
 
 
+def expiry(start: Int64, lasts: Int64) -> Int64:
+    """The time from which on a run is over; without a window, never."""
+    if lasts <= 0 or (start > 0 and lasts > POSITIVE - start):
+        return POSITIVE
+    return start + lasts
+
+
 def pass_edges(
-    child: Int64,
-    last: Int64,
-    known: Int64,
-    run: Int64,
-    done: Int64,
-    i: Int64,
-    row: Int64,
-    keys: Int64s,
-    quick: UInt32s,
-    edges: Int64s,
-    rules: Int64s,
-    numbers: Int64s,
-    reals: Real64s,
-    nulls: UInt8s,
-    runs: Int64s,
-    held: Real64s,
-    constants: Int64s,
-    real_constants: Real64s,
-    actions: Int64s,
-    cells: Int64s,
+    child: Int64, last: Int64, known: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s,
+    quick: UInt32s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
+    held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Note the edges, of some side by side, that an event passes; how many actions there are then, or NOBODY: no room.
 
@@ -205,21 +147,8 @@ def pass_edges(
                 where = edges[EDGE * child + 3]
                 begin = (where & LOW) + (((where >> 32) & 255) if known == 1 else 0)
                 if not more or rules_hold(
-                    begin,
-                    (where & LOW) + (where >> 40),
-                    i,
-                    row,
-                    run,
-                    keys,
-                    rules,
-                    numbers,
-                    reals,
-                    nulls,
-                    runs,
-                    held,
-                    constants,
-                    real_constants,
-                    cells,
+                    begin, (where & LOW) + (where >> 40), i, row, run, keys, rules, numbers, reals, nulls, runs, held,
+                    constants, real_constants, cells,
                 ):
                     actions[3 * done] = run
                     actions[3 * done + 1] = child
@@ -229,30 +158,10 @@ def pass_edges(
 
 
 def probe(
-    node: Int64,
-    level: Int64,
-    bits: Int64,
-    run: Int64,
-    done: Int64,
-    i: Int64,
-    row: Int64,
-    keys: Int64s,
-    quick: UInt32s,
-    levels: Int64s,
-    sets: Int32s,
-    hashes: Int64s,
-    parents: Int32s,
-    edges: Int64s,
-    rules: Int64s,
-    numbers: Int64s,
-    reals: Real64s,
-    nulls: UInt8s,
-    runs: Int64s,
-    held: Real64s,
-    constants: Int64s,
-    real_constants: Real64s,
-    actions: Int64s,
-    cells: Int64s,
+    node: Int64, level: Int64, bits: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s,
+    levels: Int64s, sets: Int32s, hashes: Int64s, parents: Int32s, edges: Int64s, rules: Int64s, numbers: Int64s,
+    reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s,
+    actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Likewise, of the edges of a node that are found by the values of an event."""
     mask = levels[LEVEL * level + HASH_MASK]
@@ -260,55 +169,30 @@ def probe(
     number = 0
     while bits >> number != 0:
         if (bits >> number) & 1 == 1:
-            key = hash_of(node, number, sets, levels[LEVEL * level + SETS_AT] + SET * number, row, keys)
-            slot = key & mask
-            while hashes[2 * (base + slot)] != NOBODY:
-                if hashes[2 * (base + slot)] == key:
-                    bucket = hashes[2 * (base + slot) + 1]
+            at = levels[LEVEL * level + SETS_AT] + SET * number
+            owner = node | (number << 32)
+            first, second = 0, 0
+            if sets[at] > 0:
+                first = keys[row + int(sets[at + 1])]
+            if sets[at] > 1:
+                second = keys[row + int(sets[at + 2])]
+            slot = hash_of(owner, first, second) & mask
+            while hashes[SLOT * (base + slot)] != NOBODY:
+                here = SLOT * (base + slot)
+                if hashes[here] == owner and hashes[here + 1] == first and hashes[here + 2] == second:
+                    bucket = hashes[here + 3]
                     child = bucket & LOW
-                    where = edges[EDGE * child + 3]
-                    if (
-                        int(parents[child]) == node
-                        and (bucket >> SET_AT) == number
-                        and rules_hold(
-                            where & LOW,
-                            (where & LOW) + ((where >> 32) & 255),
-                            i,
-                            row,
-                            run,
-                            keys,
-                            rules,
-                            numbers,
-                            reals,
-                            nulls,
-                            runs,
-                            held,
-                            constants,
-                            real_constants,
-                            cells,
+                    same = True
+                    if sets[at] > 2:
+                        where = edges[EDGE * child + 3]
+                        same = rules_hold(
+                            where & LOW, (where & LOW) + ((where >> 32) & 255), i, row, run, keys, rules, numbers,
+                            reals, nulls, runs, held, constants, real_constants, cells,
                         )
-                    ):
+                    if same:
                         done = pass_edges(
-                            child,
-                            child + ((bucket >> 32) & COUNT),
-                            1,
-                            run,
-                            done,
-                            i,
-                            row,
-                            keys,
-                            quick,
-                            edges,
-                            rules,
-                            numbers,
-                            reals,
-                            nulls,
-                            runs,
-                            held,
-                            constants,
-                            real_constants,
-                            actions,
-                            cells,
+                            child, child + (bucket >> 32), 1, run, done, i, row, keys, quick, edges, rules, numbers,
+                            reals, nulls, runs, held, constants, real_constants, actions, cells,
                         )
                         if done == NOBODY:
                             return NOBODY
@@ -319,33 +203,10 @@ def probe(
 
 
 def run_shared(
-    begin: Int64,
-    end: Int64,
-    first: Int64,
-    times: Int64s,
-    keys: Int64s,
-    quick: UInt32s,
-    numbers: Int64s,
-    reals: Real64s,
-    nulls: UInt8s,
-    levels: Int64s,
-    sets: Int32s,
-    hashes: Int64s,
-    edges: Int64s,
-    parents: Int32s,
-    nodes: Int64s,
-    rules: Int64s,
-    constants: Int64s,
-    real_constants: Real64s,
-    columns: Int64s,
-    listeners: Int64s,
-    runs: Int64s,
-    held: Real64s,
-    actions: Int64s,
-    fresh: Int64s,
-    matches: Int64s,
-    real_matches: Real64s,
-    cells: Int64s,
+    begin: Int64, end: Int64, first: Int64, times: Int64s, keys: Int64s, quick: UInt32s, numbers: Int64s,
+    reals: Real64s, nulls: UInt8s, levels: Int64s, sets: Int32s, hashes: Int64s, edges: Int64s, parents: Int32s,
+    nodes: Int64s, rules: Int64s, constants: Int64s, real_constants: Real64s, columns: Int64s, listeners: Int64s,
+    runs: Int64s, held: Real64s, actions: Int64s, fresh: Int64s, matches: Int64s, real_matches: Real64s, cells: Int64s,
 ) -> Int64:
     """Go over events; where it stops for want of room, the cell STOPPED says of what, and the event is returned."""
     free, used, room = cells[FREE], cells[USED], cells[ROOM]
@@ -388,11 +249,9 @@ def run_shared(
                 word = runs[at]
                 after = word >> NEXT_AT
                 number = word & LOW
-                node = NODE * number
-                flags = nodes[node + FLAGS]
+                flags = runs[at + WAITS]
                 touched += 1
-                lasts = nodes[node + LASTS]
-                over = lasts > 0 and now - runs[at + START] >= lasts
+                over = now >= runs[at + EXPIRES]
                 if simultaneous:
                     ended = runs[at + stride - 1]
                     over = over or (ended != NULL and ended != now)
@@ -407,81 +266,29 @@ def run_shared(
                     run = after
                     continue
                 passed = 0
-                bits = nodes[node + SETS]
+                bits = nodes[NODE * number + SETS] if (flags & LOOKS) != 0 else 0
                 if bits == 0:
-                    children = nodes[node + CHILDREN]
+                    children = runs[at + BELOW]
                     passed = pass_edges(
-                        children & LOW,
-                        (children & LOW) + (children >> 32),
-                        0,
-                        run,
-                        done,
-                        i,
-                        row,
-                        keys,
-                        quick,
-                        edges,
-                        rules,
-                        numbers,
-                        reals,
-                        nulls,
-                        runs,
-                        held,
-                        constants,
-                        real_constants,
-                        actions,
-                        cells,
+                        children & LOW, (children & LOW) + (children >> 32), 0, run, done, i, row, keys, quick, edges,
+                        rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
                     )
                 else:
                     passed = probe(
-                        number,
-                        bits >> 56,
-                        bits & ((1 << 56) - 1),
-                        run,
-                        done,
-                        i,
-                        row,
-                        keys,
-                        quick,
-                        levels,
-                        sets,
-                        hashes,
-                        parents,
-                        edges,
-                        rules,
-                        numbers,
-                        reals,
-                        nulls,
-                        runs,
-                        held,
-                        constants,
-                        real_constants,
-                        actions,
-                        cells,
+                        number, bits >> 56, bits & ((1 << 56) - 1), run, done, i, row, keys, quick, levels, sets,
+                        hashes, parents, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants,
+                        actions, cells,
                     )
                 if passed == NOBODY or passed >= cells[ACTION_ROOM]:
                     full = True
                     break
                 over = (flags & ENDS_ALWAYS) != 0 or ((flags & ENDS_NEVER) == 0 and passed > done)
                 done = passed
-                ending = nodes[node + ENDING]
+                ending = nodes[NODE * number + ENDING] if (flags & LOOKS) != 0 else 0
                 if ending != 0:
                     over = rules_hold(
-                        ending & LOW,
-                        (ending & LOW) + (ending >> 40),
-                        i,
-                        row,
-                        run,
-                        keys,
-                        rules,
-                        numbers,
-                        reals,
-                        nulls,
-                        runs,
-                        held,
-                        constants,
-                        real_constants,
-                        cells,
+                        ending & LOW, (ending & LOW) + (ending >> 40), i, row, run, keys, rules, numbers, reals, nulls,
+                        runs, held, constants, real_constants, cells,
                     )
                 if over and simultaneous:
                     runs[at + stride - 1] = now
@@ -502,30 +309,8 @@ def run_shared(
         level = 0
         while level < level_count and not full:
             passed = probe(
-                0,
-                level,
-                levels[LEVEL * level + ROOT_SETS],
-                NOBODY,
-                done,
-                i,
-                row,
-                keys,
-                quick,
-                levels,
-                sets,
-                hashes,
-                parents,
-                edges,
-                rules,
-                numbers,
-                reals,
-                nulls,
-                runs,
-                held,
-                constants,
-                real_constants,
-                actions,
-                cells,
+                0, level, levels[LEVEL * level + ROOT_SETS], NOBODY, done, i, row, keys, quick, levels, sets, hashes,
+                parents, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
             )
             full = passed == NOBODY
             done = done if full else passed
@@ -583,6 +368,9 @@ def run_shared(
             at = new * stride
             runs[at + START] = now if run == NOBODY else runs[old + START]
             runs[at + NULLS] = 0 if run == NOBODY else runs[old + NULLS]
+            runs[at + EXPIRES] = expiry(runs[at + START], nodes[NODE * child + LASTS])
+            runs[at + BELOW] = nodes[NODE * child + CHILDREN]
+            runs[at + WAITS] = flags
             p = HELD
             while p < HELD + depth:
                 runs[at + p] = runs[old + p]
@@ -658,15 +446,19 @@ def quick_keys(count: Int64, width: Int64, shifts: Int64s, keys: Int64s, quick: 
     return count
 
 
-def fill_hashes(count: Int64, found: Int64s, buckets: Int64s, base: Int64, mask: Int64, hashes: Int64s) -> Int64:
-    """Put buckets of edges where their hashes say."""
+def fill_hashes(
+    count: Int64, owners: Int64s, firsts: Int64s, seconds: Int64s, buckets: Int64s, mask: Int64, hashes: Int64s,
+) -> Int64:
+    """Put buckets of edges where they are looked for."""
     k = 0
     while k < count:
-        slot = found[k] & mask
-        while hashes[2 * (base + slot)] != NOBODY:
+        slot = hash_of(owners[k], firsts[k], seconds[k]) & mask
+        while hashes[SLOT * slot] != NOBODY:
             slot = (slot + 1) & mask
-        hashes[2 * (base + slot)] = found[k]
-        hashes[2 * (base + slot) + 1] = buckets[k]
+        hashes[SLOT * slot] = owners[k]
+        hashes[SLOT * slot + 1] = firsts[k]
+        hashes[SLOT * slot + 2] = seconds[k]
+        hashes[SLOT * slot + 3] = buckets[k]
         k += 1
     return count
 
@@ -710,7 +502,7 @@ def oldest_event(size: Int64, listeners: Int64s, stride: Int64, runs: Int64s, fr
 
 
 def list_runs(
-    size: Int64, listeners: Int64s, stride: Int64, runs: Int64s, fresh: Int64s, found: Int64s, cells: Int64s
+    size: Int64, listeners: Int64s, stride: Int64, runs: Int64s, fresh: Int64s, found: Int64s, cells: Int64s,
 ) -> Int64:
     """The numbers of all runs; how many there are."""
     count = 0
@@ -732,7 +524,7 @@ def list_runs(
 
 
 def install_runs(
-    count: Int64, listened: Int64s, mask: Int64, listeners: Int64s, stride: Int64, runs: Int64s, nodes: Int64s
+    count: Int64, listened: Int64s, mask: Int64, listeners: Int64s, stride: Int64, runs: Int64s, nodes: Int64s,
 ) -> Int64:
     """Put runs, whose words have their nodes, into the lists that they listen to; how many lists are new.
 
@@ -743,6 +535,9 @@ def install_runs(
     while k < count:
         node = runs[k * stride]
         flags = nodes[NODE * node + FLAGS]
+        runs[k * stride + EXPIRES] = expiry(runs[k * stride + START], nodes[NODE * node + LASTS])
+        runs[k * stride + BELOW] = nodes[NODE * node + CHILDREN]
+        runs[k * stride + WAITS] = flags
         place = 0
         if (flags & EVERYTHING) == 0:
             place = find_listener((flags >> LISTEN_AT) & 65535, listened[k], mask, listeners)
@@ -757,9 +552,7 @@ def install_runs(
     return known
 
 
-def sweep_runs(
-    size: Int64, now: Int64, listeners: Int64s, stride: Int64, runs: Int64s, nodes: Int64s, cells: Int64s
-) -> Int64:
+def sweep_runs(size: Int64, now: Int64, listeners: Int64s, stride: Int64, runs: Int64s, cells: Int64s) -> Int64:
     """Free the runs that are over by a time, in all lists; how many are left."""
     free, alive = cells[FREE], 0
     simultaneous = cells[SIMULTANEOUS] != 0
@@ -771,9 +564,7 @@ def sweep_runs(
             while run != NOBODY:
                 at = run * stride
                 after = runs[at] >> NEXT_AT
-                node = NODE * (runs[at] & LOW)
-                lasts = nodes[node + LASTS]
-                over = (lasts > 0 and now - runs[at + START] >= lasts) or (nodes[node + FLAGS] & DROPPED) != 0
+                over = now >= runs[at + EXPIRES]
                 if simultaneous:
                     over = over or (runs[at + stride - 1] != NULL and runs[at + stride - 1] < now)
                 if over:

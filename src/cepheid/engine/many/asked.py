@@ -52,6 +52,12 @@ class Asked:
         index = np.repeat(self.offsets[rows] - offsets[:-1], counts) + np.arange(offsets[-1])
         return Asked(self.columns[index], self.lows[index], self.highs[index], offsets, self.never[rows])
 
+    def only(self, rows: Any) -> Asked:
+        """The same, with no conditions but those of some rows, which are a mask."""
+        kept = np.repeat(rows, self.counts)
+        offsets = np.concatenate([[0], np.cumsum(np.where(rows, self.counts, 0))])
+        return Asked(self.columns[kept], self.lows[kept], self.highs[kept], offsets, self.never)
+
     def ordered(self, rank: Any) -> Asked:
         """The conditions of each row in the order of a rank of theirs, then of their columns."""
         rows = np.repeat(np.arange(len(self)), self.counts)

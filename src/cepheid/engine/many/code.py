@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -71,20 +71,31 @@ class CodeNumbers:
     @cached_property
     def kernel(self) -> Compilable:
         """The loop, with the tests and transfers that there are."""
-        own = {}
-        if self.tests:
-            own["shared_test"] = _Function("shared_test", self.columns).tests(self.tests)
-        if self.transfers:
-            own["shared_transfer"] = _Function("shared_transfer", self.columns).transfers(self.transfers)
-        run = FUNCTIONS["run_shared"]
-        return Compilable(read_function(run, declared_types(run), "run_shared"), own)
+        return _kernel(tuple(self.tests), tuple(self.transfers), tuple(self.columns))
+
+
+@cache
+def _form(name: str) -> n.Function:
+    """A function of the library as a tree."""
+    return read_function(FUNCTIONS[name], declared_types(FUNCTIONS[name]), name)
+
+
+@lru_cache(256)
+def _kernel(tests: tuple[ex.Expression, ...], transfers: tuple[Transfer, ...], columns: tuple[str, ...]) -> Compilable:
+    """The same for all tables that have them."""
+    own = {}
+    if tests:
+        own["shared_test"] = _Function("shared_test", columns).tests(tests)
+    if transfers:
+        own["shared_transfer"] = _Function("shared_transfer", columns).transfers(transfers)
+    return Compilable(_form("run_shared"), own)
 
 
 class _Function:
     """One of the two functions under construction: it has the parameters of the one whose place it takes."""
 
-    def __init__(self, name: str, columns: dict[str, Type]) -> None:
-        self.form = read_function(FUNCTIONS[name], declared_types(FUNCTIONS[name]), name)
+    def __init__(self, name: str, columns: Sequence[str]) -> None:
+        self.form = _form(name)
         self.given: dict[str, Any] = {parameter.name: parameter for parameter in self.form.parameters}
         self.columns = list(columns)
         self.code = Code()
@@ -93,20 +104,20 @@ class _Function:
         self.old = self.given["run"] * self.given["cells"][STRIDE]
         self.old_real = self.given["run"] * self.given["cells"][REALS]
 
-    def tests(self, tests: dict[ex.Expression, int]) -> n.Function:
+    def tests(self, tests: Sequence[ex.Expression]) -> n.Function:
         """One test after the other, by its number."""
-        for condition, number in tests.items():
+        for number, condition in enumerate(tests, start=1):
             with self.code.when(self.given["test"].equals(number)):
                 self.code.add(n.Return(self.translator.holds(condition)))
         self.code.add(n.Return(n.FALSE))
         return n.Function(self.form.name, self.form.parameters, self.code.block, BOOL)
 
-    def transfers(self, transfers: dict[Transfer, int]) -> n.Function:
+    def transfers(self, transfers: Sequence[Transfer]) -> n.Function:
         """Likewise."""
         given, code = self.given, self.code
         row = given["row"] * given["cells"][STRIDE]
         real_row = given["row"] * given["cells"][REALS]
-        for transfer, number in transfers.items():
+        for number, transfer in enumerate(transfers, start=1):
             with code.when(given["transfer"].equals(number)):
                 for slot, value in transfer:
                     found = self.translator.value(value)

@@ -88,11 +88,11 @@ def _lookups(tables: SharedTables, depths: Any, depth: int) -> tuple[Lookup, ...
     found: dict[tuple[Key, ...], Lookup] = {}
     for level in tables.levels.values.reshape(-1, k.LEVEL):
         begin, size = int(level[k.HASH_AT]), int(level[k.HASH_MASK]) + 1
-        hashes = tables.hashes.values[2 * begin : 2 * (begin + size)].reshape(-1, 2)
-        buckets = hashes[hashes[:, 0] != k.NOBODY, 1]
-        buckets = buckets[depths[(buckets & k.LOW) - 1] == depth]
-        for number in np.unique(buckets >> k.SET_AT):
-            sizes = buckets[buckets >> k.SET_AT == number] >> 32 & k.COUNT
+        hashes = tables.hashes.values[k.SLOT * begin : k.SLOT * (begin + size)].reshape(-1, k.SLOT)
+        hashes = hashes[hashes[:, 0] != k.NOBODY]
+        hashes = hashes[depths[(hashes[:, 3] & k.LOW) - 1] == depth]
+        for number in np.unique(hashes[:, 0] >> 32):
+            sizes = hashes[hashes[:, 0] >> 32 == number, 3] >> 32
             at = int(level[k.SETS_AT]) + int(number) * k.SET
             places = tables.sets.values[at + 1 : at + 1 + tables.sets.values[at]]
             columns = tuple(_key(tables, int(place)) for place in places)

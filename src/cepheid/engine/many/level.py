@@ -232,6 +232,10 @@ class LevelBuilder:
             chosen = np.where((flags & k.ENDS_ALWAYS) != 0, 0, chosen)
             flags |= np.where(free, np.where(chosen > 0, chosen << k.LISTEN_AT, k.EVERYTHING), 0)
             listens = np.where(free & (chosen > 0), values, 0)
+            # A wait that ends with the very value that its runs listen to ends with every event that they hear.
+            heard = free & ended & (chosen > 0) & (ending.counts == 1)
+            flags |= np.where(heard, k.ENDS_ALWAYS, 0)
+            ending = ending.only(~heard)
         # Where the next step ends the wait, rules that differ in it have no node in common.
         decides = (flags & (k.LEAF | k.ENDS_ALWAYS | k.ENDS_NEVER)) == 0
         ahead = after.take(np.arange(len(rows))) if (decides & ~ended).any() else _none(len(rows))
@@ -326,7 +330,7 @@ class _Tables:
         self.rules: list[Any] = []
         self.rule_count = 0
         self.sets: dict[tuple[int, ...], int] = {}
-        self.buckets: list[tuple[Any, Any]] = []
+        self.buckets: list[tuple[Any, Any, Any, Any]] = []
         self.root_sets = 0
         self.listening: set[int] = set()
         self.depths: list[int] = []
@@ -339,11 +343,10 @@ class _Tables:
         asked, keyed, sets = self._keyed(steps.asked)
         parent, count = steps.parent, len(steps.parent)
         values = _padded(asked, keyed)
-        found = hash_values(parent, sets, values, keyed)
-        order = np.lexsort((*values.T, found, sets, parent))
+        order = np.lexsort((*values.T[::-1], sets, parent))
         place = np.empty(count, np.int64)
         place[order] = np.arange(count)
-        parent, sets, found, values, keyed = (a[order] for a in (parent, sets, found, values, keyed))
+        parent, sets, values, keyed = (a[order] for a in (parent, sets, values, keyed))
         hashed = _has_many(parent) if depth else np.ones(count, bool)
         first = self.base + self.count
         edges = self._edges(asked.take(order), keyed, hashed)
@@ -355,9 +358,10 @@ class _Tables:
         ending = steps.ending.take(order)
         where = self._rules(ending)
         nodes[:, k.ENDING] = np.where(ending.counts > 0, where | ending.counts << 40, 0)
+        nodes[:, k.FLAGS] |= np.where(ending.counts > 0, k.LOOKS, 0)
         if depth:
             self._link(parent, first)
-        self._look_up(parent, sets, found, values, hashed, first, depth)
+        self._look_up(parent, sets, values, hashed, first, depth)
         self.edges.append(edges)
         self.nodes.append(nodes)
         self.parents.append(parent.astype(np.int32))
@@ -441,7 +445,7 @@ class _Tables:
         nodes = self.nodes[-1]
         nodes[parent[begin] - (first - len(nodes)), k.CHILDREN] = (first + begin) | count << 32
 
-    def _look_up(self, parent: Any, sets: Any, found: Any, values: Any, hashed: Any, first: int, depth: int) -> None:
+    def _look_up(self, parent: Any, sets: Any, values: Any, hashed: Any, first: int, depth: int) -> None:
         """Tell nodes which sets of columns their children are found by."""
         if not hashed.any():
             return
@@ -450,13 +454,14 @@ class _Tables:
         begin = np.flatnonzero(new)
         count = np.diff(np.concatenate([begin, [len(parent)]]))
         begin, count = begin[hashed[begin]], count[hashed[begin]]
-        assert int(count.max(initial=0)) <= k.COUNT, "more edges with equal values than there are bits for"
-        self.buckets.append((found[begin], (first + begin) | count << 32 | sets[begin] << k.SET_AT))
+        owners = parent[begin] | sets[begin] << 32
+        self.buckets.append((owners, values[begin, 0], values[begin, 1], (first + begin) | count << 32))
         if not depth:
             self.root_sets = int(np.bitwise_or.reduce(np.left_shift(1, np.unique(sets))))
             return
         nodes = self.nodes[-1]
         bits = np.left_shift(1, sets[begin]) | self.level << 56
+        nodes[np.unique(parent[begin]) - (first - len(nodes)), k.FLAGS] |= k.LOOKS
         np.bitwise_or.at(nodes[:, k.SETS], parent[begin] - (first - len(nodes)), bits)
 
     def finish(self, leaves: Any, numbers: Any, paths: Any, constants: _Constants) -> Level:
@@ -468,11 +473,12 @@ class _Tables:
             begin = np.flatnonzero(np.concatenate([[True], leaves[1:] != leaves[:-1]]))
             count = np.diff(np.concatenate([begin, [len(leaves)]]))
             nodes[leaves[begin] - self.base, k.CHILDREN] = begin | count << 32
-        found, where = _joined([a for a, _ in self.buckets]), _joined([b for _, b in self.buckets])
-        size = 1 << max(4, int(2 * len(found) + 1).bit_length())
-        hashes = np.full(2 * size, k.NOBODY, np.int64)
-        if len(found):
-            run_on_arrays("fill_hashes", len(found), found, where, 0, size - 1, hashes, native=True)
+        buckets = [np.ascontiguousarray(_joined(column)) for column in zip(*self.buckets, strict=True)]
+        total = len(buckets[0]) if buckets else 0
+        size = 1 << max(4, int(1.5 * total + 1).bit_length())
+        hashes = np.full(k.SLOT * size, k.NOBODY, np.int64)
+        if total:
+            run_on_arrays("fill_hashes", total, *buckets, size - 1, hashes, native=True)
         sets = np.zeros((max(len(self.sets), 1), k.SET), np.int32)
         for columns, at in self.sets.items():
             sets[at, 0] = len(columns)
@@ -522,17 +528,4 @@ def _padded(asked: Asked, keyed: Any) -> Any:
     for at in range(int(keyed.max(initial=0))):
         rows = np.flatnonzero(keyed > at)
         found[rows, at] = asked.lows[asked.offsets[rows] + at]
-    return found
-
-
-def hash_values(node: Any, sets: Any, values: Any, keyed: Any) -> Any:
-    """The same as the kernel computes for an event."""
-    mix, mask = np.int64(k.MIX), np.int64(k.HASH)
-    with np.errstate(over="ignore"):
-        found = ((node * mix) ^ ((sets + 1) * np.int64(k.SPREAD))) & mask
-        found = ((found ^ (found >> 31)) * mix) & mask
-        found = found ^ (found >> 29)
-        for at in range(int(keyed.max(initial=0))):
-            mixed = ((found ^ (values[:, at] & mask)) * mix) & mask
-            found = np.where(keyed > at, mixed ^ (mixed >> 31), found)
     return found

@@ -93,8 +93,8 @@ class SharedTables:
         nodes[leaf, k.CHILDREN] += self.members.size
         rules = made.rules.reshape(-1, 3)
         rules[rules[:, 0] == k.NOBODY, 2] += constant_base
-        mask = len(made.hashes) // 2 - 1
-        self.levels.append([self.hashes.size // 2, mask, self.sets.size, made.root_sets])
+        mask = len(made.hashes) // k.SLOT - 1
+        self.levels.append([self.hashes.size // k.SLOT, mask, self.sets.size, made.root_sets])
         for own, values in (
             (self.edges, made.edges), (self.nodes, made.nodes), (self.parents, made.parents),
             (self.rules, made.rules), (self.constants, made.constants), (self.reals, made.reals),
@@ -229,7 +229,7 @@ class SharedTables:
     def sweep(self, now: int) -> None:
         """Let go of runs that are over by a time."""
         run_on_arrays(
-            "sweep_runs", len(self.listeners) // 3, now, self.listeners, self.stride, self.runs, self.nodes.array,
+            "sweep_runs", len(self.listeners) // 3, now, self.listeners, self.stride, self.runs,
             self.cells, native=self.native,
         )  # fmt: skip
         self._swept = 2 * int(self.cells[k.ALIVE]) + (1 << 14)
