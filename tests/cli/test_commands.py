@@ -6,6 +6,8 @@ import shlex
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import cepheid
@@ -170,6 +172,9 @@ class TestHelp:
             "readings.parquet",
         )
         Path("ticks.csv").write_text("at,price\n1,5\n2,6\n")
+        Path("alert.sase").write_text("PATTERN SEQ(Stock a, Stock b) WHERE a.price > high AND b.price < low")
+        pq.write_table(pa.table({"id": ["u1"], "high": [5], "low": [3]}), "alerts.parquet")
+        pq.write_table(pa.table({"ts": [1, 2], "type": ["Stock"] * 2, "price": [6, 2]}), "prices.parquet")
         lines = [line.strip() for line in run(*command, "--help").output.splitlines()]
         examples = [line for line in lines if line.startswith("cepheid ")]
         assert examples

@@ -55,6 +55,7 @@ class RoutedTier:
         self.running = self._run(None)
         self.filter = None if self.query.scope is None else ScopeFilter(self.query)
         self.seen = StreamCodes(self.query.schema)  # of rows that FROM may leave out
+        self.found: list[Part] = []  # matches that are certain
         self.queue: list[Batch] = []
         self.ending: dict[int, list[Any]] = {}  # rules that end at a time, in ticks
         self.gone: Any = np.zeros(0, np.int64)  # rules that give nothing any more
@@ -135,7 +136,10 @@ class RoutedTier:
         if len(times):
             self.touched += len(times)
             self.running.feed(self.stream.append(rows, np.ascontiguousarray(times)))
-            self.stream.compact(int(times[-1]), [self.machine])  # a batch may have far more rows than events
+            # A batch may have far more rows than events. Matches are taken out before the rows go that they have.
+            now = int(times[-1])
+            self.found += self._certain(self.machine.settle(now, self.stream))
+            self.stream.compact(now, [self.machine])
 
     # Matches.
 
@@ -151,12 +155,12 @@ class RoutedTier:
             self.gone = np.union1d(self.gone, ended)
             self._end_lanes(ended)
         self._go_over(None)
-        found += self._certain(self.machine.settle(now, self.stream))
+        found += [*self._taken(), *self._certain(self.machine.settle(now, self.stream))]
         return found_of(self.template, self.joined, found, rows)
 
     def _ended(self, ended: Any, at: int) -> list[Part]:
         """What rules give that end at a time: absences are known up to then (S17)."""
-        found = self._certain(self.machine.settle(at, self.stream))
+        found = [*self._taken(), *self._certain(self.machine.settle(at, self.stream))]
         if self.query.algebra is None and (self.query.waits or self.query.output is not Output.ALL):
             # What is still open is decided in a copy, which is as if the input had ended.
             facts, arrays = self.machine.dump()
@@ -167,6 +171,11 @@ class RoutedTier:
                 mine = np.flatnonzero(np.isin(numbers, ended))
                 assert isinstance(table, MatchTable)
                 found.append((numbers[mine], table.take(mine)))
+        return found
+
+    def _taken(self) -> list[Part]:
+        """The matches that were taken out on the way."""
+        found, self.found = self.found, []
         return found
 
     def _certain(self, found: Any) -> list[Part]:
