@@ -251,7 +251,9 @@ class SharedTier:
         known = self._kind_of[late] >= 0
         self._since[late[known]] = since[known]
         self._mortal = self._mortal or bool(known.any())
-        load_runs(self.tables, self._places(), facts, runs, self.codes, rows)
+        # No run is in a level that is retired already: its rules are in another one too, which would have it again.
+        places = [(level.numbers, level.paths) for level in self._levels.values()]
+        load_runs(self.tables, places, facts, runs, self.codes, rows)
 
     def _places(self) -> list[tuple[Any, Any]]:
         """The rules of each level, and their nodes, those of levels that are retired first."""

@@ -62,6 +62,9 @@ def load_runs(
     if ending:
         new[:, -1] = given[run, -1]
     new[:, 0] = node
+    new[:, [k.EXPIRES, k.BELOW, k.WAITS]] = 0  # what a run knows of its node, which is another now
+    depth = tables.nodes.array[node * k.NODE + k.FLAGS] & k.DEPTH
+    new[:, k.HELD : after][np.arange(after - k.HELD) > depth[:, None]] = 0  # what was left there before
     width = min(facts["reals"], int(tables.cells[k.REALS]))
     real = np.zeros((len(run), int(tables.cells[k.REALS])))
     real[:, :width] = held[run, :width]
