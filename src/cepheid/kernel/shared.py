@@ -35,8 +35,8 @@ CELL_COUNT = 24
 # Of an edge.
 EDGE, COLUMN_BITS = 4, 12
 COLUMN = (1 << COLUMN_BITS) - 1
-MORE, ROUGH, GONE = 1 << 24, 1 << 25, 1 << 26
-"""Besides the quick bounds it has other conditions; these are rough at their ends; it is not there any more."""
+MORE, ROUGH = 1 << 24, 1 << 25
+"""Besides the quick bounds it has other conditions; these are rough at their ends."""
 # Of a node.
 NODE = 6
 CHILDREN, FLAGS, LISTENS, LASTS, ENDING, SETS = 0, 1, 2, 3, 4, 5
@@ -139,7 +139,7 @@ def pass_edges(
         low, high = (lows >> 32) & LOW, (highs >> 32) & LOW
         if a >= low and a <= high:
             other_low, other_high = lows & LOW, highs & LOW
-            if b >= other_low and b <= other_high and (head & GONE) == 0:
+            if b >= other_low and b <= other_high:
                 more = (head & MORE) != 0
                 if (head & ROUGH) != 0:
                     least = a == low or b == other_low

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.automaton.model import NotNative
-from cepheid.engine.many.assembled import NotUnitedError
 from cepheid.engine.many.chain import Bounds, Chain, Fence, Form, NotChained, RuleConstant, Step, chain_of
 from cepheid.engine.many.keys import LEAST, fits
 from cepheid.engine.many.level import Extra, Rules
@@ -34,6 +33,10 @@ MOST_CHAINS = 1024
 _LONGEST = 2**62
 _COMPARED = {Kind.INT, Kind.FLOAT, Kind.STRING}
 Compile = Callable[[Program], CompiledQuery]
+
+
+class NotUnitedError(Exception):
+    """Why a condition can't be added to a chain on its own."""
 
 
 @dataclass(frozen=True, slots=True)

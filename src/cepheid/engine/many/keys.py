@@ -41,7 +41,6 @@ class KeyColumns:
         self.places: dict[Key, int] = {}
         self.wide: list[int] = [0]  # whether a column is compared by its upper half first
         self.texts: dict[str, int] = {}
-        self._lookup: Any = None
 
     def place(self, key: Key) -> int:
         """The column of a key."""

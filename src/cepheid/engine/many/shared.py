@@ -263,12 +263,9 @@ class SharedTier:
         """Make the tables anew, without what rules have left behind that are gone."""
         facts, arrays = self.dump()
         self._pending = [own for level in self._levels.values() for own in zip(level.kinds, level.parts, strict=True)]
-        counts = self.tables.cells[[k.TOUCHED, k.CANDIDATES, k.MADE]]
-        last, self.tables = self.tables.last, SharedTables(simultaneous=self.simultaneous, merge=self.merge)
+        self.tables = SharedTables(simultaneous=self.simultaneous, merge=self.merge)
         self._levels, self._old = {}, []
-        self.tables.last = last
         self.load(facts, arrays, rows)
-        self.tables.cells[[k.TOUCHED, k.CANDIDATES, k.MADE]] = counts
 
     def layout(self) -> Layout:
         """What the tables hold, with the rules that have come last."""

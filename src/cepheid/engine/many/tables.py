@@ -18,8 +18,6 @@ from cepheid.kernel.compile import run_on_arrays
 
 GROWTH = 2
 """Arrays become so many times as long."""
-CHUNK = 1 << 15
-"""Events that are gone over in one call: what was made of them stays in the processor's cache."""
 
 
 class Growing:
@@ -60,7 +58,6 @@ class SharedTables:
         self.hashes, self.sets, self.levels = Growing(np.int64), Growing(np.int32), Growing(np.int64)
         self.members = Growing(np.int64)
         self.level_count = 0
-        self.roots: list[int] = []
         self.listening: set[int] = set()
         self.depths: list[int] = []
         self.positions = 1
@@ -103,7 +100,6 @@ class SharedTables:
             own.append(values)
         self.level_count += 1
         self.listening |= made.listening
-        self.roots.append(made.root_sets)
         self.depths += [0] * (len(made.depths) - len(self.depths))
         for depth, count in enumerate(made.depths):
             self.depths[depth] += count
