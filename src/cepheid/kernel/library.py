@@ -23,6 +23,8 @@ from cepheid.kernel import (
     packing,
     runtime,
     shared,
+    shared_keys,
+    shared_lists,
     sorting,
     store,
     stretches,
@@ -34,7 +36,7 @@ from cepheid.kernel.code.walk import calls
 
 MODULES = (
     runtime, store, counting_nodes, counting_blocks, order, packing, decoding, keys, entries, sorting, lane_order,
-    stretches, comparing, shared,
+    stretches, comparing, shared, shared_keys, shared_lists,
 )  # fmt: skip
 
 

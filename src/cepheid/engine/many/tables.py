@@ -12,7 +12,8 @@ from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.many.chain import Form
 from cepheid.engine.many.code import CodeNumbers
 from cepheid.engine.many.keys import KeyColumns
-from cepheid.engine.many.level import Level, LevelBuilder, Rules
+from cepheid.engine.many.level import LevelBuilder, Rules
+from cepheid.engine.many.node_tables import Level
 from cepheid.kernel import shared as k
 from cepheid.kernel.compile import run_on_arrays
 

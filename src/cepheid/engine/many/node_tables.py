@@ -1,0 +1,295 @@
+"""Steps as rows of numbers: nodes and edges side by side, and a hash table in which an event finds its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cepheid.engine.many.asked import Asked, stir
+from cepheid.engine.many.keys import LEAST, MOST, KeyColumns, short
+from cepheid.kernel import shared as k
+from cepheid.kernel.compile import run_on_arrays
+
+FEW = 4
+"""Children that are tried one by one."""
+MOST_SETS, MOST_COLUMNS = 16, k.SET - 1
+"""Sets of columns that are looked up; columns of one set."""
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Level:
+    """Tables of some rules, and where their matches go."""
+
+    edges: Any
+    parents: Any
+    nodes: Any
+    rules: Any
+    constants: Any
+    reals: Any
+    hashes: Any
+    sets: Any
+    root_sets: int
+    members: Any
+    paths: Any  # the nodes of each rule, step by step; 0 where it has none
+    listening: frozenset[int]
+    depths: tuple[int, ...]  # how many nodes there are, by depth
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps of some rows."""
+
+    asked: Asked
+    parent: Any
+    flags: Any
+    listens: Any
+    lasts: Any
+    ending: Asked
+    ahead: Asked
+    decides: Any  # whether what is ahead matters
+
+    def take(self, rows: Any) -> Steps:
+        """Some of them."""
+        parent, flags, listens, lasts = (a[rows] for a in (self.parent, self.flags, self.listens, self.lasts))
+        ending, ahead = self.ending.take(rows), self.ahead.take(rows)
+        return Steps(self.asked.take(rows), parent, flags, listens, lasts, ending, ahead, self.decides[rows])
+
+    def codes(self, *, merge: bool) -> tuple[Any, Any]:
+        """The code of each step, equal ones having the same, and a row of each code."""
+        count = len(self.parent)
+        if not merge:
+            return np.arange(count), np.arange(count)
+        mixed = self.asked.hashes()
+        numbers = (self.parent, self.flags, self.listens, self.lasts)
+        ahead = np.where(self.decides, self.ahead.hashes(), np.uint64(0))
+        for values in (*numbers, self.ending.hashes().view(np.int64), ahead.view(np.int64)):
+            mixed = stir(mixed, values)
+        _, first, codes = np.unique(mixed, return_index=True, return_inverse=True)
+        other = first[codes]
+        alike = all((values == values[other]).all() for values in numbers)
+        decided = self.ahead.take(np.flatnonzero(self.decides))
+        places = np.cumsum(self.decides) - 1
+        alike = alike and self.asked.same_as(other) and self.ending.same_as(other)
+        assert alike, "two hashes of 64 bits are equal"
+        assert decided.same_as(places[other[self.decides]]), "two hashes of 64 bits are equal"
+        return codes, first
+
+
+class NodeTables:
+    """Arrays under construction."""
+
+    def __init__(self, keys: KeyColumns, ranks: Any, level: int, base: int) -> None:
+        self.wide = np.array(keys.wide, bool)
+        self.ranks = ranks
+        self.level = level
+        self.base = base
+        self.count = 0
+        self.edges: list[Any] = []
+        self.parents: list[Any] = []
+        self.nodes: list[Any] = []
+        self.rules: list[Any] = []
+        self.rule_count = 0
+        self.sets: dict[tuple[int, ...], int] = {}
+        self.buckets: list[tuple[Any, Any, Any, Any]] = []
+        self.root_sets = 0
+        self.listening: set[int] = set()
+        self.depths: list[int] = []
+
+    def add(self, steps: Steps, depth: int) -> Any:
+        """The nodes of one depth: those of one parent side by side, and of these, those with equal values.
+
+        Returns their numbers.
+        """
+        asked, keyed, sets = self._keyed(steps.asked)
+        parent, count = steps.parent, len(steps.parent)
+        values = _padded(asked, keyed)
+        order = np.lexsort((*values.T[::-1], sets, parent))
+        place = np.empty(count, np.int64)
+        place[order] = np.arange(count)
+        parent, sets, values, keyed = (a[order] for a in (parent, sets, values, keyed))
+        hashed = _has_many(parent) if depth else np.ones(count, bool)
+        first = self.base + self.count
+        edges = self._edges(asked.take(order), keyed, hashed)
+        nodes = np.zeros((count, k.NODE), np.int64)
+        for at, own in ((k.FLAGS, steps.flags), (k.LISTENS, steps.listens), (k.LASTS, steps.lasts)):
+            nodes[:, at] = own[order]
+        waiting = (nodes[:, k.FLAGS] & (k.LEAF | k.EVERYTHING)) == 0
+        self.listening.update(np.unique(nodes[waiting, k.FLAGS] >> k.LISTEN_AT & 65535).tolist())
+        ending = steps.ending.take(order)
+        where = self._rules(ending)
+        nodes[:, k.ENDING] = np.where(ending.counts > 0, where | ending.counts << 40, 0)
+        nodes[:, k.FLAGS] |= np.where(ending.counts > 0, k.LOOKS, 0)
+        if depth:
+            self._link(parent, first)
+        self._look_up(parent, sets, values, hashed, first, depth)
+        self.edges.append(edges)
+        self.nodes.append(nodes)
+        self.parents.append(parent.astype(np.int32))
+        self.count += count
+        self.depths.append(count)
+        return first + place
+
+    def _keyed(self, asked: Asked) -> tuple[Asked, Any, Any]:
+        """How many equalities of each row its node is found by, these first, and the number of the set of columns.
+
+        Where there are too many sets, those that are seldom have one column each: the one with most values.
+        """
+        equal = asked.equal
+        index = np.arange(len(asked.columns)) - np.repeat(asked.offsets[:-1], asked.counts)
+        used = equal & (index < MOST_COLUMNS)
+        sets, names = _sets(asked, used)
+        known = sum(name in self.sets for name in names)
+        if len(self.sets) + len(names) - known > MOST_SETS:
+            often = np.argsort(-np.bincount(sets, minlength=len(names)), kind="stable")[: MOST_SETS // 2]
+            kept = np.isin(sets, often)
+            rank = np.where(equal, self.ranks[np.where(equal, asked.columns, 0)], -1)
+            best = np.maximum.reduceat(rank, np.minimum(asked.offsets[:-1], max(len(rank) - 1, 0)))
+            chosen = equal & (rank == np.repeat(best, asked.counts))
+            used = np.where(np.repeat(kept, asked.counts), used, chosen)
+            asked = asked.ordered(np.where(used, 0, np.where(equal, 1, np.where(asked.columns >= 0, 2, 3))))
+            equal = asked.equal
+            index = np.arange(len(asked.columns)) - np.repeat(asked.offsets[:-1], asked.counts)
+            width = np.where(kept, MOST_COLUMNS, 1)
+            used = equal & (index < np.repeat(width, asked.counts))
+            sets, names = _sets(asked, used)
+        numbers = np.array([self.sets.setdefault(name, len(self.sets)) for name in names], np.int64)
+        assert len(self.sets) <= 56, "more sets of columns than there are bits for"
+        return asked, asked.per_row(used), numbers[sets] if len(names) else sets
+
+    def _edges(self, asked: Asked, keyed: Any, hashed: Any) -> Any:
+        """Rows of edges: two conditions in 32 bits each, and where all of them are."""
+        count = len(asked)
+        skip = np.where(hashed, keyed, 0)
+        plain = asked.per_row(asked.columns >= 0)
+        more, rough = asked.counts - skip > 2, np.zeros(count, bool)
+        more |= asked.counts > plain
+        quick = []
+        for at in range(2):
+            there = skip + at < plain
+            index = np.minimum(asked.offsets[:-1] + skip + at, max(len(asked.columns) - 1, 0))
+            if not len(asked.columns):
+                there, index = np.zeros(count, bool), np.zeros(count, np.int64)
+            column = np.where(there, asked.columns[index] if len(asked.columns) else 0, 0)
+            low = np.where(there, asked.lows[index] if len(asked.columns) else 0, LEAST)
+            high = np.where(there, asked.highs[index] if len(asked.columns) else 0, MOST)
+            wide = self.wide[column]
+            fits = (short(low) | (low == LEAST)) & (short(high) | (high == MOST))
+            more |= ~wide & ~fits
+            least = np.where(wide, (low >> 32) + k.HALF, np.where(fits & (low != LEAST), low + k.HALF, 1))
+            most = np.where(wide, (high >> 32) + k.HALF, np.where(fits & (high != MOST), high + k.HALF, k.LOW))
+            rough |= wide
+            quick.append((column, np.where(there, np.maximum(least, 1), 0), most))
+        found = np.zeros((count, k.EDGE), np.int64)
+        found[:, 0] = quick[0][0] | quick[1][0] << k.COLUMN_BITS | more * k.MORE | rough * k.ROUGH
+        found[:, 1] = quick[0][1] << 32 | quick[1][1]
+        found[:, 2] = quick[0][2] << 32 | quick[1][2]
+        found[:, 3] = self._rules(asked) | keyed << 32 | asked.counts << 40
+        return found
+
+    def _rules(self, asked: Asked) -> Any:
+        """The conditions of each row one after the other; where they begin."""
+        found = np.stack([asked.columns, asked.lows, asked.highs], axis=1)
+        tests = asked.columns < 0
+        found[tests, 0] = k.NOBODY
+        found[tests, 1] = k.NOBODY - asked.columns[tests]
+        found[tests, 2] = asked.lows[tests]
+        where = self.rule_count + asked.offsets[:-1]
+        self.rules.append(found.reshape(-1))
+        self.rule_count += len(found)
+        return where
+
+    def _link(self, parent: Any, first: int) -> None:
+        """Tell nodes of the depth before where their children are."""
+        begin = np.flatnonzero(np.concatenate([[True], parent[1:] != parent[:-1]]))
+        count = np.diff(np.concatenate([begin, [len(parent)]]))
+        nodes = self.nodes[-1]
+        nodes[parent[begin] - (first - len(nodes)), k.CHILDREN] = (first + begin) | count << 32
+
+    def _look_up(self, parent: Any, sets: Any, values: Any, hashed: Any, first: int, depth: int) -> None:
+        """Tell nodes which sets of columns their children are found by."""
+        if not hashed.any():
+            return
+        new = np.ones(len(parent), bool)
+        new[1:] = (parent[1:] != parent[:-1]) | (sets[1:] != sets[:-1]) | (values[1:] != values[:-1]).any(axis=1)
+        begin = np.flatnonzero(new)
+        count = np.diff(np.concatenate([begin, [len(parent)]]))
+        begin, count = begin[hashed[begin]], count[hashed[begin]]
+        owners = parent[begin] | sets[begin] << 32
+        self.buckets.append((owners, values[begin, 0], values[begin, 1], (first + begin) | count << 32))
+        if not depth:
+            self.root_sets = int(np.bitwise_or.reduce(np.left_shift(1, np.unique(sets))))
+            return
+        nodes = self.nodes[-1]
+        bits = np.left_shift(1, sets[begin]) | self.level << 56
+        nodes[np.unique(parent[begin]) - (first - len(nodes)), k.FLAGS] |= k.LOOKS
+        np.bitwise_or.at(nodes[:, k.SETS], parent[begin] - (first - len(nodes)), bits)
+
+    def finish(self, leaves: Any, numbers: Any, paths: Any, constants: tuple[Sequence[Any], Sequence[Any]]) -> Level:
+        """The arrays, with the rules of each leaf and the hash table."""
+        nodes = np.concatenate(self.nodes) if self.nodes else np.zeros((0, k.NODE), np.int64)
+        order = np.lexsort((numbers, leaves))
+        leaves, numbers = leaves[order], numbers[order]
+        if len(leaves):
+            begin = np.flatnonzero(np.concatenate([[True], leaves[1:] != leaves[:-1]]))
+            count = np.diff(np.concatenate([begin, [len(leaves)]]))
+            nodes[leaves[begin] - self.base, k.CHILDREN] = begin | count << 32
+        buckets = [np.ascontiguousarray(_joined(column)) for column in zip(*self.buckets, strict=True)]
+        total = len(buckets[0]) if buckets else 0
+        size = 1 << max(4, int(1.5 * total + 1).bit_length())
+        hashes = np.full(k.SLOT * size, k.NOBODY, np.int64)
+        if total:
+            run_on_arrays("fill_hashes", total, *buckets, size - 1, hashes, native=True)
+        sets = np.zeros((max(len(self.sets), 1), k.SET), np.int32)
+        for columns, at in self.sets.items():
+            sets[at, 0] = len(columns)
+            sets[at, 1 : 1 + len(columns)] = columns
+        return Level(
+            edges=_joined([a.reshape(-1) for a in self.edges]),
+            parents=_joined(self.parents).astype(np.int32),
+            nodes=nodes.reshape(-1),
+            rules=_joined(self.rules),
+            constants=_joined(constants[0]),
+            reals=_joined(constants[1]).astype(np.float64),
+            hashes=hashes,
+            sets=sets.reshape(-1),
+            root_sets=self.root_sets,
+            members=numbers,
+            paths=paths,
+            listening=frozenset(self.listening),
+            depths=tuple(self.depths),
+        )
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    return np.concatenate(parts) if parts else _NONE
+
+
+def _has_many(parent: Any) -> Any:
+    """Whether the parent of each node has more than a few children; nodes of one parent are side by side."""
+    begin = np.flatnonzero(np.concatenate([[True], parent[1:] != parent[:-1]]))
+    count = np.diff(np.concatenate([begin, [len(parent)]]))
+    return np.repeat(count > FEW, count)
+
+
+def _sets(asked: Asked, used: Any) -> tuple[Any, list[tuple[int, ...]]]:
+    """The columns of some conditions of each row: a code, and what the codes stand for."""
+    counts = asked.per_row(used)
+    columns = asked.columns[used]
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    some = Asked(columns, columns, columns, offsets, asked.never)
+    _, first, codes = np.unique(some.hashes(), return_index=True, return_inverse=True)
+    assert some.same_as(first[codes]), "two hashes of 64 bits are equal"
+    return codes, [tuple(columns[offsets[row] : offsets[row + 1]].tolist()) for row in first]
+
+
+def _padded(asked: Asked, keyed: Any) -> Any:
+    """The values that each row is found by, side by side."""
+    found = np.zeros((len(asked), MOST_COLUMNS), np.int64)
+    for at in range(int(keyed.max(initial=0))):
+        rows = np.flatnonzero(keyed > at)
+        found[rows, at] = asked.lows[asked.offsets[rows] + at]
+    return found
