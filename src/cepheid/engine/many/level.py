@@ -194,7 +194,7 @@ class LevelBuilder:
 
     def _ends(self, wait: Wait, chain: Chain) -> int:
         found = k.ENDS_ALWAYS if wait.ends.contiguous else k.ENDS_NEVER if wait.ends is Ends.NOTHING else 0
-        if chain.lane is not None and wait.ends is not Ends.ANYTHING:
+        if chain.lane is not None:  # a strict strategy sees the events of its partition alone: no lane is narrower then
             return found | k.DYNAMIC | self.keys.place(chain.lane) << k.LISTEN_AT
         return found
 
@@ -250,7 +250,8 @@ def _ticks(lasts: Constant, rules: pa.Table, count: int) -> Any:
     """The window of each rule."""
     if isinstance(lasts, RuleConstant):
         return np.asarray(rules.column(lasts.column).combine_chunks().to_numpy(zero_copy_only=False), np.int64)
-    return np.full(count, lasts.value, np.int64)
+    assert isinstance(lasts.value, int)
+    return np.full(count, min(lasts.value, MOST), np.int64)
 
 
 def _none(rows: int) -> Asked:

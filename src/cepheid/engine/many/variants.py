@@ -38,6 +38,8 @@ from cepheid.pattern.types import NULL, Kind, Type
 FEW_WINDOWS = 4
 """Windows of rules that are variants of their own; where there are more, each rule has its own."""
 
+_LONGEST = 2**63 - 1
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -116,7 +118,7 @@ class Template:
         shares: list[Share] = []
         wrong: list[Wrong] = []
         if window is not None:
-            lengths, rows, failed = self._lengths(rules, window)
+            lengths, rows, failed = self._lasting(rules, window)
             wrong += failed
             if self._windows is None:
                 self._lengths_seen |= set(lengths[rows].tolist())
@@ -130,7 +132,7 @@ class Template:
             if window is None:
                 self._share(rules, values, free, own, (), None, shares, wrong)
                 continue
-            ticks = -(-lengths[own] // self.schema.tick)
+            ticks = lengths[own]
             lasting, codes = np.unique(ticks, return_inverse=True)
             powers = np.array([power_above(int(tick)) for tick in lasting])[codes]
             for power in np.unique(powers).tolist():
@@ -139,8 +141,11 @@ class Template:
                 self._share(rules, values, free, own[mine], upper, ticks[mine], shares, wrong)
         return shares, wrong
 
-    def _lengths(self, rules: pa.Table, window: str) -> tuple[Any, Any, list[Wrong]]:
-        """The window of each rule in nanoseconds, those that have one, and those that have none that can be."""
+    def _lasting(self, rules: pa.Table, window: str) -> tuple[Any, Any, list[Wrong]]:
+        """The window of each rule in ticks, those that have one, and those that have none that can be.
+
+        One that is longer than the ticks there are is as long as these.
+        """
         given = self.program.queries[0].within
         assert given is not None
         coded = rules.column(window).combine_chunks().dictionary_encode()
@@ -155,7 +160,7 @@ class Template:
                     found = resolve_window(given, {window: value}, "WITHIN")
                     if found.unit == "events":
                         raise NotJoinedError("a window of events", [window])
-                    length = window_nanoseconds(found, self.roles.unit)
+                    length = min(-(-window_nanoseconds(found, self.roles.unit) // self.schema.tick), _LONGEST)
             except CepheidError as error:
                 wrong.append(Wrong(np.flatnonzero(codes == code), error))
             lengths.append(length)
@@ -209,7 +214,8 @@ class Template:
         """Windows as the differences of two times."""
         type_ = window_type(self.schema)
         scale = self.schema.tick if type_.kind is Kind.DURATION else 1
-        return pa.array(ticks.astype(np.int64) * scale, pa.int64()).cast(type_.arrow)
+        lasting = np.minimum(ticks.astype(np.int64), _LONGEST // scale) * scale
+        return pa.array(lasting, pa.int64()).cast(type_.arrow)
 
     def _variant(
         self,
