@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from cepheid.api import Progress, Queries
+from cepheid.api.many.read_rules import speaking_of_rules
 from cepheid.cli.errors import note
 from cepheid.cli.events import read_events
 from cepheid.cli.options import Settings
@@ -16,7 +17,9 @@ _TOLD = 10  # wrong rules
 
 def read(settings: Settings, program: Program, rules: str, id: str, *, skip: bool) -> Queries:
     """The rules of a file. skip: wrong ones are told and left out."""
-    return settings.queries(program, read_events(rules, None), id, "collect" if skip else "raise")
+    with speaking_of_rules():
+        table = read_events(rules, None)
+    return settings.queries(program, table, id, "collect" if skip else "raise")
 
 
 def matches(

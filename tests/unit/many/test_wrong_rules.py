@@ -80,3 +80,12 @@ def test_an_id_of_another_type_and_a_template_that_is_not_there() -> None:
     with pytest.raises(KeyError, match=r"there is no template 'spikes': did you mean 'spike'\?"):
         found.outputs["spikes"]
     assert "spikes" not in found.outputs
+
+
+def test_what_is_no_table_of_rules() -> None:
+    with pytest.raises(cep.CepheidError, match="a dict is not a table of rules"):
+        cep.Queries("PATTERN A a WHERE a.x > p", {"id": 1, "p": 1})
+    with pytest.raises(cep.CepheidError, match=r"can't read the rules 'nope.parquet'"):
+        cep.Queries("PATTERN A a WHERE a.x > p", "nope.parquet")
+    with pytest.raises(cep.CepheidError, match=r"did you mean 'idd'\? name the column of the ids with id="):
+        cep.Queries("PATTERN A a WHERE a.x > p", [{"idd": 1, "p": 1}])
