@@ -117,6 +117,7 @@ class NodeTables:
         nodes = np.zeros((count, k.NODE), np.int64)
         for at, own in ((k.FLAGS, steps.flags), (k.LISTENS, steps.listens), (k.LASTS, steps.lasts)):
             nodes[:, at] = own[order]
+        nodes[:, k.FLAGS] |= self.level << k.LEVEL_AT
         waiting = (nodes[:, k.FLAGS] & (k.LEAF | k.EVERYTHING)) == 0
         self.listening.update(np.unique(nodes[waiting, k.FLAGS] >> k.LISTEN_AT & 65535).tolist())
         ending = steps.ending.take(order)
@@ -224,7 +225,7 @@ class NodeTables:
             self.root_sets = int(np.bitwise_or.reduce(np.left_shift(1, np.unique(sets))))
             return
         nodes = self.nodes[-1]
-        bits = np.left_shift(1, sets[begin]) | self.level << 56
+        bits = np.left_shift(1, sets[begin])
         nodes[np.unique(parent[begin]) - (first - len(nodes)), k.FLAGS] |= k.LOOKS
         np.bitwise_or.at(nodes[:, k.SETS], parent[begin] - (first - len(nodes)), bits)
 
