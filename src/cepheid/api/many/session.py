@@ -74,6 +74,7 @@ class ManySession:
         self._late = LateFilter(late)
         self._lateness = None if lateness is None else read_delay("lateness", lateness, self._options.roles.unit)
         self._schema: Schema | None = None
+        self._guessed = False  # whether the columns are those that the rules read, because nobody has said any
         self._stream: ManyStream | None = None
         self._watermark: int | None = None
         self._latest: int | None = None
@@ -140,18 +141,29 @@ class ManySession:
 
     def _begin(self, table: pa.Table) -> pa.Table:
         """The first events say what the columns are; until there is one, they may be others."""
-        if not table.num_columns:
-            table = self._queries.empty_events() if self._schema is None else empty_table(self._schema.arrow)
+        self._guessed = not table.num_columns and (self._schema is None or self._guessed)
+        if self._guessed:
+            table = self._queries.empty_events(self._rules)
+        elif not table.num_columns:
+            assert self._schema is not None
+            table = empty_table(self._schema.arrow)
         elif self._schema is not None and set(table.column_names) == set(self._schema.columns):
             # An empty table has said what a column is that has only NULL now.
             table = as_types(table, typed_like(table.schema, self._schema.arrow))
         schema = make_schema(table.schema, self._options.roles)
-        problems = self._problems.copy()
-        check_bound(self._rules, self._options, schema, problems)
-        rules = self._rules.without(problems.numbers)
+        rules, problems = self._fitting(schema)
         self._stream = self._queries.stream(rules, schema, self._engine, self._lives, self._watermark)
         self._schema, self._problems, self._rules = schema, problems, rules
         return table
+
+    def _fitting(self, schema: Schema) -> tuple[RuleSet, Problems]:
+        """The rules that fit events of a schema, and what is wrong with the others."""
+        if self._rules is self._queries.rules:  # none has come or gone
+            known = self._queries.prepared(schema)
+            return known.rules, known.problems.copy()
+        problems = self._problems.copy()
+        check_bound(self._rules, self._options, schema, problems)
+        return self._rules.without(problems.numbers), problems
 
     def _move(self, watermark: int) -> ManyMatches:
         self._watermark = watermark
@@ -196,11 +208,11 @@ class ManySession:
             error = InputError(BAD_RULES, "its id is there already", "remove it first, or give the rule another id")
             problems.add(again, error)
         more = more.without(problems.numbers)
-        if self._schema is not None:
+        if self._schema is not None and not self._guessed:
             check_bound(more, self._options, self._schema, problems)
             more = more.without(problems.numbers)
         moved = more.numbered_from(first)
-        if self._stream is not None:
+        if self._stream is not None and not self._guessed:
             self._stream.add(moved.templates, moved.rules, since)
         self._index.add(more.ids, first)
         self._rules = self._rules.more(moved)
@@ -208,6 +220,8 @@ class ManySession:
         for number in problems.numbers:  # these have no lifetime
             self._lives.until[first + number] = ALWAYS
         self._problems = self._problems.more(problems, self._rules.ids, first)
+        if self._guessed:
+            self._begin(pa.table({}))
 
     def _repeated(self, ids: pa.Array, since: int | None) -> Any:
         """Those of some ids that belong to rules which are not over by a time."""

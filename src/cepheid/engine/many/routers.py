@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,10 @@ class AllPairs:
         """Rules that are gone."""
         self.numbers = np.setdiff1d(self.numbers, numbers, assume_unique=True)
 
+    def copy(self) -> AllPairs:
+        """The same, to which more may come."""
+        return copy(self)
+
     def route(self, batch: Batch) -> tuple[Any, Any]:
         """Every event with every rule."""
         events = np.repeat(np.arange(len(batch)), len(self.numbers))
@@ -65,6 +70,12 @@ class ByEquality:
         """Rules that are gone."""
         for index in self._indexes.values():
             index.remove(numbers)
+
+    def copy(self) -> ByEquality:
+        """The same, to which more may come."""
+        found = ByEquality(())
+        found._indexes = {pair: index.copy() for pair, index in self._indexes.items()}
+        return found
 
     def route(self, batch: Batch) -> tuple[Any, Any]:
         """Each event with the rules that have its values."""
@@ -96,6 +107,11 @@ class _Index:
 
     def remove(self, numbers: Any) -> None:
         self.gone, self._made = np.union1d(self.gone, numbers), None
+
+    def copy(self) -> _Index:
+        if self.constants is not None:
+            self._index()
+        return copy(self)  # its arrays are never written to
 
     def _index(self) -> tuple[pa.Array, Any, Any]:
         if self._made is None:

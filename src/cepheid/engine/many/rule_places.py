@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,12 @@ class RulePlaces:
         self.since = np.concatenate([self.since, np.full(len(numbers), EVER if at is None else at)])
         self.until = np.concatenate([self.until, np.full(len(numbers), FOREVER)])
         self._sort()
+
+    def copy(self) -> RulePlaces:
+        """The same, to which more may come."""
+        found = copy(self)
+        found.until = self.until.copy()  # the others are never written to
+        return found
 
     def restore(self, numbers: Any, constants: pa.Table, since: Any, until: Any) -> None:
         """Go on with rules that were written down."""

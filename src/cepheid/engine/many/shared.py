@@ -76,6 +76,17 @@ class SharedTier:
         self._mortal = False  # whether some rule has not lived from the beginning, or is removed
         self._events = 0
 
+    def anew(self, codes: StreamCodes, *, own: bool) -> SharedTier:
+        """The same rules, from the beginning of another stream; own: some can be added and removed."""
+        self.settle_rules()
+        found = SharedTier(codes, simultaneous=self.simultaneous, merge=self.merge)
+        found.tables = self.tables.anew(own=own)
+        found.kinds, found._numbers, found._levels = list(self.kinds), dict(self._numbers), list(self._levels)
+        for name in ("_since", "_until", "_kind_of"):
+            given = getattr(self, name)
+            setattr(found, name, given.copy() if own else given)
+        return found
+
     # Rules.
 
     def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
@@ -112,7 +123,7 @@ class SharedTier:
         self._mortal = True
         self._gone += len(numbers)
 
-    def _settle_rules(self) -> None:
+    def settle_rules(self) -> None:
         """Put new rules into the tables, with those of the last levels if these are small."""
         if not self._pending:
             return
@@ -175,7 +186,7 @@ class SharedTier:
     def feed(self, batch: Batch) -> None:
         """The next events."""
         self._renew(batch)
-        self._settle_rules()
+        self.settle_rules()
         self._events += len(batch)
         self.tables.feed(batch)
 
@@ -252,14 +263,14 @@ class SharedTier:
 
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
         """The runs, and the rules of the nodes that they are at."""
-        self._settle_rules()
+        self.settle_rules()
         facts, arrays = dump_runs(self.tables, self._places())
         late = np.flatnonzero((self._since > EVER) & (self._kind_of >= 0))
         return {**facts, "events": self._events}, [late, self._since[late], *arrays]
 
     def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
         """Take up runs, at the nodes that their rules have now; runs that no rule needs any more end."""
-        self._settle_rules()
+        self.settle_rules()
         self._events = facts["events"]
         late, since, *runs = arrays
         there = late < len(self._kind_of)
@@ -277,7 +288,7 @@ class SharedTier:
 
     def layout(self) -> Layout:
         """What the tables hold, with the rules that have come last."""
-        self._settle_rules()
+        self.settle_rules()
         alive = self._kind_of[(self._kind_of >= 0) & (self._until == FOREVER)]
         counts = np.bincount(alive, minlength=len(self.kinds)).tolist()
         chains = ((kind.template, kind.chain, count) for kind, count in zip(self.kinds, counts, strict=True))
@@ -290,6 +301,7 @@ class SharedTier:
         return {
             "events": self._events,
             "rules": int((alive & (self._until == FOREVER)).sum()),
+            "levels": len(self._levels) + bool(self._pending),
             "runs": int(cells[k.ALIVE]),
             "touched": int(cells[k.TOUCHED] + cells[k.CANDIDATES]),
             "state_bytes": self.tables.nbytes() + self.tables.runs.nbytes,

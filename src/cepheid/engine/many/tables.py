@@ -19,6 +19,7 @@ from cepheid.kernel.compile import run_on_arrays
 
 GROWTH = 2
 """Arrays become so many times as long."""
+_GROWING = ("edges", "nodes", "parents", "rules", "constants", "reals", "hashes", "sets", "levels", "members")
 
 
 class Growing:
@@ -39,6 +40,12 @@ class Growing:
             self.array = longer
         self.array[begin : self.size] = values
         return begin
+
+    def copy(self) -> Growing:
+        """The same, with room of its own."""
+        found = Growing(self.array.dtype)
+        found.append(self.values)
+        return found
 
     @property
     def values(self) -> Any:
@@ -77,6 +84,19 @@ class SharedTables:
         self.lay_out()
         self._swept = 1 << 14  # runs alive at which lists are gone over for those that are over
         self.last: int | None = None  # the time of the last event
+
+    def anew(self, *, own: bool) -> SharedTables:
+        """The same tables without runs; own: rules can be added, so that nothing that they alter is shared."""
+        numbers = self.numbers.copy() if own else self.numbers
+        found = SharedTables(simultaneous=self.simultaneous, native=self.native, merge=self.merge, numbers=numbers)
+        found.keys = self.keys.copy() if own else self.keys
+        for name in _GROWING:
+            given: Growing = getattr(self, name)
+            setattr(found, name, given.copy() if own else given)
+        found.level_count, found.active, found.depths = self.level_count, list(self.active), list(self.depths)
+        found.listening, found.positions = set(self.listening), self.positions
+        found.lay_out()
+        return found
 
     # Rules.
 
@@ -310,9 +330,7 @@ class SharedTables:
 
     def nbytes(self) -> int:
         """How much the tables take."""
-        growing = (self.edges, self.nodes, self.parents, self.rules, self.constants, self.reals, self.hashes,
-                   self.sets, self.levels, self.members)  # fmt: skip
-        return sum(one.values.nbytes for one in growing)
+        return sum(getattr(self, name).values.nbytes for name in _GROWING)
 
 
 def no_listeners(size: int) -> Any:
