@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from cepheid.kernel.compile import run_on_arrays
 
 GROWTH = 2
 """Arrays become so many times as long."""
-_GROWING = ("edges", "nodes", "parents", "rules", "constants", "reals", "hashes", "sets", "levels", "members")
 
 
 class Growing:
@@ -73,10 +73,14 @@ class SharedTables:
         self.listening: set[int] = set()
         self.depths: list[int] = []
         self.positions = 1
-        self.cells = np.zeros(k.CELL_COUNT, np.int64)
-        self.cells[k.FREE] = k.NOBODY
-        self.cells[k.SIMULTANEOUS] = int(simultaneous)
         self.simultaneous = simultaneous
+        self._begin(k.CELL_COUNT)
+
+    def _begin(self, cells: int) -> None:
+        """There is no run, and no event yet."""
+        self.cells = np.zeros(cells, np.int64)
+        self.cells[k.FREE] = k.NOBODY
+        self.cells[k.SIMULTANEOUS] = int(self.simultaneous)
         self.listeners = no_listeners(1 << 10)
         self.runs, self.held = np.zeros(0, np.int64), np.zeros(0)
         self.matches, self.real_matches = np.zeros(0, np.int64), np.zeros(0)
@@ -87,15 +91,11 @@ class SharedTables:
 
     def anew(self, *, own: bool) -> SharedTables:
         """The same tables without runs; own: rules can be added, so that nothing that they alter is shared."""
-        numbers = self.numbers.copy() if own else self.numbers
-        found = SharedTables(simultaneous=self.simultaneous, native=self.native, merge=self.merge, numbers=numbers)
-        found.keys = self.keys.copy() if own else self.keys
-        for name in _GROWING:
-            given: Growing = getattr(self, name)
-            setattr(found, name, given.copy() if own else given)
-        found.level_count, found.active, found.depths = self.level_count, list(self.active), list(self.depths)
-        found.listening, found.positions = set(self.listening), self.positions
-        found.lay_out()
+        found = copy(self)
+        for name, one in vars(self).items() if own else ():
+            if isinstance(one, Growing | KeyColumns | CodeNumbers | list | set):
+                setattr(found, name, one.copy())
+        found._begin(len(self.cells))
         return found
 
     # Rules.
@@ -227,7 +227,7 @@ class SharedTables:
         assert (self.stride, self.cells[k.REALS]) == (other.stride, other.cells[k.REALS]), "runs are of another width"
         for name in ("runs", "held", "matches", "real_matches", "actions", "fresh", "_swept", "last"):
             setattr(self, name, getattr(other, name))
-        self.cells = other.cells.copy()
+        self.cells[: k.CELL_COUNT] = other.cells[: k.CELL_COUNT]
 
     def _replace_fresh(self, old: Any, new: Any, mask: int) -> None:
         for at in range(int(self.cells[k.FRESH])):
@@ -330,7 +330,7 @@ class SharedTables:
 
     def nbytes(self) -> int:
         """How much the tables take."""
-        return sum(getattr(self, name).values.nbytes for name in _GROWING)
+        return sum(one.values.nbytes for one in vars(self).values() if isinstance(one, Growing))
 
 
 def no_listeners(size: int) -> Any:
