@@ -197,16 +197,17 @@ class Queries:
         _check_no_options(options)
         table = self._table_of(events)
         schema = make_schema(table.schema, self._options.roles)
-        rules = self.fitting(schema)
+        known = self.prepared(schema)
+        self._latest = known.problems
         if engine == "reference":
-            found = match_each(rules, self._options, table)
+            found = match_each(known.rules, self._options, table)
         else:
             with telling_of_text(table), measured(table.num_rows, progress) as meter:
-                made = self._stream_of(rules, schema, engine)
-                stream = many_stream(rules, schema, engine, events=table.num_rows, report=meter, prepared=made)
+                made = self._stream_of(known, schema, engine)
+                stream = many_stream(known.rules, schema, engine, events=table.num_rows, report=meter, prepared=made)
                 stream.push(arrival_of(schema, table))
                 found = stream.advance(None)
-        return ManyMatches(rules, found, partial(no_matches, rules, self._options, table.schema))
+        return ManyMatches(known.rules, found, partial(no_matches, known.rules, self._options, table.schema))
 
     def explain(self, events: object = None, **options: Any) -> Explanation:
         """The templates and their rules; with events or their schema, also what rules share and how they are found.
@@ -229,9 +230,11 @@ class Queries:
             table = self._table_of(events)
             found, count = table.schema, table.num_rows
         schema = make_schema(found, self._options.roles)
-        rules = self.fitting(schema)
-        wrong = len((self._latest or self._problems).numbers)
-        return explain_many(rules, wrong, many_stream(rules, schema, "auto", events=count))
+        known = self.prepared(schema)
+        self._latest = known.problems
+        made = self._stream_of(known, schema, "auto")
+        stream = many_stream(known.rules, schema, "auto", events=count, prepared=made)
+        return explain_many(known.rules, len(known.problems.numbers), stream)
 
     def _table_of(self, events: object) -> pa.Table:
         table = to_table(events, self._options.roles.type)
@@ -253,15 +256,16 @@ class Queries:
             self._prepared = known
         return known
 
-    def _stream_of(self, rules: RuleSet, schema: Schema, engine: str) -> ManyStream | None:
+    def _stream_of(self, known: Prepared, schema: Schema, engine: str) -> ManyStream:
         """The tables of rules that fit events of a schema, which are kept for the next ones."""
-        known = self._prepared
-        if known is None or known.rules is not rules:  # another thread has other events
-            return None
         if engine not in known.streams:
-            made = many_stream(rules, schema, engine)
+            made = many_stream(known.rules, schema, engine)
             made.settle_rules()  # before another thread can see it
             known.streams[engine] = made
+            # Texts that are in the tables are read again if other events come: what they were read as is as long.
+            lean = known.rules.as_texts()
+            self._rules = lean if self._rules is known.rules else self._rules.as_texts()
+            known.rules = lean
         return known.streams[engine]
 
     def empty_events(self, rules: RuleSet | None = None) -> pa.Table:
@@ -317,7 +321,9 @@ class Queries:
         watermark: int | None = None,
     ) -> ManyStream:
         """What runs rules in a session; None: those of a state that will be taken up."""
-        made = None if rules is None or watermark is not None else self._stream_of(rules, schema, engine)
+        known, made = self._prepared, None
+        if known is not None and known.rules is rules and watermark is None:
+            made = self._stream_of(known, schema, engine)
         return many_stream(rules, schema, engine, lives=lives, watermark=watermark, prepared=made)
 
     def read_more(self, rules: Any, ids: Iterable[Any] | None, known: RuleSet) -> tuple[RuleSet, Problems]:

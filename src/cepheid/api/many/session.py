@@ -153,7 +153,8 @@ class ManySession:
         schema = make_schema(table.schema, self._options.roles)
         rules, problems = self._fitting(schema)
         self._stream = self._queries.stream(rules, schema, self._engine, self._lives, self._watermark)
-        self._schema, self._problems, self._rules = schema, problems, rules
+        # They are in the tables: what texts were read as is let go of.
+        self._schema, self._problems, self._rules = schema, problems, rules.as_texts()
         return table
 
     def _fitting(self, schema: Schema) -> tuple[RuleSet, Problems]:
