@@ -322,7 +322,8 @@ class Queries:
     ) -> ManyStream:
         """What runs rules in a session; None: those of a state that will be taken up."""
         known, made = self._prepared, None
-        if known is not None and known.rules is rules and watermark is None:
+        fits = known is not None and known.rules is rules and known.schema.equals(schema.arrow)
+        if known is not None and fits and watermark is None and (lives is None or lives.whole):
             made = self._stream_of(known, schema, engine)
         return many_stream(rules, schema, engine, lives=lives, watermark=watermark, prepared=made)
 

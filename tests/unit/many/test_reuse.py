@@ -3,6 +3,7 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
+import pyarrow as pa
 import pytest
 from rule_sets import heads, quotes
 
@@ -98,3 +99,14 @@ def test_a_pickle_has_the_rules_alone() -> None:
     expected = queries.match(EVENTS).to_pylist()
     assert len(pickle.dumps(queries)) < before + 1_000
     assert pickle.loads(pickle.dumps(queries)).match(EVENTS).to_pylist() == expected
+
+
+def test_rules_that_go_before_the_first_event() -> None:
+    queries = cep.Queries(TEMPLATES, RULES)
+    expected = [head for head in heads(queries.match(EVENTS)) if head[0] != "pair 1" or head[2] <= 20]
+    session = queries.session()
+    session.push(pa.Table.from_pylist(EVENTS).slice(0, 0))  # which says what the columns are
+    session.remove(["pair 1"], at=20)
+    session.push(EVENTS)
+    assert heads(session.close()) == expected
+    assert "pair 1" in {head[0] for head in expected}
