@@ -66,6 +66,9 @@ class Router(Protocol):
     def remove(self, numbers: Any) -> None:
         """Rules that are gone."""
 
+    def clear(self) -> None:
+        """Forget all rules."""
+
     def copy(self) -> Router:
         """The same, to which more may come."""
 

@@ -288,6 +288,7 @@ class RoutedTier:
         self.gone = gone
         alive = np.isin(numbers, gone, invert=True)
         places = from_numpy(np.flatnonzero(alive))
+        self.router.clear()
         self.router.add(numbers[alive], self.rules.constants.take(places))
         self.stream.restore_pairs(ids, owners, *facts["stream"])
         self.stream.source = rows

@@ -52,8 +52,11 @@ class RulePlaces:
         self._sort()
 
     def _sort(self) -> None:
-        self._order = np.argsort(self.numbers, kind="stable")
-        self._sorted = self.numbers[self._order]
+        if (self.numbers[1:] > self.numbers[:-1]).all():
+            self._order, self._sorted = np.arange(len(self.numbers)), self.numbers
+        else:
+            self._order = np.argsort(self.numbers, kind="stable")
+            self._sorted = self.numbers[self._order]
 
     def places(self, numbers: Any) -> Any:
         """The places of rules, by their numbers."""
