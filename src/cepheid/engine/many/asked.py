@@ -52,6 +52,11 @@ class Asked:
         index = np.repeat(self.offsets[rows] - offsets[:-1], counts) + np.arange(offsets[-1])
         return Asked(self.columns[index], self.lows[index], self.highs[index], offsets, self.never[rows])
 
+    def pick(self, kept: Any) -> Asked:
+        """Some conditions of all rows, which are a mask."""
+        offsets = np.concatenate([[0], np.cumsum(self.per_row(kept))])
+        return Asked(self.columns[kept], self.lows[kept], self.highs[kept], offsets, self.never)
+
     def only(self, rows: Any) -> Asked:
         """The same, with no conditions but those of some rows, which are a mask."""
         kept = np.repeat(rows, self.counts)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cepheid.automaton.model import Now
-from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.many.concerns import Concern, concerns
 from cepheid.engine.many.protocol import Router
+from cepheid.engine.many.value_index import ValueIndex
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.schema import Schema
@@ -39,6 +39,14 @@ class AllPairs:
         """Rules that are gone."""
         self.numbers = np.setdiff1d(self.numbers, numbers, assume_unique=True)
 
+    def clear(self) -> None:
+        """Forget all rules."""
+        self.numbers = np.zeros(0, np.int64)
+
+    def copy(self) -> AllPairs:
+        """The same, to which more may come."""
+        return copy(self)
+
     def route(self, batch: Batch) -> tuple[Any, Any]:
         """Every event with every rule."""
         events = np.repeat(np.arange(len(batch)), len(self.numbers))
@@ -49,7 +57,7 @@ class ByEquality:
     """An event concerns the rules whose constant it has, in one of some pairs of columns."""
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
-        self._indexes = {pair: _Index() for pair in dict.fromkeys(pairs)}
+        self._indexes = {pair: ValueIndex() for pair in dict.fromkeys(pairs)}
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -66,6 +74,17 @@ class ByEquality:
         for index in self._indexes.values():
             index.remove(numbers)
 
+    def clear(self) -> None:
+        """Forget all rules."""
+        for index in self._indexes.values():
+            index.clear()
+
+    def copy(self) -> ByEquality:
+        """The same, to which more may come."""
+        found = ByEquality(())
+        found._indexes = {pair: index.copy() for pair, index in self._indexes.items()}
+        return found
+
     def route(self, batch: Batch) -> tuple[Any, Any]:
         """Each event with the rules that have its values."""
         parts = [index.find(batch.column(column)) for (column, _), index in self._indexes.items()]
@@ -77,52 +96,6 @@ class ByEquality:
         new = np.ones(len(events), bool)
         new[1:] = (events[1:] != events[:-1]) | (numbers[1:] != numbers[:-1])
         return events[new], numbers[new]
-
-
-class _Index:
-    """The rules of each value, as runs of one array; it is made anew when it is asked after a change."""
-
-    def __init__(self) -> None:
-        self.numbers: Any = np.zeros(0, np.int64)
-        self.constants: pa.ChunkedArray | None = None
-        self.gone: Any = np.zeros(0, np.int64)
-        self._made: tuple[pa.Array, Any, Any] | None = None
-
-    def add(self, numbers: Any, constants: pa.ChunkedArray) -> None:
-        known = [] if self.constants is None else self.constants.chunks
-        self.constants = pa.chunked_array([*known, *constants.chunks], constants.type)
-        fresh = np.setdiff1d(self.gone, numbers)  # a state that is restored has its rules again
-        self.gone, self.numbers, self._made = fresh, np.concatenate([self.numbers, numbers]), None
-
-    def remove(self, numbers: Any) -> None:
-        self.gone, self._made = np.union1d(self.gone, numbers), None
-
-    def _index(self) -> tuple[pa.Array, Any, Any]:
-        if self._made is None:
-            assert self.constants is not None
-            alive = np.isin(self.numbers, self.gone, invert=True)
-            constants, numbers = self.constants.filter(from_numpy(alive)), self.numbers[alive]
-            numbers, first = np.unique(numbers, return_index=True)
-            coded = constants.combine_chunks().take(from_numpy(first)).dictionary_encode()
-            codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
-            order = np.argsort(codes, kind="stable")  # by number where codes are equal
-            offsets = np.searchsorted(codes[order], np.arange(len(coded.dictionary) + 1))
-            self._made = coded.dictionary, offsets, numbers[order]
-        return self._made
-
-    def find(self, column: pa.ChunkedArray) -> tuple[Any, Any]:
-        """The places of values, and the rules that have each."""
-        if self.constants is None:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        values, offsets, numbers = self._index()
-        found = pc.index_in(column.cast(values.type), value_set=values, skip_nulls=True).fill_null(-1)
-        codes = found.to_numpy().astype(np.int64)
-        places = np.flatnonzero(codes >= 0)
-        begins, ends = offsets[codes[places]], offsets[codes[places] + 1]
-        counts = ends - begins
-        total = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-        index = np.repeat(begins - total[:-1], counts) + np.arange(total[-1])
-        return np.repeat(places, counts), numbers[index]
 
 
 def router_of(compiled: CompiledQuery) -> tuple[Router, str]:
