@@ -15,7 +15,7 @@ from cepheid.pattern.sampled import constant_column
 
 if TYPE_CHECKING:  # machines and kernels take a while to import
     from cepheid.engine.many.chain import Bounds, Chain, Fence, Key
-    from cepheid.engine.many.layout import Layout, Waiting
+    from cepheid.engine.many.layout import Layout, Lookup, Waiting
     from cepheid.engine.many.routed import RoutedTier
     from cepheid.engine.many.stream import ManyStream, Place
 
@@ -136,11 +136,19 @@ class Explained:
     def _found(self, layout: Layout) -> Iterator[tuple[str, str, str]]:
         for depth, lookups in enumerate(layout.found_by):
             for one in lookups:
-                names = " and ".join(self._key(key) for key in one.keys)
-                told = names or "nothing: no column must equal a constant"
-                yield f"step {depth + 1}", f"{one.nodes:,}", f"{told}; an event is compared with up to {one.most:,}"
+                yield f"step {depth + 1}", f"{one.nodes:,}", self._lookup(one)
         if layout.children:
             yield "later", f"{layout.children:,}", "nothing: only a few can come next, and all are compared"
+
+    def _lookup(self, one: Lookup) -> str:
+        names = " and ".join(self._key(key) for key in one.keys)
+        if one.sorted_by is not None or one.cells:
+            how = " and ".join(self._key(key) for key in one.cells or (one.sorted_by,) if key is not None)
+            by = f"cells of {how}" if one.cells else f"sorted bounds of {how}"
+            looked = f"{names}, then {by}" if names else by
+            return f"{looked}; an event is compared with what these leave of up to {one.most:,}"
+        told = names or "nothing: no column must equal a constant"
+        return f"{told}; an event is compared with up to {one.most:,}"
 
     def _waiting(self, waiting: Sequence[Waiting]) -> Iterator[tuple[str, str]]:
         for one in waiting:

@@ -16,6 +16,7 @@ from cepheid.engine.many.level import LevelBuilder, Rules
 from cepheid.engine.many.node_tables import Level
 from cepheid.kernel import shared as k
 from cepheid.kernel.compile import run_on_arrays
+from cepheid.kernel.shared_ranges import RANGED
 
 GROWTH = 2
 """Arrays become so many times as long."""
@@ -54,9 +55,9 @@ class SharedTables:
         self.merge = merge
         self.native = native
         self.edges, self.nodes = Growing(np.int64, k.EDGE), Growing(np.int64, k.NODE)
-        self.parents = Growing(np.int32, 1)
         self.rules, self.constants, self.reals = Growing(np.int64), Growing(np.int64), Growing(np.float64)
         self.hashes, self.sets, self.levels = Growing(np.int64), Growing(np.int32), Growing(np.int64)
+        self.ranges = Growing(np.int64)
         self.members = Growing(np.int64)
         self.level_count = 0
         self.listening: set[int] = set()
@@ -91,10 +92,12 @@ class SharedTables:
         nodes[leaf, k.CHILDREN] += self.members.size
         rules = made.rules.reshape(-1, 3)
         rules[rules[:, 0] == k.NOBODY, 2] += constant_base
+        buckets = made.hashes[3 :: k.SLOT]
+        buckets[buckets >= RANGED] += self.ranges.size
         mask = len(made.hashes) // k.SLOT - 1
         self.levels.append([self.hashes.size // k.SLOT, mask, self.sets.size, made.root_sets])
         for own, values in (
-            (self.edges, made.edges), (self.nodes, made.nodes), (self.parents, made.parents),
+            (self.edges, made.edges), (self.nodes, made.nodes), (self.ranges, made.ranges),
             (self.rules, made.rules), (self.constants, made.constants), (self.reals, made.reals),
             (self.hashes, made.hashes), (self.sets, made.sets), (self.members, made.members),
         ):  # fmt: skip
@@ -213,7 +216,7 @@ class SharedTables:
             cells[k.ACTION_ROOM], cells[k.LISTENER_MASK] = len(self.actions) // 3 - 1, len(self.listeners) // 3 - 1
             at = function(
                 at, len(batch), batch.first, times, keys, quick, numbers, reals, nulls,
-                self.levels.array, self.sets.array, self.hashes.array, self.edges.array, self.parents.array,
+                self.levels.array, self.sets.array, self.hashes.array, self.ranges.array, self.edges.array,
                 self.nodes.array, self.rules.array, self.constants.array, self.reals.array, columns,
                 self.listeners, self.runs, self.held, self.actions, self.fresh, self.matches, self.real_matches, cells,
             )  # fmt: skip
@@ -274,7 +277,7 @@ class SharedTables:
 
     def nbytes(self) -> int:
         """How much the tables take."""
-        growing = (self.edges, self.nodes, self.parents, self.rules, self.constants, self.reals, self.hashes,
+        growing = (self.edges, self.nodes, self.ranges, self.rules, self.constants, self.reals, self.hashes,
                    self.sets, self.levels, self.members)  # fmt: skip
         return sum(one.array.nbytes for one in growing)
 
