@@ -120,15 +120,24 @@ class Explained:
     def _fence(self, fence: Fence) -> str:
         """What is asked of an event: first what it can be looked up by."""
         parts = [self._bounds(one) for one in sorted(fence.bounds, key=lambda one: one.operator != "=")]
+        parts += [self._ways(fence.ways)] if fence.ways else []
         parts += [_count(len(fence.tests), "other condition")] if fence.tests else []
         return ", ".join(parts) or "any event"
 
+    def _ways(self, ways: Sequence[Fence]) -> str:
+        told = [" and ".join(self._fence(way).split(", ")) for way in ways[:MOST]]
+        return " or ".join([*told, f"{len(ways) - MOST:,} more"] if len(ways) > MOST else told)
+
     def _bounds(self, bounds: Bounds) -> str:
+        if bounds.key.computed is not None:
+            return self._key(bounds.key)
         constant = bounds.constant
         told = print_expression(constant) if isinstance(constant, Literal) else _parameter(constant.column)
         return f"{self._key(bounds.key)} {bounds.operator} {told}"
 
     def _key(self, key: Key) -> str:
+        if key.computed is not None:
+            return key.computed.text
         if key.lanes is not None:
             return ", ".join(key.lanes.all)
         return key.column or self.rules.roles.type or "type"

@@ -51,18 +51,23 @@ HALF = 1 << 31
 # Cells.
 FREE, USED, ROOM, MATCHES, MATCH_ROOM, TOUCHED, CANDIDATES, MADE, ALIVE, LISTENERS, FRESH, STOPPED = range(12)
 ACTION_ROOM, LISTENER_MASK, LEVELS, WIDTH, STRIDE, REALS, SIMULTANEOUS, COLUMNS, FULL, SLOTS_AT = range(12, 22)
-CELL_COUNT = 24
+SERIAL, CELL_COUNT = 22, 24
+STAMP = 2
+"""After the cells, of each node that can be reached in several ways: when it was last, as SERIAL says, by which run."""
 # Of an edge.
 EDGE, COLUMN_BITS = 4, 12
 COLUMN = (1 << COLUMN_BITS) - 1
 MORE, ROUGH = 1 << 24, 1 << 25
 """Besides the quick bounds it has other conditions; these are rough at their ends."""
+AGAIN, STAMP_AT = 1 << 26, 27
+"""Other edges lead to the same node, which has a stamp."""
 # Of a node.
 NODE = 6
 CHILDREN, FLAGS, LISTENS, LASTS, ENDING, SETS = 0, 1, 2, 3, 4, 5
-DEPTH, ENDS_ALWAYS, ENDS_NEVER, DYNAMIC, LEAF, EVERYTHING, LOOKS = (
-    255, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13,
+DEPTH, ENDS_ALWAYS, ENDS_NEVER, DYNAMIC, LEAF, EVERYTHING, LOOKS, ALIAS = (
+    255, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14,
 )  # fmt: skip
+"""ALIAS: it is an edge alone, to the node that stands where others have their children."""
 LISTEN_AT, TRANSFER_AT = 16, 32
 # Of a level.
 LEVEL = 4
@@ -169,6 +174,19 @@ def edge_holds(
     )
 
 
+def is_new(child: Int64, run: Int64, edges: Int64s, cells: Int64s) -> Bool:
+    """Whether a run has not reached the node of an edge with the event at hand by another edge."""
+    head = edges[EDGE * child]
+    if (head & AGAIN) == 0:
+        return True
+    at = CELL_COUNT + STAMP * (head >> STAMP_AT)
+    if cells[at] == cells[SERIAL] and cells[at + 1] == run:
+        return False
+    cells[at] = cells[SERIAL]
+    cells[at + 1] = run
+    return True
+
+
 def pass_edges(
     child: Int64, last: Int64, known: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s,
     quick: UInt32s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
@@ -185,7 +203,7 @@ def pass_edges(
         if edge_holds(
             child, known, run, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs, held, constants,
             real_constants, cells,
-        ):
+        ) and is_new(child, run, edges, cells):
             actions[3 * done] = run
             actions[3 * done + 1] = child
             done += 1
@@ -208,7 +226,7 @@ def pass_marked(
         if edge_holds(
             child, 1, run, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs, held, constants,
             real_constants, cells,
-        ):
+        ) and is_new(child, run, edges, cells):
             actions[3 * done] = run
             actions[3 * done + 1] = child
             done += 1
@@ -413,6 +431,7 @@ def run_shared(
             waiting = 0
         done = 0
         full = False
+        cells[SERIAL] += 1
         # Runs that wait for it: those that listen to everything, then those that listen to a value.
         j = 0
         while j <= listening and not full:
@@ -520,6 +539,9 @@ def run_shared(
                 alive -= 1
                 continue
             flags = nodes[NODE * child + FLAGS]
+            if (flags & ALIAS) != 0:
+                child = nodes[NODE * child + CHILDREN]
+                flags = nodes[NODE * child + FLAGS]
             depth = flags & DEPTH
             transfer = (flags >> TRANSFER_AT) & 65535
             old = run * stride

@@ -44,7 +44,8 @@ class Layout:
     """The tables as they are.
 
     chains: of each kind of rules, its template, its chain, and how many rules have it. depths: the nodes by depth.
-    found_by: by depth, how nodes are looked up. children: how many nodes are not, because their parent has few.
+    found_by: by depth, how nodes are looked up, each in all of its ways. children: how many nodes are not, because
+    their parent has few.
     """
 
     chains: tuple[tuple[int, Chain, int], ...]
@@ -80,7 +81,7 @@ def layout_of(tables: SharedTables, chains: Iterator[tuple[int, Chain, int]], le
         chains=tuple(chains),
         depths=tuple(tables.depths),
         found_by=found,
-        children=sum(tables.depths) - looked_up,
+        children=len(nodes) - looked_up,
         waiting=tuple(_waiting(tables, nodes[:, k.FLAGS])),
         levels=levels,
         nbytes=tables.nbytes(),
@@ -130,7 +131,7 @@ def _segments(tables: SharedTables, where: int, columns: tuple[Key, ...]) -> Ite
 
 def _waiting(tables: SharedTables, flags: Any) -> Iterator[Waiting]:
     """What the runs at nodes listen to, and at how many nodes; the most first."""
-    flags = flags[(flags & k.LEAF) == 0]
+    flags = flags[(flags & (k.LEAF | k.ALIAS)) == 0]
     all_events = (flags & k.EVERYTHING) != 0
     columns, counts = np.unique(flags[~all_events] >> k.LISTEN_AT & 65535, return_counts=True)
     for at in np.argsort(-counts, kind="stable"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.engine.many.asked import Asked, stir
+from cepheid.engine.many.asked import Asked, Ways, stir
 from cepheid.engine.many.chain import Form
 from cepheid.engine.many.keys import LEAST, MOST, KeyColumns, short
 from cepheid.engine.many.ranges import MANY, block, segments
@@ -40,6 +40,7 @@ class Level:
     paths: Any  # the nodes of each rule, step by step; 0 where it has none
     listening: frozenset[int]
     depths: tuple[int, ...]  # how many nodes there are, by depth
+    stamps: int  # how many nodes can be reached in several ways
 
 
 @dataclass(frozen=True)
@@ -104,13 +105,16 @@ class NodeTables:
         self.root_sets = 0
         self.listening: set[int] = set()
         self.depths: list[int] = []
+        self.stamps = 0
 
-    def add(self, steps: Steps, depth: int) -> Any:
+    def add(self, steps: Steps, ways: Ways, depth: int) -> Any:
         """The nodes of one depth: those of one parent side by side, and of these, those with equal values.
 
-        Returns their numbers.
+        A node that can be reached in several ways has a row for each: the first is its own, the others lead to it.
+        Returns the numbers of the nodes.
         """
-        asked, keyed, sets = self._keyed(steps.asked)
+        asked, keyed, sets = self._keyed(ways.asked)
+        steps = steps.take(ways.rows)
         parent, count = steps.parent, len(steps.parent)
         values = _padded(asked, keyed)
         order = np.lexsort((*values.T[::-1], sets, parent))
@@ -126,12 +130,18 @@ class NodeTables:
         place = np.empty(count, np.int64)
         place[order] = np.arange(count)
         edges = self._edges(asked.take(order), keyed, hashed)
+        edges[:, 0] |= self._stamps(ways)[order]
         nodes = np.zeros((count, k.NODE), np.int64)
         for at, own in ((k.FLAGS, steps.flags), (k.LISTENS, steps.listens), (k.LASTS, steps.lasts)):
             nodes[:, at] = own[order]
-        waiting = (nodes[:, k.FLAGS] & (k.LEAF | k.EVERYTHING)) == 0
+        numbers = first + place[ways.first]
+        other = ~ways.first[order]
+        nodes[other] = 0
+        nodes[other, k.FLAGS] = k.ALIAS | depth
+        nodes[other, k.CHILDREN] = numbers[ways.rows[order][other]]
+        waiting = (nodes[:, k.FLAGS] & (k.LEAF | k.EVERYTHING | k.ALIAS)) == 0
         self.listening.update(np.unique(nodes[waiting, k.FLAGS] >> k.LISTEN_AT & 65535).tolist())
-        ending = steps.ending.take(order)
+        ending = steps.ending.take(order).only(~other)
         nodes[:, k.ENDING] = np.where(ending.counts > 0, self._rules(ending) | ending.counts << 40, 0)
         nodes[:, k.FLAGS] |= np.where(ending.counts > 0, k.LOOKS, 0)
         if depth:
@@ -140,8 +150,16 @@ class NodeTables:
         self.edges.append(edges)
         self.nodes.append(nodes)
         self.count += count
-        self.depths.append(count)
-        return first + place
+        self.depths.append(len(numbers))
+        return numbers
+
+    def _stamps(self, ways: Ways) -> Any:
+        """What the edges of nodes have that can be reached in several ways, so that an event does so once."""
+        several = ways.several
+        begins = ways.first & several
+        number = self.stamps + np.cumsum(begins) - 1
+        self.stamps += int(begins.sum())
+        return np.where(several, k.AGAIN | number << k.STAMP_AT, 0)
 
     def _keyed(self, asked: Asked) -> tuple[Asked, Any, Any]:
         """How many equalities of each row its node is found by, these first, and the number of the set of columns.
@@ -278,6 +296,7 @@ class NodeTables:
             paths=paths,
             listening=frozenset(self.listening),
             depths=tuple(self.depths),
+            stamps=self.stamps,
         )
 
 

@@ -85,6 +85,8 @@ class SharedTables:
         rule_base, constant_base = self.rules.size // 3, self.constants.size
         edges = made.edges.reshape(-1, k.EDGE)
         edges[:, 3] += rule_base
+        edges[(edges[:, 0] & k.AGAIN) != 0, 0] += (len(self.cells) - k.CELL_COUNT) // k.STAMP << k.STAMP_AT
+        self.cells = np.concatenate([self.cells, np.zeros(k.STAMP * made.stamps, np.int64)])
         nodes = made.nodes.reshape(-1, k.NODE)
         ended = nodes[:, k.ENDING] != 0
         nodes[ended, k.ENDING] += rule_base
