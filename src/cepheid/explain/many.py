@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # machines and kernels take a while to import
     from cepheid.engine.many.chain import Bounds, Chain, Fence, Key
     from cepheid.engine.many.layout import Layout, Lookup, Waiting
     from cepheid.engine.many.routed import RoutedTier
+    from cepheid.engine.many.routers import Way
     from cepheid.engine.many.stream import ManyStream, Place
 
 MOST = 12
@@ -192,12 +193,20 @@ def _explained(rules: RuleSet, wrong: int, stream: ManyStream) -> Explained:
 
 def _routing(tier: RoutedTier) -> str:
     """How a joined stream finds the rules of an event."""
-    from cepheid.engine.many.routers import ByEquality
+    from cepheid.engine.many.routers import ByConstants
 
-    if isinstance(tier.router, ByEquality):
-        pairs = " or ".join(f"{column} = {_parameter(constant)}" for column, constant in tier.router.pairs)
-        return f"an event goes to the rules that it concerns: {pairs}"
+    if isinstance(tier.router, ByConstants):
+        ways = list(dict.fromkeys(map(_way, tier.router.ways)))
+        return f"an event goes to the rules that it concerns: {' or '.join(ways)}"
     return f"every event goes to every rule: {tier.why_all}"
+
+
+def _way(way: Way) -> str:
+    if way.pair is not None:
+        return f"{way.pair[0]} = {_parameter(way.pair[1])}"
+    own = ((b.key.column, b.operator, b.constant) for b in way.bounds)
+    told = [f"{column} {op} {_parameter(c.column)}" for column, op, c in own if not isinstance(c, Literal)]
+    return " and ".join(told) or f"all rules, if it is {' or '.join(way.types)}"
 
 
 def _parameter(column: str) -> str:

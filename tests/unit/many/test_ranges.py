@@ -100,3 +100,36 @@ def test_rules_whose_bounds_no_event_passes_are_not_touched(text: str, far: Row)
     many = told(text, [*near, *({"id": k, **{p: v + k for p, v in far.items()}} for k in range(10_000))])
     assert many[1] == few[1]
     assert many[0] - few[0] < 20  # cells have other ends; to compare all would be 900,000 more
+
+
+ROUTED = {
+    "above": "PATTERN Stock s WHERE s.price > p HAVING s.price >= 0",
+    "below": "PATTERN Stock s WHERE s.price <= p AND s.volume < q HAVING s.volume < 9",
+    "between": "PATTERN Stock s WHERE s.price BETWEEN p AND q RETURN s.price + p AS x",
+    "a real equality": "PATTERN Stock s WHERE s.price = p RETURN s.price + p AS x",
+    "steps": "PATTERN SEQ(Stock a, Stock b) WHERE skip_till_next_match { a.price > p AND b.price < q } "
+    "HAVING a.price >= 0",
+    "an absence": "PATTERN SEQ(Stock a, !(Sale n), Stock b) WHERE skip_till_any_match "
+    "{ a.price > p AND b.price < q AND n.volume > r } WITHIN 5",
+    "all of a type": "PATTERN SEQ(Stock a, !(Sale n), Stock b) WHERE skip_till_any_match "
+    "{ a.price > p AND b.price < q } WITHIN 5",
+    "a repetition": "PATTERN SEQ(Stock a, Stock+ b[]) WHERE skip_till_any_match "
+    "{ a.price > p AND b[].price < q } WITHIN 3",
+}
+
+
+@pytest.mark.parametrize("kind", ["whole", "real"])
+@pytest.mark.parametrize("name", ROUTED)
+def test_joined_streams_have_ranges(name: str, kind: str) -> None:
+    chance = Random(f"{name} {kind}")
+    values = WHOLE if kind == "whole" else REAL
+    rules = [{"id": k, **{p: chance.choice([*values, *values[:6]]) for p in "pqr"}} for k in range(12)]
+    stream = events(chance, [v for v in values if v not in (MOST, MOST - 1)])
+    stream = [{**row, "type": chance.choice(["Stock", "Stock", "Sale"])} for row in stream]
+    assert check(ROUTED[name], rules, stream)
+
+
+def test_rules_of_joined_streams_whose_bounds_no_event_passes_are_not_touched() -> None:
+    text = "PATTERN Stock s WHERE s.price > p HAVING s.volume >= 0"
+    few, many = (told(text, [{"id": k, "p": k} for k in range(count)]) for count in (10, 5_000))
+    assert many == few == (295, 295)

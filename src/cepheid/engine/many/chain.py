@@ -370,19 +370,19 @@ class _Reader:
             type_ = self.compiled.query.schema.columns[self.compiled.query.schema.roles.type]
             bounds.append(Bounds(Key(Form.TYPE, kind=Kind.STRING), "=", ex.Literal(arc.types[0], type_)))
         parts: list[ex.Expression] = []
-        known = any(map(_is_equality, (part for one in arc.fence for part in _conjuncts(one.condition))))
+        known = any(map(_is_equality, (part for one in arc.fence for part in parts_of(one.condition))))
         for conjunct in arc.fence:
             if self._is_computed(conjunct, known=known):
                 bounds.append(self._computed_before(conjunct))
                 continue
             parts += [
                 part
-                for part in _conjuncts(conjunct.condition)
+                for part in parts_of(conjunct.condition)
                 if not self._lasts_no_longer(part, arc.source) and not self._is_known(part)
             ]
         choices: list[tuple[ex.Expression, list[list[ex.Expression]]]] = []
         for part in parts:
-            found = list(_as_bounds(part))
+            found = list(bounds_of(part))
             ways = [] if found or not choose else _ways(part)
             if found:
                 bounds += found
@@ -399,7 +399,7 @@ class _Reader:
         """
         if not conjunct.unary or any(isinstance(n, Now) and n.column.startswith("$") for n in walk(conjunct.condition)):
             return False
-        for part in _conjuncts(conjunct.condition):
+        for part in parts_of(conjunct.condition):
             if not _is_bounds(part) and _needs_python(part):
                 ways = _ways(part)
                 simple = all(_is_bounds(one) or not _needs_python(one) for way in ways for one in way)
@@ -437,7 +437,7 @@ class _Reader:
         return tuple(self._way(way) for way in found) if len(found) > 1 else ()
 
     def _way(self, parts: Sequence[ex.Expression]) -> Fence:
-        bounds = [one for part in parts for one in _as_bounds(part)]
+        bounds = [one for part in parts for one in bounds_of(part)]
         tests = [self._test(part) for part in parts if not _is_bounds(part)]
         return Fence(tuple(dict.fromkeys(bounds)), tuple(tests))
 
@@ -483,10 +483,10 @@ class _Reader:
         return len(held) == len(now) == 1 and getattr(self.sources[held[0].register], "column", None) == RULE
 
 
-def _conjuncts(node: ex.Expression) -> Iterator[ex.Expression]:
+def parts_of(node: ex.Expression) -> Iterator[ex.Expression]:
     if isinstance(node, ex.And):
         for operand in node.operands:
-            yield from _conjuncts(operand)
+            yield from parts_of(operand)
     elif isinstance(node, ex.Between) and not node.negated:
         yield ex.Compare(">=", node.operand, node.low)
         yield ex.Compare("<=", node.operand, node.high)
@@ -504,7 +504,7 @@ def _ways(node: ex.Expression) -> list[list[ex.Expression]]:
             return found if all(_ways(operand) for operand in operands) and len(found) <= MOST_WAYS else []
         case ex.And() | ex.Between(negated=False):
             product: list[list[ex.Expression]] = [[]]
-            for part in _conjuncts(node):
+            for part in parts_of(node):
                 product = [[*one, *way] for one in product for way in _ways(part)]
                 if len(product) > MOST_WAYS:
                     return []
@@ -513,7 +513,7 @@ def _ways(node: ex.Expression) -> list[list[ex.Expression]]:
 
 
 def _is_bounds(node: ex.Expression) -> bool:
-    return any(True for _ in _as_bounds(node))
+    return any(True for _ in bounds_of(node))
 
 
 def _of_rule(bounds: Bounds) -> bool:
@@ -522,7 +522,7 @@ def _of_rule(bounds: Bounds) -> bool:
 
 def _is_equality(node: ex.Expression) -> bool:
     """Whether a condition says that a column is equal to a constant of the rule."""
-    return any(map(_of_rule, _as_bounds(node)))
+    return any(map(_of_rule, bounds_of(node)))
 
 
 def _needs_python(node: ex.Expression) -> bool:
@@ -534,7 +534,7 @@ def _reads_text(node: ex.Expression) -> bool:
     return any(isinstance(part, Now) and part.type.kind is Kind.STRING for part in walk(node))
 
 
-def _as_bounds(node: ex.Expression) -> Iterator[Bounds]:
+def bounds_of(node: ex.Expression) -> Iterator[Bounds]:
     """A comparison of a column with a constant."""
     if isinstance(node, ex.In) and not node.negated and len(node.choices) == 1:
         node = ex.Compare("=", node.operand, node.choices[0])

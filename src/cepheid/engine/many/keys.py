@@ -15,7 +15,7 @@ from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.encoding.masks import evaluate_mask
 from cepheid.engine.many.chain import Chain, Computed, Constant, Form, Key, RuleConstant
 from cepheid.errors import CepheidError
-from cepheid.kernel.compile import run_on_arrays
+from cepheid.kernel.compile import has_compiler, run_on_arrays
 from cepheid.kernel.runtime import NIL
 from cepheid.kernel.shared import HALF, NAN_KEY, NULL, POSITIVE
 from cepheid.pattern.types import Kind
@@ -100,6 +100,12 @@ class KeyColumns:
         if count:
             run_on_arrays("quick_keys", count, width, shifts, *flat, native=native)
         return flat
+
+    def of_one(self, batch: Batch, key: Key) -> Any:
+        """The keys of events by one column, which is none of the tables and no lane."""
+        keys = np.zeros((len(batch), 1), np.int64)
+        self._write(batch, key, None, keys, 0, native=has_compiler())
+        return keys[:, 0]
 
     def _write(self, batch: Batch, key: Key, lanes: LaneNumbers | None, keys: Any, at: int, *, native: bool) -> None:
         if key.form == Form.LANE:
