@@ -22,6 +22,7 @@ TEMPLATES = {
     "{ (a.price = p OR a.symbol = name) AND (b.price = q OR b.symbol = other) } WITHIN 4",
     "next": "PATTERN SEQ(Stock a, Stock b) WHERE skip_till_next_match "
     "{ a.price IN (p, q) AND (b.price = q OR b.symbol = other OR b.price > a.price) }",
+    "besides an equality": "PATTERN Stock s WHERE s.symbol = name AND (s.price = p OR s.volume IN (q, 1))",
     "lanes": "PATTERN SEQ(Stock a, Stock b) WHERE skip_till_next_match "
     "{ [symbol] AND (a.price = p OR a.volume = q) AND b.price IN (p, 1) }",
     "an expression": "CESAR LET S1, S2 := Stock "
@@ -78,3 +79,41 @@ def test_the_plan_tells_the_ways() -> None:
     assert "s: type = 'Stock', price = p or symbol = name" in told
     assert "step 1  5  type and price; an event is compared with up to 1" in told
     assert "step 1  5  type and symbol; an event is compared with up to 1" in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATTERN Stock s WHERE s.symbol IN names",
+        "PATTERN Stock s WHERE s.price IN prices AND s.symbol IN names",
+        "PATTERN Stock s WHERE s.price NOT IN prices AND s.symbol IN names",
+        "PATTERN Stock s WHERE s.price IN prices RETURN s.price + p AS x",
+        "PATTERN SEQ(Stock a, Stock+ b[]) "
+        "WHERE skip_till_any_match { a.symbol IN names AND b[].price IN prices } WITHIN 3",
+    ],
+)
+def test_sets_that_differ_are_one_query(text: str) -> None:
+    chance = Random(text)
+    rules: list[Row] = [
+        {
+            "id": k,
+            "p": k,
+            "names": chance.sample(["u", "v", "w", "x", "y"], k % 4),
+            "prices": [*chance.sample([0, 1, 2, 3], 1 + k % 2), *([None] if k % 5 == 0 else [])],
+        }
+        for k in range(14)
+    ]
+    stream = quotes(*((ts // 2, chance.choice("uvw"), chance.choice([0, 1, 2, 3, None])) for ts in range(10)))
+    assert check(text, rules, stream)
+
+
+def test_many_sets_are_few_variants() -> None:
+    rules = [{"id": k, "names": [f"n{k}", f"m{k}", "u"][: 1 + k % 3]} for k in range(300)]
+    told = str(cep.Queries("PATTERN Stock s WHERE s.symbol IN names", rules).explain(quotes((1, "u", 2))))
+    assert "step 1  600  type and symbol; an event is compared with up to 100" in told
+
+
+def test_a_wrong_set_is_told_as_such() -> None:
+    rules = [{"id": k, "names": [f"n{k}"]} for k in range(9)]
+    with pytest.raises(cep.CepheidError, match="rule 0"):
+        cep.Queries("PATTERN Stock s WHERE s.price IN names", rules).match(quotes((1, "u", 2)))

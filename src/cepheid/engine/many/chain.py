@@ -390,7 +390,8 @@ class _Reader:
                 choices.append((part, ways))
             else:
                 tests.append(self._test(part))
-        return Fence(tuple(dict.fromkeys(bounds)), tuple(tests), self._chosen(choices, bounds, tests))
+        chosen = self._chosen(choices, bounds, tests)  # which may add tests
+        return Fence(tuple(dict.fromkeys(bounds)), tuple(tests), chosen)
 
     def _is_computed(self, conjunct: Conjunct, *, known: bool) -> bool:
         """Whether no code can test a condition on one event, such as LIKE; and it is the same for all rules.
@@ -429,7 +430,8 @@ class _Reader:
         found: list[list[ex.Expression]] = [[]]
         known = any(map(_of_rule, bounds))
         for part, ways in choices:
-            most = MOST_VALUES if found == [[]] and not known and isinstance(part, ex.In) else MOST_WAYS
+            alone = found == [[]] and isinstance(part, ex.In) and (not known or _reads_text(part))
+            most = MOST_VALUES if alone else MOST_WAYS
             if len(found) * len(ways) > most or (known and not _reads_text(part)):
                 tests.append(self._test(part))
             else:
