@@ -1,4 +1,4 @@
-"""The ways in which an event finds rules (hash, sorted bounds, cells, choices, computed conditions), with low thresholds."""
+"""The ways in which an event finds rules: hash, sorted bounds, cells, choices, computed conditions; low thresholds."""
 
 from dataclasses import replace
 from random import Random

@@ -106,6 +106,7 @@ ROUTED = {
     "above": "PATTERN Stock s WHERE s.price > p HAVING s.price >= 0",
     "below": "PATTERN Stock s WHERE s.price <= p AND s.volume < q HAVING s.volume < 9",
     "between": "PATTERN Stock s WHERE s.price BETWEEN p AND q RETURN s.price + p AS x",
+    "one constant": "PATTERN Stock s WHERE s.price >= p AND s.volume <= p HAVING s.price >= 0",
     "a real equality": "PATTERN Stock s WHERE s.price = p RETURN s.price + p AS x",
     "steps": "PATTERN SEQ(Stock a, Stock b) WHERE skip_till_next_match { a.price > p AND b.price < q } "
     "HAVING a.price >= 0",

@@ -42,7 +42,8 @@ class RangeIndex:
 
     def add(self, numbers: Any, constants: pa.Table) -> None:
         """More rules."""
-        own = constants.select([b.constant.column for b in self.bounds if isinstance(b.constant, RuleConstant)])
+        read = (one.constant.column for one in self.bounds if isinstance(one.constant, RuleConstant))
+        own = constants.select(list(dict.fromkeys(read)))
         self.constants = own if self.constants is None else pa.concat_tables([self.constants, own])
         self.gone = np.setdiff1d(self.gone, numbers)  # a state that is restored has its rules again
         self.numbers, self._made = np.concatenate([self.numbers, numbers]), None
