@@ -68,10 +68,11 @@ DEPTH, ENDS_ALWAYS, ENDS_NEVER, DYNAMIC, LEAF, EVERYTHING, LOOKS, ALIAS = (
     255, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14,
 )  # fmt: skip
 """ALIAS: it is an edge alone, to the node that stands where others have their children."""
-LISTEN_AT, TRANSFER_AT = 16, 32
+LISTEN_AT, TRANSFER_AT, LEVEL_AT = 16, 32, 48
+MOST_LEVELS = 1 << 15
 # Of a level.
-LEVEL = 4
-HASH_AT, HASH_MASK, SETS_AT, ROOT_SETS = 0, 1, 2, 3
+LEVEL = 5
+HASH_AT, HASH_MASK, SETS_AT, ROOT_SETS, LEVEL_AFTER = 0, 1, 2, 3, 4
 SET = 8
 SLOT = 4
 """Of the hash table: a node and a set of columns, two values, and the edges: the first one, and how many."""
@@ -414,7 +415,7 @@ def run_shared(
     width, stride = cells[WIDTH], cells[STRIDE]
     simultaneous = cells[SIMULTANEOUS] != 0
     listening, known = cells[COLUMNS], cells[LISTENERS]
-    level_count = cells[LEVELS]
+    first_level = cells[LEVELS]
     cells[STOPPED] = 0
     i = begin
     while i < end:
@@ -474,9 +475,9 @@ def run_shared(
                     )
                 else:
                     passed = probe(
-                        number, bits >> 56, bits & ((1 << 56) - 1), run, done, i, row, keys, quick, levels, sets,
-                        hashes, ranges, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants,
-                        actions, cells,
+                        number, flags >> LEVEL_AT, bits, run, done, i, row, keys, quick, levels, sets, hashes,
+                        ranges, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions,
+                        cells,
                     )
                 if passed == NOBODY or passed >= cells[ACTION_ROOM]:
                     full = True
@@ -505,15 +506,15 @@ def run_shared(
                     before = run
                 run = after
         # Runs that begin with it.
-        level = 0
-        while level < level_count and not full:
+        level = first_level
+        while level != NOBODY and not full:
             passed = probe(
                 0, level, levels[LEVEL * level + ROOT_SETS], NOBODY, done, i, row, keys, quick, levels, sets, hashes,
                 ranges, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
             )
             full = passed == NOBODY
             done = done if full else passed
-            level += 1
+            level = levels[LEVEL * level + LEVEL_AFTER]
         if full or used + done > room or found + done > match_room or 2 * (known + done) > mask:
             # What was taken out of its list goes back: the event is gone over again when there is room.
             k = 0

@@ -81,7 +81,7 @@ def _places(templates: Sequence[Template], rules: pa.Table, problems: Problems) 
     column = rules.column(TEMPLATE).combine_chunks()
     if isinstance(column.type, pa.DictionaryType):
         column = column.dictionary_decode()
-    names = pa.array([str(template.name) for template in templates])
+    names = pa.array([str(template.name) for template in templates], pa.string())
     places = pc.index_in(column.cast(pa.string()), names).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     for value in pc.unique(column.filter(from_numpy(places < 0))).to_pylist():
         same = column.is_null() if value is None else pc.equal(column, value)

@@ -65,6 +65,11 @@ class Asked:
         offsets = np.concatenate([self.offsets, self.offsets[-1] + more.offsets[1:]])
         return Asked(columns, lows, highs, offsets, never)
 
+    def pick(self, kept: Any) -> Asked:
+        """Some conditions of all rows, which are a mask."""
+        offsets = np.concatenate([[0], np.cumsum(self.per_row(kept))])
+        return Asked(self.columns[kept], self.lows[kept], self.highs[kept], offsets, self.never)
+
     def only(self, rows: Any) -> Asked:
         """The same, with no conditions but those of some rows, which are a mask."""
         kept = np.repeat(rows, self.counts)

@@ -44,6 +44,13 @@ class KeyColumns:
         self.wide: list[int] = [0]  # whether a column is compared by its upper half first
         self.texts: dict[str, int] = {}
 
+    def copy(self) -> KeyColumns:
+        """The same, to which more may come."""
+        found = KeyColumns()
+        found.keys, found.places, found.wide = list(self.keys), dict(self.places), list(self.wide)
+        found.texts = dict(self.texts)
+        return found
+
     def place(self, key: Key) -> int:
         """The column of a key."""
         if key not in self.places:

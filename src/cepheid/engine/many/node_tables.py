@@ -134,10 +134,11 @@ class NodeTables:
         nodes = np.zeros((count, k.NODE), np.int64)
         for at, own in ((k.FLAGS, steps.flags), (k.LISTENS, steps.listens), (k.LASTS, steps.lasts)):
             nodes[:, at] = own[order]
+        nodes[:, k.FLAGS] |= self.level << k.LEVEL_AT
         numbers = first + place[ways.first]
         other = ~ways.first[order]
         nodes[other] = 0
-        nodes[other, k.FLAGS] = k.ALIAS | depth
+        nodes[other, k.FLAGS] = k.ALIAS | depth | self.level << k.LEVEL_AT
         nodes[other, k.CHILDREN] = numbers[ways.rows[order][other]]
         waiting = (nodes[:, k.FLAGS] & (k.LEAF | k.EVERYTHING | k.ALIAS)) == 0
         self.listening.update(np.unique(nodes[waiting, k.FLAGS] >> k.LISTEN_AT & 65535).tolist())
@@ -195,7 +196,7 @@ class NodeTables:
         plain = asked.per_row(asked.columns >= 0)
         more, rough = asked.counts - skip > 2, np.zeros(count, bool)
         more |= asked.counts > plain
-        quick = []
+        quick, exact = [], []
         for at in range(2):
             there = skip + at < plain
             index = np.minimum(asked.offsets[:-1] + skip + at, max(len(asked.columns) - 1, 0))
@@ -210,16 +211,28 @@ class NodeTables:
             least = np.where(wide, (low >> 32) + k.HALF, np.where(fits & (low != LEAST), low + k.HALF, 1))
             most = np.where(wide, (high >> 32) + k.HALF, np.where(fits & (high != MOST), high + k.HALF, k.LOW))
             rough |= wide
+            exact.append(there & ~wide & fits)
             quick.append((column, np.where(there, np.maximum(least, 1), 0), most))
         found = np.zeros((count, k.EDGE), np.int64)
         found[:, 0] = quick[0][0] | quick[1][0] << k.COLUMN_BITS | more * k.MORE | rough * k.ROUGH
         found[:, 1] = quick[0][1] << 32 | quick[1][1]
         found[:, 2] = quick[0][2] << 32 | quick[1][2]
-        found[:, 3] = self._rules(asked) | keyed << 32 | asked.counts << 40
+        # What an edge is found by, or what its quick bounds decide, is not asked again.
+        many = hashed & (keyed > 2)  # of these, all values are compared when the edge is found
+        each = np.repeat(np.arange(count), asked.counts)
+        index = np.arange(len(asked.columns)) - asked.offsets[each]
+        decided = index < np.where(hashed, keyed, 0)[each]
+        for at in range(2):
+            decided |= (index == (skip + at)[each]) & exact[at][each]
+        kept = asked.pick(~decided | (many[each] & (index < keyed[each])))
+        found[:, 3] = self._rules(kept) | np.where(many, keyed, 0) << 32 | kept.counts << 40
         return found
 
     def _rules(self, asked: Asked) -> Any:
-        """The conditions of each row one after the other; where they begin."""
+        """The conditions of each row one after the other, those of equal rows once; where they begin."""
+        _, first, codes = np.unique(asked.hashes(), return_index=True, return_inverse=True)
+        assert asked.same_as(first[codes]), "two hashes of 64 bits are equal"
+        asked = asked.take(first)
         found = np.stack([asked.columns, asked.lows, asked.highs], axis=1)
         tests = asked.columns < 0
         found[tests, 0] = k.NOBODY
@@ -228,7 +241,7 @@ class NodeTables:
         where = self.rule_count + asked.offsets[:-1]
         self.rules.append(found.reshape(-1))
         self.rule_count += len(found)
-        return where
+        return where[codes]
 
     def _link(self, parent: Any, first: int) -> None:
         """Tell nodes of the depth before where their children are."""
@@ -259,7 +272,7 @@ class NodeTables:
             self.root_sets = int(np.bitwise_or.reduce(np.left_shift(1, np.unique(sets))))
             return
         nodes = self.nodes[-1]
-        bits = np.left_shift(1, sets) | self.level << 56
+        bits = np.left_shift(1, sets)
         nodes[np.unique(parent) - (first - len(nodes)), k.FLAGS] |= k.LOOKS
         np.bitwise_or.at(nodes[:, k.SETS], parent - (first - len(nodes)), bits)
 

@@ -35,6 +35,9 @@ class Tier(Protocol):
     def remove(self, numbers: Any, at: int) -> None:
         """Rules that see no event after a time."""
 
+    def settle_rules(self) -> None:
+        """Put the rules so far where events find them, if that is not done yet."""
+
     def feed(self, batch: Batch) -> None:
         """The next events, in the order of S1."""
 
@@ -62,6 +65,12 @@ class Router(Protocol):
 
     def remove(self, numbers: Any) -> None:
         """Rules that are gone."""
+
+    def clear(self) -> None:
+        """Forget all rules."""
+
+    def copy(self) -> Router:
+        """The same, to which more may come."""
 
     def route(self, batch: Batch) -> tuple[Any, Any]:
         """The places of events in a batch and the numbers of the rules that each concerns, by event and number."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,16 @@ class RangeIndex:
     def remove(self, numbers: Any) -> None:
         """Rules that are gone."""
         self.gone, self._made = np.union1d(self.gone, numbers), None
+
+    def clear(self) -> None:
+        """Forget all rules."""
+        self.numbers, self.constants, self.gone, self._made = np.zeros(0, np.int64), None, np.zeros(0, np.int64), None
+
+    def copy(self) -> RangeIndex:
+        """The same, to which more may come."""
+        found = copy(self)  # arrays are never written to; texts and their codes are made anew
+        found._keys, found._made = KeyColumns(), None
+        return found
 
     def _index(self) -> tuple[Any, tuple[_Interval, ...]]:
         if self._made is None:

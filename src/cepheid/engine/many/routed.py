@@ -37,7 +37,14 @@ Factory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
 class RoutedTier:
     """The rules of one variant of a template."""
 
-    def __init__(self, template: int, joined: Joined, factory: Factory, router: Router | None = None) -> None:
+    def __init__(
+        self,
+        template: int,
+        joined: Joined,
+        factory: Factory,
+        router: Router | None = None,
+        rules: RulePlaces | None = None,
+    ) -> None:
         self.template = template
         self.joined = joined
         self.query = joined.bound
@@ -47,7 +54,7 @@ class RoutedTier:
         self.router: Router = found if router is None else router
         self.why_all = why if router is None else ""  # why every event is joined with every rule
         constants = [(n, t.arrow) for n, t in self.query.schema.columns.items() if n in self.query.schema.constants]
-        self.rules = RulePlaces(pa.schema(constants[1:]))  # the first is the number
+        self.rules = RulePlaces(pa.schema(constants[1:])) if rules is None else rules  # the first is the number
         self.stream = JoinedStream(self.query.schema, self.rules)
         self.running = self._run(None)
         self.filter = None if self.query.scope is None else ScopeFilter(self.query)
@@ -57,6 +64,12 @@ class RoutedTier:
         self.ending: dict[int, list[Any]] = {}  # rules that end at a time, in ticks
         self.gone: Any = np.zeros(0, np.int64)  # rules that give nothing any more
         self.events = self.touched = 0
+
+    def anew(self, factory: Factory) -> RoutedTier:
+        """The same rules, from the beginning of another stream."""
+        found = RoutedTier(self.template, self.joined, factory, self.router.copy(), self.rules.copy())
+        found.why_all = self.why_all
+        return found
 
     def _run(self, kind: str | None) -> QueryStream:
         def make(kind: str | None) -> Machine:
@@ -80,6 +93,9 @@ class RoutedTier:
         """Rules that see no event after a time."""
         self.rules.end(numbers, at)
         self.ending.setdefault(at, []).append(np.asarray(numbers, np.int64))
+
+    def settle_rules(self) -> None:
+        """They are found by what they are equal to when an event comes."""
 
     # Events.
 
@@ -267,6 +283,7 @@ class RoutedTier:
         self.gone = gone
         alive = np.isin(numbers, gone, invert=True)
         places = from_numpy(np.flatnonzero(alive))
+        self.router.clear()
         self.router.add(numbers[alive], self.rules.constants.take(places))
         self.stream.restore_pairs(ids, owners, *facts["stream"])
         self.stream.source = rows

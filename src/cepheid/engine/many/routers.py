@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cepheid.automaton.model import Now
-from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.columns import type_numbers
 from cepheid.engine.many.chain import Bounds, RuleConstant, bounds_of, parts_of
 from cepheid.engine.many.concerns import Concern, concerns
 from cepheid.engine.many.protocol import Router
 from cepheid.engine.many.range_index import RangeIndex
+from cepheid.engine.many.value_index import ValueIndex
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.schema import Schema
@@ -60,6 +60,14 @@ class AllPairs:
         """All of them."""
         return np.full(len(batch), len(self.numbers))
 
+    def clear(self) -> None:
+        """Forget all rules."""
+        self.numbers = np.zeros(0, np.int64)
+
+    def copy(self) -> AllPairs:
+        """The same, to which more may come."""
+        return copy(self)
+
     def find(self, batch: Batch) -> tuple[Any, Any]:
         """Every event with every rule."""
         return self.route(batch)
@@ -91,6 +99,17 @@ class ByConstants:
         """How many rules each event may concern."""
         return np.sum([index.most(batch) for index in self._indexes], axis=0)
 
+    def clear(self) -> None:
+        """Forget all rules."""
+        for index in self._indexes:
+            index.clear()
+
+    def copy(self) -> ByConstants:
+        """The same, to which more may come."""
+        found = copy(self)
+        found._indexes = [index.copy() for index in self._indexes]
+        return found
+
     def route(self, batch: Batch) -> tuple[Any, Any]:
         """Each event with the rules that it concerns."""
         parts = [self._found(way, index, batch) for way, index in zip(self.ways, self._indexes, strict=True)]
@@ -117,55 +136,32 @@ class ByConstants:
 
 
 class _Index:
-    """The rules of each value, as runs of one array; it is made anew when it is asked after a change."""
+    """The rules of each value of a constant."""
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
-        self.numbers: Any = np.zeros(0, np.int64)
-        self.constants: pa.ChunkedArray | None = None
-        self.gone: Any = np.zeros(0, np.int64)
-        self._made: tuple[pa.Array, Any, Any] | None = None
+        self._values = ValueIndex()
 
-    def add(self, numbers: Any, table: pa.Table) -> None:
-        constants = table.column(self.pair[1])
-        known = [] if self.constants is None else self.constants.chunks
-        self.constants = pa.chunked_array([*known, *constants.chunks], constants.type)
-        fresh = np.setdiff1d(self.gone, numbers)  # a state that is restored has its rules again
-        self.gone, self.numbers, self._made = fresh, np.concatenate([self.numbers, numbers]), None
+    def add(self, numbers: Any, constants: pa.Table) -> None:
+        self._values.add(numbers, constants.column(self.pair[1]))
 
     def remove(self, numbers: Any) -> None:
-        self.gone, self._made = np.union1d(self.gone, numbers), None
+        self._values.remove(numbers)
 
-    def _index(self) -> tuple[pa.Array, Any, Any]:
-        if self._made is None:
-            assert self.constants is not None
-            alive = np.isin(self.numbers, self.gone, invert=True)
-            constants, numbers = self.constants.filter(from_numpy(alive)), self.numbers[alive]
-            numbers, first = np.unique(numbers, return_index=True)
-            coded = constants.combine_chunks().take(from_numpy(first)).dictionary_encode()
-            codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
-            order = np.argsort(codes, kind="stable")  # by number where codes are equal
-            offsets = np.searchsorted(codes[order], np.arange(len(coded.dictionary) + 1))
-            self._made = coded.dictionary, offsets, numbers[order]
-        return self._made
+    def clear(self) -> None:
+        self._values.clear()
+
+    def copy(self) -> _Index:
+        found = copy(self)
+        found._values = self._values.copy()
+        return found
 
     def most(self, batch: Batch) -> Any:
         return np.full(len(batch), SOME)
 
     def find(self, batch: Batch) -> tuple[Any, Any]:
-        """The places of values, and the rules that have each."""
-        if self.constants is None:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        column = batch.column(self.pair[0])
-        values, offsets, numbers = self._index()
-        found = pc.index_in(column.cast(values.type), value_set=values, skip_nulls=True).fill_null(-1)
-        codes = found.to_numpy().astype(np.int64)
-        places = np.flatnonzero(codes >= 0)
-        begins, ends = offsets[codes[places]], offsets[codes[places] + 1]
-        counts = ends - begins
-        total = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-        index = np.repeat(begins - total[:-1], counts) + np.arange(total[-1])
-        return np.repeat(places, counts), numbers[index]
+        """The places of events, and the rules that have the value of each."""
+        return self._values.find(batch.column(self.pair[0]))
 
 
 _AnyIndex = _Index | RangeIndex | AllPairs
