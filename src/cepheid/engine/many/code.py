@@ -187,7 +187,7 @@ def check_code(chain: Chain) -> None:
     """Raise NotNative if a test or a transfer of a chain has no code."""
     numbers = CodeNumbers()
     for step in chain.steps:
-        fences = [step.fence]
+        fences = [step.fence, *step.fence.ways]
         if step.wait is not None and step.wait.ending is not None:
             fences.append(step.wait.ending)
         for fence in fences:

@@ -74,3 +74,6 @@ class Router(Protocol):
 
     def route(self, batch: Batch) -> tuple[Any, Any]:
         """The places of events in a batch and the numbers of the rules that each concerns, by event and number."""
+
+    def most(self, batch: Batch) -> Any:
+        """How many rules each event of a batch may concern, before that is known."""

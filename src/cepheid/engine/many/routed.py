@@ -17,7 +17,7 @@ from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.many.joined_stream import JoinedRows, JoinedStream
 from cepheid.engine.many.protocol import RULE, Found, Router
 from cepheid.engine.many.results import Part, found_of, rows_of
-from cepheid.engine.many.routers import AllPairs, router_of
+from cepheid.engine.many.routers import router_of
 from cepheid.engine.many.rule_places import FOREVER, RulePlaces
 from cepheid.engine.matches.match_table import MatchTable, returned
 from cepheid.engine.matches.matches import Matches
@@ -30,9 +30,6 @@ from cepheid.pattern.tree import Output
 
 MOST_ROWS = 2**18
 """Rows of a joined stream that are made at a time; those of one instant are made together, however many they are."""
-
-SOME = 4
-"""Rules that an event is expected to concern, where it is not known."""
 
 Factory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
 
@@ -124,10 +121,8 @@ class RoutedTier:
 
     def _pieces(self, batch: Batch) -> Iterator[Batch]:
         """Parts of a batch whose rows can be made together."""
-        each = len(self.router.numbers) if isinstance(self.router, AllPairs) else SOME
-        most = max(1, MOST_ROWS // max(1, each))
         begin = 0
-        for end in cuts(batch.times, most):
+        for end in cuts(batch.times, MOST_ROWS, self.router.most(batch)):
             yield part_of(batch, begin, end)
             begin = end
 
@@ -321,11 +316,13 @@ def part_of(batch: Batch, begin: int, end: int) -> Batch:
     return Batch(batch.codes, batch.only(np.arange(begin, end)), batch.times[begin:end], batch.first + begin)
 
 
-def cuts(times: Any, most: int) -> Iterator[int]:
-    """Where rows are cut into parts of at most so many; those of one instant stay together."""
+def cuts(times: Any, most: int, weights: Any = None) -> Iterator[int]:
+    """Where rows, of which each weighs 1 or more, are cut into parts of at most so much; an instant stays together."""
     begin, count = 0, len(times)
+    total = np.arange(1, count + 1) if weights is None else np.cumsum(np.maximum(weights, 1))
     while begin < count:
-        end = min(begin + most, count)
+        before = int(total[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(total, before + most, "right")))
         if end < count:
             first = int(np.searchsorted(times, times[end], "left"))
             end = first if first > begin else int(np.searchsorted(times, times[begin], "right"))

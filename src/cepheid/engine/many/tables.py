@@ -17,6 +17,7 @@ from cepheid.engine.many.level import LevelBuilder, Rules
 from cepheid.engine.many.node_tables import Level
 from cepheid.kernel import shared as k
 from cepheid.kernel.compile import run_on_arrays
+from cepheid.kernel.shared_ranges import RANGED
 
 GROWTH = 2
 """Arrays become so many times as long."""
@@ -64,9 +65,9 @@ class SharedTables:
         self.merge = merge
         self.native = native
         self.edges, self.nodes = Growing(np.int64, k.EDGE), Growing(np.int64, k.NODE)
-        self.parents = Growing(np.int32, 1)
         self.rules, self.constants, self.reals = Growing(np.int64), Growing(np.int64), Growing(np.float64)
         self.hashes, self.sets, self.levels = Growing(np.int64), Growing(np.int32), Growing(np.int64)
+        self.ranges = Growing(np.int64)
         self.members = Growing(np.int64)
         self.level_count = 0
         self.active: list[int] = []  # the levels in which runs can begin
@@ -108,6 +109,8 @@ class SharedTables:
         rule_base, constant_base = self.rules.size // 3, self.constants.size
         edges = made.edges.reshape(-1, k.EDGE)
         edges[:, 3] += rule_base
+        edges[(edges[:, 0] & k.AGAIN) != 0, 0] += (len(self.cells) - k.CELL_COUNT) // k.STAMP << k.STAMP_AT
+        self.cells = np.concatenate([self.cells, np.zeros(k.STAMP * made.stamps, np.int64)])
         nodes = made.nodes.reshape(-1, k.NODE)
         ended = nodes[:, k.ENDING] != 0
         nodes[ended, k.ENDING] += rule_base
@@ -115,10 +118,12 @@ class SharedTables:
         nodes[leaf, k.CHILDREN] += self.members.size
         rules = made.rules.reshape(-1, 3)
         rules[rules[:, 0] == k.NOBODY, 2] += constant_base
+        buckets = made.hashes[3 :: k.SLOT]
+        buckets[buckets >= RANGED] += self.ranges.size
         mask = len(made.hashes) // k.SLOT - 1
         self.levels.append([self.hashes.size // k.SLOT, mask, self.sets.size, made.root_sets, k.NOBODY])
         for own, values in (
-            (self.edges, made.edges), (self.nodes, made.nodes), (self.parents, made.parents),
+            (self.edges, made.edges), (self.nodes, made.nodes), (self.ranges, made.ranges),
             (self.rules, made.rules), (self.constants, made.constants), (self.reals, made.reals),
             (self.hashes, made.hashes), (self.sets, made.sets), (self.members, made.members),
         ):  # fmt: skip
@@ -269,7 +274,7 @@ class SharedTables:
             cells[k.ACTION_ROOM], cells[k.LISTENER_MASK] = len(self.actions) // 3 - 1, len(self.listeners) // 3 - 1
             at = function(
                 at, len(batch), batch.first, times, keys, quick, numbers, reals, nulls,
-                self.levels.array, self.sets.array, self.hashes.array, self.edges.array, self.parents.array,
+                self.levels.array, self.sets.array, self.hashes.array, self.ranges.array, self.edges.array,
                 self.nodes.array, self.rules.array, self.constants.array, self.reals.array, columns,
                 self.listeners, self.runs, self.held, self.actions, self.fresh, self.matches, self.real_matches, cells,
             )  # fmt: skip

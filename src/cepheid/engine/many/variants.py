@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.many.sets import Lengths, by_length, set_parameters, values_of, with_values
 from cepheid.errors import CepheidError
 from cepheid.pattern.aggregates import with_aggregates
 from cepheid.pattern.algebra.flow import expand
@@ -77,8 +78,10 @@ class Template:
         functions: Mapping[str, Callable[..., object]],
         schema: Schema,
         params: Mapping[str, object] | None = None,
+        lengths: Lengths = (),
     ) -> None:
         self.program = program
+        self.lengths = lengths  # of sets that became parameters for their values
         self.roles = roles
         self.functions = functions
         self.schema = schema
@@ -89,9 +92,39 @@ class Template:
         self._shapes: set[str] = set()  # parameters that turned out to be such
         self._windows: bool | None = None  # whether rules that come have each its own window, once that is known
         self._lengths_seen: set[int] = set()
+        self._of_sets: dict[Lengths, Template] = {}
 
     def split(self, rules: pa.Table) -> tuple[list[Share], list[Wrong]]:
         """The rules of a table by variant. Raises NotJoinedError where the template is not one query."""
+        sets = set_parameters(self.program, rules)
+        if not sets:
+            return self._split_values(rules)
+        shares: list[Share] = []
+        wrong: list[Wrong] = []
+        for lengths, rows in by_length(rules, sets):
+            own = rules.take(from_numpy(rows))
+            found, failed = self._with_values(own, lengths) or self._split_values(own)
+            shares += [replace(share, rows=rows[share.rows]) for share in found]
+            wrong += [replace(one, rows=rows[one.rows]) for one in failed]
+        return shares, wrong
+
+    def _with_values(self, rules: pa.Table, lengths: Lengths | None) -> tuple[list[Share], list[Wrong]] | None:
+        """The same for rules with sets of some lengths; None if they are to be seen as sets, to tell what is wrong."""
+        if lengths is None:
+            return None
+        try:
+            found, wrong = self._sized(lengths).split(values_of(rules, dict(lengths)))
+        except NotJoinedError:
+            return None
+        return None if wrong else (found, wrong)
+
+    def _sized(self, lengths: Lengths) -> Template:
+        if lengths not in self._of_sets:
+            program = with_values(self.program, lengths)
+            self._of_sets[lengths] = Template(program, self.roles, self.functions, self.schema, self.params, lengths)
+        return self._of_sets[lengths]
+
+    def _split_values(self, rules: pa.Table) -> tuple[list[Share], list[Wrong]]:
         names = parameters(self.program, rules.column_names)
         window = window_parameter(self.program, rules.column_names)
         while True:
@@ -181,7 +214,7 @@ class Template:
     ) -> None:
         """Share rules out that have the same shapes: by the types of their constants."""
         given = rows  # ascending
-        key = (*((name, repr(value)) for name, value in sorted(values.items())), upper)
+        key = (*self.lengths, *((name, repr(value)) for name, value in sorted(values.items())), upper)
         tried: list[Variant] = list(self.variants.get(key, ()))
         while len(rows):
             variant = tried.pop(0) if tried else None
