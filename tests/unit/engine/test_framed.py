@@ -91,8 +91,12 @@ def test_that_what_compares_two_events_is_part_of_the_chain() -> None:
 
 
 def test_that_lanes_and_constants_that_are_read_otherwise_are_part_of_the_chain() -> None:
-    conditions = ["[k] AND a.x > 1", "[k] AND b.x > 2", "[k = 3]", "a.t > '2024-01-01' AND a.x = 5", "a.x IN (1, 2)"]
-    assert check([STEPS.format(text, 10) for text in conditions]) == (4, [])
+    conditions = ["[k] AND a.x > 1", "[k] AND b.x > 2", "[k = 3]", "a.t > '2024-01-01' AND a.x = 5"]
+    assert check([STEPS.format(text, 10) for text in conditions]) == (3, [])
+
+
+def test_that_a_choice_is_read_with_its_text() -> None:
+    assert check([STEPS.format(text, 10) for text in ("a.x = 1", "a.x IN (1, 2)", "a.x = 1 OR a.k = 2")]) == (1, [1, 2])
 
 
 def test_that_other_queries_are_left() -> None:

@@ -48,7 +48,21 @@ def test_a_function_is_called_once_for_an_event() -> None:
     found = queries.match(STREAM)
     assert sorted({row["query"] for row in found.to_pylist()}) == [0, 1, 2, 3]
     assert len(calls) == len(STREAM)
-    assert "s: type = 'Stock', odd(price), price >= p" in str(queries.explain(STREAM))
+    assert "not in the shared tables: a function of one's own" in str(queries.explain(STREAM))
+
+
+def test_a_function_is_not_asked_about_events_that_other_conditions_keep_from_it() -> None:
+    def odd(price: int) -> bool:
+        if price < 2:
+            raise ValueError("too small")
+        return price % 2 == 1
+
+    rules: list[Row] = [{"id": k, "p": 2 + k} for k in range(20)]
+    text = "PATTERN Stock s WHERE s.price >= p AND odd(s.price)"
+    assert len(cep.Queries(text, rules, functions={"odd": odd}).match(STREAM)) == 8
+    rules[7]["p"] = 1
+    with pytest.raises(cep.CepheidError, match=r"odd\(1\) raised ValueError: too small"):
+        cep.Queries(text, rules, functions={"odd": odd}).match(STREAM)
 
 
 def test_rules_that_no_event_concerns_are_not_touched() -> None:

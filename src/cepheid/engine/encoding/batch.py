@@ -100,6 +100,12 @@ class Batch:
             return self.events.column(name) if isinstance(self.events, Reordered) else self.table.column(name)
         return self.once_for(("derived", name), lambda: derived.column([self.column(read) for read in derived.reads]))
 
+    def repeated(self, columns: set[str]) -> Any:
+        """Numbers that are equal where events are sure to have the same values of some columns; None: not known."""
+        if not isinstance(self.events, Reordered) or not columns.isdisjoint(self.codes.derived):
+            return None
+        return self.events.repeated(columns)
+
     def take(self, index: Any) -> pa.Table:
         """Some of the events as a table, by their places."""
         return self.events.take(index) if isinstance(self.events, Reordered) else self.table.take(from_numpy(index))

@@ -50,6 +50,10 @@ def answers(
             codes = as_dictionary(column.take(from_numpy(rows)))
             _, first, back = np.unique(take_codes(np.arange(len(codes.dictionary)), codes.indices, -1), True, True)
             index = rows[first]
+    same = batch.repeated(read) if back is None else None
+    if same is not None:
+        _, first, back = np.unique(same[rows], True, True)
+        index = rows[first]
     schema = _only(query.schema, read)
     table = pa.table({name: batch.column(name) for name in schema.columns})
     events = read_rows(table.take(from_numpy(index)), schema)
@@ -59,7 +63,8 @@ def answers(
             found[k] = holds(Bindings({variable: (event,)}, {variable: event}))
         except EvaluationError as error:
             found[k] = 2
-            errors.setdefault(int(index[k]), error)
+            alike = index[k : k + 1] if back is None else rows[back == k]
+            errors.update(dict.fromkeys(alike.tolist(), error))
     return found if back is None else found[back]
 
 

@@ -31,6 +31,10 @@ class Reordered:
             self._moved[name] = column.take(from_numpy(self._order))
         return self._moved[name]
 
+    def repeated(self, columns: set[str]) -> Any:
+        """Numbers that are equal where rows are sure to have the same values of some columns; None: not known."""
+        return None
+
     def only(self, index: Any) -> Reordered:
         """Some rows, by their places in the order."""
         return Reordered(self._given, self._order[index], self._known)

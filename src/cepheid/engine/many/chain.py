@@ -42,14 +42,13 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A condition on events of some types, computed for a batch beforehand; functions: those of the user that it calls.
+    """A condition on events of some types, computed for a batch beforehand.
 
     query: one that has it. All that have the same need it once.
     """
 
     text: str
     types: tuple[str, ...]
-    functions: tuple[int, ...]
     query: Bound = field(compare=False)
     mask: Mask = field(compare=False)
 
@@ -412,10 +411,12 @@ class _Reader:
         query, component = self.compiled.query, self.compiled.query.components.get(conjunct.variable)
         named = substitute(conjunct.condition, lambda n: ex.Name(n.column) if isinstance(n, Now) else None)
         called = {n.function for n in walk(conjunct.condition) if isinstance(n, ex.Call)}
+        if called & query.functions.keys():
+            # It may raise an error for an event that another condition keeps from it.
+            raise NotChained("a function of one's own")
         computed = Computed(
             print_expression(named),
             component.types if component is not None else (),
-            tuple(id(query.functions[name]) for name in sorted(called) if name in query.functions),
             query,
             Mask(conjunct.original, conjunct.variable),
         )

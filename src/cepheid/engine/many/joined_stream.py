@@ -62,6 +62,10 @@ class JoinedRows(Reordered):
             return column
         return self.batch.once_for(("dictionary", name), column.dictionary_encode)
 
+    def repeated(self, columns: set[str]) -> Any:
+        """The events: each has many rules, and what reads no constant of these is the same for all of them."""
+        return self.events if self.schema.constants.isdisjoint(columns) else None
+
     def only(self, index: Any) -> JoinedRows:
         """Some rows, by their places."""
         return JoinedRows(self.schema, self.batch, self.events[index], self.rules, self.numbers[index])
