@@ -18,6 +18,7 @@ from bench.rows.double_top import double_top
 from bench.rows.equivalence import equivalence
 from bench.rows.instants import instants
 from bench.rows.kleene import kleene
+from bench.rows.many import many, many_arrow, many_idle, many_merging, many_skew
 from bench.rows.memory import long, memory
 from bench.rows.merging import merging
 from bench.rows.program import program
@@ -43,6 +44,11 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "automata": automata,
     "cesar": cesar,
     "double_top": double_top,
+    "many": many,
+    "many_arrow": many_arrow,
+    "many_idle": many_idle,
+    "many_merging": many_merging,
+    "many_skew": many_skew,
     "changing": changing,
     "afa": afa,
     "switching": switching,
