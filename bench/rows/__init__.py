@@ -19,6 +19,7 @@ from bench.rows.equivalence import equivalence
 from bench.rows.instants import instants
 from bench.rows.kleene import kleene
 from bench.rows.many import many, many_arrow, many_idle, many_merging, many_skew
+from bench.rows.many_rules import many_rules
 from bench.rows.memory import long, memory
 from bench.rows.merging import merging
 from bench.rows.program import program
@@ -49,6 +50,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "many_idle": many_idle,
     "many_merging": many_merging,
     "many_skew": many_skew,
+    "many_rules": many_rules,
     "changing": changing,
     "afa": afa,
     "switching": switching,
