@@ -47,9 +47,7 @@ class Pattern:
         (tier,) = stream.tiers.values()
         assert isinstance(tier, SharedTier), f"{template}: not in the shared tables"
         (kind,) = tier.kinds
-        tier.layout()
-        (level,) = tier._levels.values()
-        (part,) = level.parts
+        ((_, part),) = tier._pending
         bounds = {(extra.bounds.key.column, extra.bounds.operator): extra.bounds for extra in part.extras}
         return Pattern(kind, part.constants.slice(0, 1), bounds, schema)
 
