@@ -59,6 +59,7 @@ def main() -> None:
                 figures.append(figure)
                 if name in LONG:  # one sees how far it is, and what it found if it does not end
                     console.log(report.line(figure), highlight=False, markup=False)
+                    report.write(figures, args.json)
         console.log(f"{name}: {time.perf_counter() - begin:.0f} s")
         report.write(figures, args.json)  # what there is, should a later row fail
     report.show(figures, console)
