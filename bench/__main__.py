@@ -39,7 +39,7 @@ def main() -> None:
     of_cold.add_argument("--timeout", type=float, default=Options.timeout, help="seconds that plain Python may take")
     of_cold.add_argument("--most", type=int, default=Options.most, help="events of the largest streams")
     of_cold.add_argument(
-        "--only", default=Options.only, help="the queries with this in their names; of row many, readings"
+        "--only", default=Options.only, help="the queries with this in their names; of row many the cases"
     )
     args = parser.parse_args()
     rows = [ALIASES.get(name, name) for name in args.rows]

@@ -12,7 +12,7 @@ constexpr uint64_t HASH = (1ull << 62) - 1;
 constexpr uint64_t MIX = 0x1E3779B97F4A7C15ull, SPREAD = 0x2545F4914F6CDD1Dull, STIR = 0x1B873593CC9E2D51ull;
 constexpr uint32_t NIL = 0xFFFFFFFFu;
 constexpr int64_t NEVER = INT64_MAX, NOT = INT64_MIN;
-constexpr int64_t ENDS_ALWAYS = 1 << 8, ENDS_NEVER = 1 << 9, LEAF = 1 << 11, EVERYTHING = 1 << 12;
+constexpr int64_t ENDS_ALWAYS = 1 << 8, ENDS_NEVER = 1 << 9, LEAF = 1 << 11, EVERYTHING = 1 << 12, LOOKS = 1 << 13;
 constexpr int64_t MORE = 1 << 24, ROUGH = 1 << 25;
 
 struct Edge { int64_t head; uint32_t low2, low1, high2, high1; int64_t where; };
@@ -43,7 +43,7 @@ struct State {
   std::vector<Match> matches;
   uint32_t free = NIL;
   int64_t instant = NOT;
-  uint64_t list_mask = 1023, known = 0;
+  uint64_t list_mask = (1 << 12) - 1, known = 0;
 
   void reset() {
     runs.clear(); fresh.clear(); matches.clear();
@@ -134,7 +134,7 @@ struct Loop {
       place = s.place(column, node.listens);
       if (s.lists[place].column == -1) {
         s.lists[place] = List{column, node.listens, NIL};
-        if (2 * ++s.known > s.list_mask) { s.grow(); place = s.place(column, node.listens); }
+        s.known++;
       }
     }
     s.fresh.push_back(Fresh{at, uint32_t(place)});
@@ -197,13 +197,17 @@ struct Loop {
       }
       if (!over) {
         const int64_t flags = at.flags;
-        const int64_t sets = flags & (1 << 13) ? s.nodes[at.node].sets : 0;
+        const Node* looks = flags & LOOKS ? &s.nodes[at.node] : nullptr;
         int passed;
-        if (sets)
-          passed = probe(at.node, uint64_t(sets) & ((1ull << 56) - 1), run);
+        if (looks && looks->sets)
+          passed = probe(at.node, uint64_t(looks->sets) & ((1ull << 56) - 1), run);
         else
           passed = pass(uint32_t(at.below), uint32_t(at.below) + uint32_t(at.below >> 32), false, run);
-        const bool ends = (flags & ENDS_ALWAYS) || (!(flags & ENDS_NEVER) && passed);
+        bool ends = (flags & ENDS_ALWAYS) || (!(flags & ENDS_NEVER) && passed);
+        if (looks && looks->ending) {
+          const int64_t begin = looks->ending & NIL;
+          ends = hold(begin, begin + (looks->ending >> 40), &s.runs[run]);
+        }
         if (ends && !alone) s.runs[run].ended = now;  // other events of the instant may pass too
         over = ends && alone;
       }
@@ -230,6 +234,7 @@ struct Loop {
     for (i = 0; i < count; i++) {
       now = times[i];
       const bool another = !s.instants || now != s.instant;
+      if (4 * s.known > s.list_mask) s.grow();  // an event has far fewer lists of its own than there is room for
       if (another) install();
       alone = another && (!s.instants || i + 1 == count || times[i + 1] != now);
       s.instant = now;

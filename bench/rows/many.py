@@ -45,14 +45,17 @@ def many(options: Options) -> Iterator[Figure]:
         yield Figure("many", f"one query, {template}", "kernel", one, "M events/s")
     speeds: dict[str, dict[str, list[float]]] = {reading: defaultdict(list) for reading in READINGS}
     sizes = [int(size * options.scale) for size in SIZES]
-    for reading in (reading for reading in READINGS if options.only in reading):
+    for reading in READINGS:
         for size in sizes:
             queries = workload(size, reading)
             for template in TEMPLATES:
+                if options.only not in _case(reading, size, template):
+                    continue
                 speed, figures = _kernel(options, reading, template, queries, table, alone[template])
                 speeds[reading][template].append(speed)
                 yield from figures
-    for reading, some in ((reading, some) for reading, some in speeds.items() if some):
+    whole = (reading for reading in READINGS if options.only in reading)
+    for reading, some in ((reading, speeds[reading]) for reading in whole):
         labels = Labels(f"Cayuga Fig. 16a, reading {reading}", "queries", "million events/s")
         order = np.argsort(sizes)
         curves = {name: ([sizes[k] for k in order], [ys[k] for k in order]) for name, ys in some.items()}
@@ -64,7 +67,7 @@ def _kernel(
 ) -> tuple[float, list[Figure]]:
     ours = _tables(template, reading, queries, table)
     native = Native(ours, dynamic=template == "LinearDyn")
-    case = f"{reading} {len(queries) // 1000}k {template}"
+    case = _case(reading, len(queries), template)
     assert np.array_equal(ours.matches(), native.matches()), f"{case}: not the matches of the C++"
     found, nodes = ours.found(), " / ".join(f"{count:,}" for count in ours.tables.depths)
     seconds = race({"kernel": ours.run, "C++": native.run}, options.times, clock=time.process_time)
@@ -78,6 +81,10 @@ def _kernel(
         Figure("many", case, *own, "C++", speed["C++"], speed["kernel"] / speed["C++"], OF_NATIVE, note),
         Figure("many", case, *own, "one by one", one, speed["kernel"] / one, target, measured),
     ]
+
+
+def _case(reading: str, size: int, template: str) -> str:
+    return f"{reading} {size // 1000}k {template}"
 
 
 def _alone(options: Options, template: str, table: pa.Table) -> float:
