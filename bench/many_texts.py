@@ -28,8 +28,8 @@ def texts(queries: Workload, template: str) -> Iterator[str]:
     for primary, steps in queries.steps():
         asked = [" AND ".join(f"{name}.{one}" for one in asks) for name, asks in zip(NAMES, steps, strict=True)]
         if template in STRATEGIES:
-            # DUR of a match is one more than what its ends are apart.
-            text = SEQUENCE.format(STRATEGIES[template], " AND ".join(asked), DURATION - 1)
+            # A match must be shorter than WITHIN, and DUR is one more than what its ends are apart.
+            text = SEQUENCE.format(STRATEGIES[template], " AND ".join(asked), DURATION)
             yield f"{text}\nRETURN {SUM} AS total" if template == "NonDetAgg" else text
             continue
         if template == "LinearDyn":

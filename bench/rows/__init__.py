@@ -80,6 +80,15 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
 # The workloads by the names that their streams have in the papers' comparisons.
 ALIASES = {"w1": "stock", "w2": "sequence", "w3": "rare", "w4": "shoplifting", "w5": "vshapes"}
 
-LONG = {"cold", "compile", "long", "many", "many_arrow", "many_rules", "many_skew"}  # only when asked for
+LONG = {
+    "cold",
+    "compile",
+    "long",
+    "many",
+    "many_arrow",
+    "many_merging",
+    "many_rules",
+    "many_skew",
+}  # only when asked for
 
 __all__ = ["ALIASES", "LONG", "ROWS"]

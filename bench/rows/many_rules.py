@@ -44,7 +44,7 @@ def template(primary: str = "d0") -> str:
         asks += [f"{name}.{primary} = first AND {name}.d1 = {name}_second"]
         asks += [f"{name}.c{k} >= {name}_low{k} AND {name}.c{k} < {name}_high{k}" for k in (0, 1)]
     where = " AND ".join(asks)
-    return f"PATTERN SEQ(Event S1, Event S2, Event S3)\nWHERE skip_till_next_match {{ {where} }}\nWITHIN 19 ms"
+    return f"PATTERN SEQ(Event S1, Event S2, Event S3)\nWHERE skip_till_next_match {{ {where} }}\nWITHIN 20 ms"
 
 
 def rule_table(queries: Workload, *, first_id: int = 0) -> pa.Table:
