@@ -124,7 +124,7 @@ def _memory(count: int) -> Iterator[Figure]:
         command = [sys.executable, "-m", "bench.many_memory", how, str(count)]
         seen = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         tables, constants, held = (seen[name] / count for name in ("tables", "constants", "held"))
-        note = f"of which constants {constants:.0f}; a process holds {held:.0f} more than before, for each query"
+        note = f"beside {constants:.0f} of constants; a process holds {held:.0f} more than before"
         case = f"{count // 1000}k, from {'a table' if how == 'table' else 'texts'}"
         yield Figure("many_rules", case, "tables", tables, "bytes a query", target=MEMORY, note=note)
         yield Figure("many_rules", case, "process, without constants", held - constants, "bytes a query", target=MEMORY)
