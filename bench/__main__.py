@@ -38,7 +38,9 @@ def main() -> None:
     of_cold = parser.add_argument_group("row cold")
     of_cold.add_argument("--timeout", type=float, default=Options.timeout, help="seconds that plain Python may take")
     of_cold.add_argument("--most", type=int, default=Options.most, help="events of the largest streams")
-    of_cold.add_argument("--only", default=Options.only, help="the queries with this in their names")
+    of_cold.add_argument(
+        "--only", default=Options.only, help="the queries with this in their names; of row many the cases"
+    )
     args = parser.parse_args()
     rows = [ALIASES.get(name, name) for name in args.rows]
     for name in rows:
@@ -57,6 +59,7 @@ def main() -> None:
                 figures.append(figure)
                 if name in LONG:  # one sees how far it is, and what it found if it does not end
                     console.log(report.line(figure), highlight=False, markup=False)
+                    report.write(figures, args.json)
         console.log(f"{name}: {time.perf_counter() - begin:.0f} s")
         report.write(figures, args.json)  # what there is, should a later row fail
     report.show(figures, console)

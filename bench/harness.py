@@ -62,7 +62,7 @@ class Options:
     plots: Path | None = None  # where they go
     timeout: float = 60.0  # seconds; row cold
     most: int = 10_000_000  # events; row cold
-    only: str = ""  # what the names of the queries have in them; row cold
+    only: str = ""  # what the names of the queries have in them; row cold, and the cases of row many
 
     @property
     def scale(self) -> float:

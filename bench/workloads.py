@@ -139,6 +139,19 @@ def cayuga(n: int, domain: int = 100, seed: int = 7) -> pa.Table:
     return pa.table(columns | {f"c{k}": rng.random(n) for k in range(4)})
 
 
+def payments(n: int, customers: int, seed: int = 8) -> pa.Table:
+    """Card payments of a day, three of ten abroad; each customer pays as often."""
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "ts": np.sort(rng.integers(0, 86_400_000, n)),
+            "type": rng.choice(["Payment", "Abroad"], n, p=[0.7, 0.3]),
+            "customer": rng.integers(0, customers, n),
+            "amount": np.round(rng.lognormal(3, 2, n), 2),
+        }
+    )
+
+
 def closing(n: int, names: int = 24, smooth: int = 1, sigma: float = 0.06, seed: int = 20) -> pa.Table:
     """Cayuga (TR, section 5.2.2): closing prices, made as geometric random walks, company by company on each day.
 

@@ -19,6 +19,7 @@ _COUNTERS = {
     "afa": ("changes", "held"),
     "cesar": ("matches",),
     "cql": ("matches",),
+    "many": ("matches",),
 }
 
 

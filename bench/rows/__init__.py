@@ -18,7 +18,9 @@ from bench.rows.double_top import double_top
 from bench.rows.equivalence import equivalence
 from bench.rows.instants import instants
 from bench.rows.kleene import kleene
+from bench.rows.many import many, many_arrow, many_idle, many_merging, many_skew
 from bench.rows.many_ranges import many_ranges
+from bench.rows.many_rules import many_rules
 from bench.rows.memory import long, memory
 from bench.rows.merging import merging
 from bench.rows.program import program
@@ -44,6 +46,12 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "automata": automata,
     "cesar": cesar,
     "double_top": double_top,
+    "many": many,
+    "many_arrow": many_arrow,
+    "many_idle": many_idle,
+    "many_merging": many_merging,
+    "many_skew": many_skew,
+    "many_rules": many_rules,
     "changing": changing,
     "afa": afa,
     "switching": switching,
@@ -74,6 +82,15 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
 # The workloads by the names that their streams have in the papers' comparisons.
 ALIASES = {"w1": "stock", "w2": "sequence", "w3": "rare", "w4": "shoplifting", "w5": "vshapes"}
 
-LONG = {"cold", "compile", "long"}  # only when asked for
+LONG = {
+    "cold",
+    "compile",
+    "long",
+    "many",
+    "many_arrow",
+    "many_merging",
+    "many_rules",
+    "many_skew",
+}  # only when asked for
 
 __all__ = ["ALIASES", "LONG", "ROWS"]

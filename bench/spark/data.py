@@ -48,6 +48,14 @@ def stock(options: Options, events: int, symbols: int = 1000) -> Path:
     return kept(options, f"stock-{symbols}-{events}", lambda: parts(_part(events)))
 
 
+def payments(options: Options, events: int, customers: int) -> Path:
+    """Card payments of a day."""
+    table = workloads.payments(events, customers)
+    size = _part(events)
+    parts = (table.slice(begin, size) for begin in range(0, events, size))
+    return kept(options, f"payments-{customers}-{events}", lambda: parts)
+
+
 def rare(options: Options, events: int) -> Path:
     """W3: A and B, and a rare C."""
 

@@ -8,6 +8,7 @@ from bench.spark.rows.boundaries import boundaries
 from bench.spark.rows.changes import changes
 from bench.spark.rows.direct import direct
 from bench.spark.rows.keyed import cesar, keyed
+from bench.spark.rows.many import many
 from bench.spark.rows.pushdown import pushdown
 from bench.spark.rows.slices import slices
 from bench.spark.rows.streaming import big_state, flat, streaming
@@ -16,6 +17,7 @@ from bench.spark.rows.today import today
 ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "keyed": keyed,
     "cesar": cesar,
+    "many": many,
     "direct": direct,
     "pushdown": pushdown,
     "today": today,
