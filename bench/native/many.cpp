@@ -14,6 +14,8 @@ constexpr uint32_t NIL = 0xFFFFFFFFu;
 constexpr int64_t NEVER = INT64_MAX, NOT = INT64_MIN;
 constexpr int64_t ENDS_ALWAYS = 1 << 8, ENDS_NEVER = 1 << 9, LEAF = 1 << 11, EVERYTHING = 1 << 12, LOOKS = 1 << 13;
 constexpr int64_t MORE = 1 << 24, ROUGH = 1 << 25;
+constexpr int64_t RANGED = int64_t(1) << 62, NULL_KEY = INT64_MIN;
+constexpr int64_t AT_LEAST = 1, AT_MOST = 2, INSIDE = 3, MARKED = 4, SIDE = 64, WORD = 63, DENSE = 24;
 
 struct Edge { int64_t head; uint32_t low2, low1, high2, high1; int64_t where; };
 struct Node { int64_t children, flags, listens, lasts, ending, sets; };
@@ -35,7 +37,7 @@ struct List { int64_t column, value; uint32_t head; };
 struct Fresh { uint32_t run, place; };
 
 struct State {
-  const Edge* edges; const Node* nodes; const Rule* rules; const Slot* hashes; const Set* sets;
+  const Edge* edges; const Node* nodes; const Rule* rules; const Slot* hashes; const Set* sets; const int64_t* ranges;
   uint64_t mask; int64_t root_sets; bool instants;
   std::vector<Run> runs;
   std::vector<List> lists;
@@ -159,6 +161,85 @@ struct Loop {
     return passed;
   }
 
+  static int64_t reached(const int64_t* values, int64_t count, int64_t value) {
+    int64_t low = 0, high = count;
+    while (low < high) {
+      const int64_t middle = (low + high) >> 1;
+      if (values[middle] <= value) low = middle + 1; else high = middle;
+    }
+    return low;
+  }
+
+  // Edges sorted by their lower bounds, with the greatest upper bound of each 64 and of each 64 * 64.
+  int inside(const int64_t* lows, int64_t child, int64_t count, int64_t value, uint32_t from) {
+    const int64_t last = reached(lows, count, value);
+    const int64_t *sides = lows + count, *tops = sides + (count + SIDE - 1) / SIDE;
+    int passed = 0;
+    for (int64_t at = 0; at < last;) {
+      const int64_t side = at / SIDE;
+      if (side % SIDE == 0 && tops[side / SIDE] < value) {
+        at += SIDE * SIDE;
+        continue;
+      }
+      const int64_t end = at + SIDE < last ? at + SIDE : last;
+      if (sides[side] >= value) passed += pass(uint32_t(child + at), uint32_t(child + end), true, from);
+      at += SIDE;
+    }
+    return passed;
+  }
+
+  // Edges with bounds of up to three columns: of each, cells, and for each cell which edges it can pass.
+  int cells(const int64_t* block, const int64_t* at, int64_t child, int64_t count, int64_t columns, uint32_t from) {
+    const int64_t words = at[0], tops = at[1];
+    const int64_t *marks[3], *sums[3];
+    for (int64_t j = 0; j < 3; j++) {
+      const int64_t* where = at + 2 + 5 * (j < columns ? j : 0);
+      const int64_t value = keys[i * width + where[0]];
+      if (value == NULL_KEY) return 0;
+      const int64_t cell = reached(block + where[2], where[1] - 1, value);
+      marks[j] = block + where[3] + cell * words;
+      sums[j] = block + where[4] + cell * tops;
+    }
+    int passed = 0;
+    for (int64_t top = 0; top < tops; top++)
+      for (int64_t some = sums[0][top] & sums[1][top] & sums[2][top]; some; some &= some - 1) {
+        const int64_t k = WORD * top + __builtin_ctzll(some), first = child + WORD * k, left = count - WORD * k;
+        int64_t word = marks[0][k] & marks[1][k] & marks[2][k];
+        if (__builtin_popcountll(word) >= DENSE) {
+          passed += pass(uint32_t(first), uint32_t(first + (left < WORD ? left : WORD)), true, from);
+        } else {
+          for (; word; word &= word - 1) {
+            const uint32_t one = uint32_t(first + __builtin_ctzll(word));
+            passed += pass(one, one + 1, true, from);
+          }
+        }
+      }
+    return passed;
+  }
+
+  int range(const int64_t* block, uint32_t from) {
+    int passed = 0;
+    for (int64_t j = 0; j < block[0]; j++) {
+      const int64_t* at = block + 2 + 4 * j;
+      const int64_t kind = at[0] & 7, column = at[0] >> 3, child = at[1], *own = block + at[3];
+      int64_t count = at[2];
+      if (kind == MARKED) {
+        passed += cells(block, own, child, count, column, from);
+        continue;
+      }
+      const int64_t value = keys[i * width + column];
+      if (kind && value == NULL_KEY) continue;
+      if (kind == INSIDE) {
+        passed += inside(own, child, count, value, from);
+        continue;
+      }
+      if (kind == AT_LEAST) count = reached(own, count, value);
+      if (kind == AT_MOST) count = reached(own, count, -value);
+      passed += pass(uint32_t(child), uint32_t(child + count), true, from);
+    }
+    return passed;
+  }
+
   int probe(uint64_t node, uint64_t bits, uint32_t from) {
     int passed = 0;
     const int64_t* key = keys + i * width;
@@ -166,16 +247,19 @@ struct Loop {
       const int number = __builtin_ctzll(bits);
       const Set& set = s.sets[number];
       const int64_t owner = int64_t(node | uint64_t(number) << 32);
-      const int64_t first = set.count > 0 ? key[set.columns[0]] : 0, second = set.count > 1 ? key[set.columns[1]] : 0;
+      const int64_t first = set.count > 0 ? key[set.columns[0]] : 0;
+      int64_t second = set.count > 1 ? key[set.columns[1]] : 0;
+      for (int32_t j = 2; j < set.count; j++) second = int64_t((uint64_t(second) * SPREAD + uint64_t(key[set.columns[j]])) & HASH);
       for (uint64_t at = hash_of(owner, first, second) & s.mask; s.hashes[at].owner != -1; at = (at + 1) & s.mask) {
         const Slot& slot = s.hashes[at];
         if (slot.owner != owner || slot.first != first || slot.second != second) continue;
-        const uint32_t child = uint32_t(slot.bucket);
+        const int64_t* block = slot.bucket >= RANGED ? s.ranges + (slot.bucket - RANGED) : nullptr;
+        const uint32_t child = uint32_t(block ? block[3] : slot.bucket);
         if (set.count > 2) {
           const int64_t where = s.edges[child].where;
           if (!hold(where & NIL, (where & NIL) + ((where >> 32) & 255), nullptr)) continue;
         }
-        passed += pass(child, child + uint32_t(slot.bucket >> 32), true, from);
+        passed += block ? range(block, from) : pass(child, child + uint32_t(slot.bucket >> 32), true, from);
         break;
       }
     }
@@ -200,7 +284,7 @@ struct Loop {
         const Node* looks = flags & LOOKS ? &s.nodes[at.node] : nullptr;
         int passed;
         if (looks && looks->sets)
-          passed = probe(at.node, uint64_t(looks->sets) & ((1ull << 56) - 1), run);
+          passed = probe(at.node, uint64_t(looks->sets), run);
         else
           passed = pass(uint32_t(at.below), uint32_t(at.below) + uint32_t(at.below >> 32), false, run);
         bool ends = (flags & ENDS_ALWAYS) || (!(flags & ENDS_NEVER) && passed);
@@ -259,9 +343,9 @@ void push(void* state, int64_t count, int64_t width, const int64_t* times, const
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-EXPORT void* many_new(const Edge* edges, const Node* nodes, const Rule* rules, const Slot* hashes, const Set* sets, int64_t mask,
-                      int64_t root_sets, int64_t instants) {
-  auto* s = new State{edges, nodes, rules, hashes, sets, uint64_t(mask), root_sets, instants != 0};
+EXPORT void* many_new(const Edge* edges, const Node* nodes, const Rule* rules, const Slot* hashes, const Set* sets,
+                      const int64_t* ranges, int64_t mask, int64_t root_sets, int64_t instants) {
+  auto* s = new State{edges, nodes, rules, hashes, sets, ranges, uint64_t(mask), root_sets, instants != 0};
   s->reset();
   return s;
 }

@@ -75,7 +75,9 @@ LEVEL = 5
 HASH_AT, HASH_MASK, SETS_AT, ROOT_SETS, LEVEL_AFTER = 0, 1, 2, 3, 4
 SET = 8
 SLOT = 4
-"""Of the hash table: a node and a set of columns, two values, and the edges: the first one, and how many."""
+"""Of the hash table: a node and a set of columns, two values, and the edges: the first one, and how many.
+
+Of more than two columns the second value is a mixture, and what is found is compared."""
 # Of a run.
 NEXT_AT = 32
 START, NULLS, EXPIRES, BELOW, WAITS, HELD = 1, 2, 3, 4, 5, 6
@@ -84,7 +86,7 @@ START, NULLS, EXPIRES, BELOW, WAITS, HELD = 1, 2, 3, 4, 5, 6
 # Lists of arrays side by side: one line for each would hide the code.
 # fmt: off
 def hash_of(owner: Int64, first: Int64, second: Int64) -> Int64:
-    """What the children of a node are looked up by, for a set of columns: the values of the first two."""
+    """What the children of a node are looked up by, for a set of columns: their values."""
     found = (owner * MIX + first * SPREAD + second * STIR) & HASH
     return (((found ^ (found >> 31)) * MIX) & HASH) >> 18
 
@@ -368,6 +370,10 @@ def probe(
                 first = keys[row + int(sets[at + 1])]
             if sets[at] > 1:
                 second = keys[row + int(sets[at + 2])]
+                j = 3
+                while j <= sets[at]:
+                    second = (second * SPREAD + keys[row + int(sets[at + j])]) & HASH
+                    j += 1
             slot = hash_of(owner, first, second) & mask
             while hashes[SLOT * (base + slot)] != NOBODY:
                 here = SLOT * (base + slot)

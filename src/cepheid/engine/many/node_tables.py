@@ -267,7 +267,7 @@ class NodeTables:
         """Tell nodes which sets of columns their children are found by; of each bucket, its values and where it is."""
         if not len(where):
             return
-        self.buckets.append((parent | sets << 32, values[:, 0], values[:, 1], where))
+        self.buckets.append((parent | sets << 32, values[:, 0], self._mixed(sets, values), where))
         if not depth:
             self.root_sets = int(np.bitwise_or.reduce(np.left_shift(1, np.unique(sets))))
             return
@@ -275,6 +275,16 @@ class NodeTables:
         bits = np.left_shift(1, sets)
         nodes[np.unique(parent) - (first - len(nodes)), k.FLAGS] |= k.LOOKS
         np.bitwise_or.at(nodes[:, k.SETS], parent - (first - len(nodes)), bits)
+
+    def _mixed(self, sets: Any, values: Any) -> Any:
+        """All values but the first as one number, as the kernel makes it of an event."""
+        widths = np.zeros(len(self.sets), np.int64)
+        widths[list(self.sets.values())] = [len(columns) for columns in self.sets]
+        mixed = values[:, 1].copy()
+        for at in range(2, MOST_COLUMNS):
+            rows = np.flatnonzero(widths[sets] > at)
+            mixed[rows] = (mixed[rows] * k.SPREAD + values[rows, at]) & k.HASH
+        return mixed
 
     def finish(self, leaves: Any, numbers: Any, paths: Any, constants: tuple[Sequence[Any], Sequence[Any]]) -> Level:
         """The arrays, with the rules of each leaf and the hash table."""
