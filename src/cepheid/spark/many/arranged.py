@@ -15,9 +15,8 @@ from cepheid.api.many.read_rules import TEMPLATE, with_parameters
 from cepheid.engine.many.protocol import constant_column
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.errors import CepheidError
-from cepheid.pattern.parameter_uses import window_uses
 from cepheid.pattern.schema import Schema
-from cepheid.spark.many.split import Part, Way, parts_of
+from cepheid.spark.many.split import Part, Way, filled, parts_of
 from cepheid.spark.many.steady import Steadily
 
 
@@ -75,7 +74,7 @@ def with_all_parameters(rules: RuleSet, columns: Sequence[str], id: str) -> Rule
     return replace(rules, templates=templates)
 
 
-def parts_to_come(rules: RuleSet, columns: pa.Schema, options: Options, schema: Schema) -> list[Part]:
+def forms_to_come(rules: RuleSet, columns: pa.Schema, options: Options, schema: Schema) -> list[Part]:
     """How events would be divided for the first rules of templates that have none."""
     used = {some.template for some in rules.rules}
     found: list[Part] = []
@@ -87,22 +86,11 @@ def parts_to_come(rules: RuleSet, columns: pa.Schema, options: Options, schema: 
             parts = parts_of(replace(rules, rules=(sample,)), options, schema)
         except CepheidError:  # they will be told what is wrong with them
             continue
-        found += [
-            Part(part.numbers[:0], part.by, {name: values.slice(0, 0) for name, values in part.constants.items()})
-            for part in parts
-        ]
+        found += [part.only(np.zeros(len(part.numbers), bool)) for part in parts]
     return found
 
 
 def _sample(template: Template, columns: pa.Schema) -> pa.Table:
-    windows = {use.name for use in window_uses(template.program)}
-    made = {}
-    for name in template.parameters:
-        type_ = columns.field(name).type
-        whole = pa.types.is_integer(type_)
-        made[constant_column(name)] = (
-            pa.array([1 if whole else "1 second"]).cast(type_)
-            if name in windows and (whole or pa.types.is_string(type_))
-            else pa.nulls(1, type_)
-        )
-    return pa.table(made)
+    """Values of the types that rules will have."""
+    given = {name: columns.field(name).type for name in template.parameters}
+    return pa.table({constant_column(name): filled(pa.nulls(1, type_)) for name, type_ in given.items()})

@@ -181,9 +181,9 @@ class Rulings:
         if life is None:
             known = map(str, self.base.ids.slice(0, 1000).to_pylist())
             return PatternError("CEP229", f"there is no rule {id!r}", did_you_mean(str(id), known, "ids"))
-        if life[1] <= at:
-            message = f"the rule {id!r} is over at that time, {shown(at)}"
-            return PatternError("CEP229", message, "remove it at an earlier time, or not at all")
+        if life[1] != NEVER:
+            message = f"the rule {id!r} ends at {shown(life[1])} already"
+            return PatternError("CEP229", message, "add it again at a later time, or leave it as it is")
         if life[0] > at:
             message = f"the rule {id!r} begins after that time, {shown(at)}"
             return PatternError("CEP229", message, "remove it at a later time")

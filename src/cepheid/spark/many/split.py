@@ -67,6 +67,11 @@ class Part:
         """The columns on which all events of a match agree."""
         return self.by.key
 
+    def only(self, kept: Any) -> Part:
+        """Some of the rules, by a mask."""
+        constants = {name: values.filter(from_numpy(kept)) for name, values in self.constants.items()}
+        return Part(self.numbers[kept], self.by, constants)
+
 
 class Placement(Protocol):
     """How many buckets there are, and which rules are in which.
@@ -200,7 +205,9 @@ def _parts(template: Template, rules: Rules, options: Options, schema: Schema) -
     varied = VariedTemplate(template.program, options.roles, template.functions or {}, schema, template.params)
     try:
         columns = {name[1:]: rules.constants.column(name) for name in rules.constants.column_names}
-        shares, wrong = varied.split(pa.table(columns) if columns else pa.table({"": pa.nulls(len(rules))}))
+        shares, wrong = varied.split(
+            _with_twins(pa.table(columns)) if columns else pa.table({"": pa.nulls(len(rules))})
+        )
     except NotJoinedError:
         yield from _alone(template, rules, options, schema)
         return
@@ -209,7 +216,25 @@ def _parts(template: Template, rules: Rules, options: Options, schema: Schema) -
     for share in shares:
         by = choose_partitioning([share.variant.joined.plain], [EVENTS])
         constants = constant_keys(share, [path[0] for path in by.key if len(path) == 1])
-        yield Part(rules.numbers[share.rows], by, constants)
+        own = share.rows < len(rules)
+        yield Part(rules.numbers[np.where(own, share.rows, 0)], by, constants).only(own)
+
+
+def _with_twins(constants: pa.Table) -> pa.Table:
+    """Rules that have NULL once more without it: a value says how events are divided for a rule, and NULL does not."""
+    missing = [column.is_null().to_numpy() for column in constants.columns if column.null_count]
+    if not missing:
+        return constants
+    some = constants.filter(from_numpy(np.logical_or.reduce(missing)))
+    twins = [filled(column.combine_chunks()) for column in some.columns]
+    return pa.concat_tables([constants, pa.table(dict(zip(constants.column_names, twins, strict=True)))])
+
+
+def filled(values: pa.Array) -> pa.Array:
+    """Numbers or texts in place of NULL; texts are such that they can be windows."""
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return values.fill_null("1 second")
+    return values.fill_null(1) if pa.types.is_integer(values.type) or pa.types.is_floating(values.type) else values
 
 
 def _alone(template: Template, rules: Rules, options: Options, schema: Schema) -> Iterator[Part]:

@@ -24,7 +24,7 @@ from cepheid.pattern.schema import Schema, make_schema
 from cepheid.spark.checks import WATERMARK, check_stream
 from cepheid.spark.introspect import spark_context
 from cepheid.spark.job import session_zone
-from cepheid.spark.many.arranged import arranged, by_ids, parts_to_come, with_all_parameters
+from cepheid.spark.many.arranged import arranged, by_ids, forms_to_come, with_all_parameters
 from cepheid.spark.many.bucket import ManyBuckets
 from cepheid.spark.many.changes import AT
 from cepheid.spark.many.checkpoint import closer, no_stream, stored_body, stored_rules, stored_stream
@@ -72,7 +72,7 @@ def stream_ways(
     if options.control is not None:
         check_control(options.control, queries.rereading, rules.ids.type)
         columns = events_schema(options.control.schema, session_zone(df))
-        parts += parts_to_come(
+        parts += forms_to_come(
             with_all_parameters(rules, columns.names, queries.rereading.id), columns, queries.options, schema
         )
     return split(parts, Steadily(buckets_of(df, options), rules.ids))
