@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 import cepheid as cep
 from cepheid.spark.progress import metrics
@@ -105,10 +106,13 @@ class Stream:
         source = self.spark.readStream.schema(spark_schema(SCHEMA)).option("maxFilesPerTrigger", 1)
         return source.parquet(str(self.folder / "in")).withWatermark("ts", "4 seconds")
 
+    def changes(self) -> Any:
+        return self.spark.readStream.schema(self.control).json(str(self.folder / "control"))
+
     def match(self) -> Any:
         options = dict(self.options)
         if self.control is not None:
-            options["control"] = self.spark.readStream.schema(self.control).json(str(self.folder / "control"))
+            options["control"] = self.changes()
         return self.queries.match(self.frame(), **{"buckets": 3, **options})
 
     def add(self, *files: pa.Table) -> None:
@@ -159,21 +163,159 @@ def wanted(queries: cep.Queries, *tables: pa.Table) -> list[str]:
     return sorted(map(shown, queries.match(pa.concat_tables(tables)).to_pylist()))
 
 
-def test_several_ways_and_a_restart(spark, tmp_path):
+def test_several_ways_late_events_and_a_restart(spark, tmp_path):
     chance = Random(1)
     queries = cep.Queries(TEMPLATES, rules(chance))
-    first, second_, third = events(chance)
+    first, middle, last = events(chance)
     stream = Stream(spark, tmp_path, queries)
-    stream.add(first, second_)
+    stream.add(first, middle)
     stream.run()
-    stream.add(third)
+    # An event that concerns nobody moves the watermark; one that is too late is counted by each bucket it would go to.
+    nobody = pa.Table.from_pylist([{"ts": second(900), "type": "D", "symbol": "Z"}], SCHEMA)
+    too_late = pa.Table.from_pylist([{"ts": second(-50), "type": "A", "symbol": "X", "price": 19}], SCHEMA)
+    stream.add(pa.concat_tables([last, too_late]), nobody)
     stream.run()
-    expected = wanted(queries, first, second_, third)
+    expected = wanted(queries, first, middle, last, nobody)
     assert len(expected) > 50
-    assert stream.rows
+    assert sorted(map(told, stream.rows)) == expected
     assert stream.matches() == expected
-    assert stream.total("events") > 0
     text = queries.explain(stream.frame(), buckets=3).text
     assert text.startswith("Spark stream\n")
-    assert "split by constants, symbol has one of" in text
-    assert "all events go to 3 buckets" in text
+    assert "split by constants, symbol has one of 3 values: 3 buckets, each with its own rules" in text
+    assert "split by constants, shop has one of" in text
+    assert "no key and no constants that every event must have: all events go to 3 buckets of rules" in text
+    assert "late" in {name for one in stream.counts for name, count in one.items() if count}
+
+
+CONTROL = "id string, action string, at timestamp, template string, name string, place long, high long, span string"
+
+
+def test_rules_come_and_go(spark, tmp_path):
+    """Times of changes are those of events; the stream stops in between, with a change that is still to come."""
+    chance = Random(2)
+    names = ("constant", "ending")
+    templates = {name: TEMPLATES[name] for name in names}
+    start = rules(chance, 8, names)
+    queries = cep.Queries(templates, start)
+    more = rules(chance, 16, names).to_pylist()
+    first, middle, last = events(chance)
+    stream = Stream(spark, tmp_path, queries, CONTROL)
+    changes = [
+        [
+            {**more[8], "action": "add"},
+            {**more[9], "action": "add", "at": second(30)},
+            {"id": "u0", "action": "remove", "at": second(20)},
+            {**more[10], "action": "add", "span": "5 secunds"},
+        ],
+        [
+            {**more[1], "action": "replace", "at": second(50)},
+            {"id": "u9", "action": "remove", "at": second(58)},
+            {"id": "u2", "action": "remove", "at": second(0)},
+        ],
+    ]
+    stream.change(*changes[0])
+    stream.add(first)
+    stream.run()
+    stream.add(middle)
+    stream.run()
+    stream.change(*changes[1])
+    stream.add(last)
+    stream.run()
+    refused = cep.spark.refusals(spark, stream.checkpoint).collect()
+    assert [(row.id, row.action, row.reason[:6]) for row in refused] == [
+        ("u10", "add", "CEP307"),
+        ("u2", "remove", "CEP608"),
+    ]
+    assert "column 'span': the parameter 'span' is '5 secunds'" in refused[0].reason
+    assert json.loads(refused[0].text)["span"] == "5 secunds"
+    assert stream.total("refused") == 2
+    session = queries.session()
+    session.push(SCHEMA.empty_table())
+    session.add(table_of(start, more[8]))
+    session.remove(["u0"], at=second(20))
+    session.add(table_of(start, more[9]), at=second(30))
+    session.remove(["u1"], at=second(50))
+    session.add(table_of(start, more[1]), at=second(50))
+    session.remove(["u9"], at=second(58))
+    session.push(pa.concat_tables([first, middle, last]))
+    expected = sorted(map(shown, session.close().to_pylist()))
+    assert stream.matches() == expected
+    assert {"u8", "u9"} <= {row["query"] for row in stream.rows}
+    assert "events with other values are sent too" in queries.explain(stream.frame(), control=stream.changes()).text
+
+
+def table_of(like: pa.Table, *rows: dict[str, Any]) -> pa.Table:
+    return pa.Table.from_pylist([{name: row[name] for name in like.column_names} for row in rows], like.schema)
+
+
+def test_other_rules(spark, tmp_path):
+    """A checkpoint of other rules is refused, or goes on with them."""
+    chance = Random(3)
+    start = rules(chance, 10, ("constant",))
+    queries = cep.Queries(TEMPLATES, start)
+    first, middle, last = events(chance)
+    stream = Stream(spark, tmp_path, queries)
+    stream.add(first, middle)
+    stream.run()
+    changed = [*start.to_pylist()[:6], {**start.to_pylist()[6], "high": 5}, {**start.to_pylist()[7], "id": "u77"}]
+    other = cep.Queries(TEMPLATES, table_of(start, *reversed(changed)))
+    stream.queries, stream.options = other, {"checkpoint": stream.checkpoint}
+    with pytest.raises(cep.CepheidError, match=r"CEP905: the checkpoint belongs to other rules.*\n.*migrate=True"):
+        stream.match()
+    stream.options["buckets"] = 4
+    stream.queries = queries
+    with pytest.raises(cep.CepheidError, match="CEP905: the checkpoint has 3 buckets, the stream has 4"):
+        stream.match()
+    alone = cep.Query(KEYED.replace("high", "9"))
+    with pytest.raises(cep.CepheidError, match="a stream of many queries, and this one is of one query"):
+        alone.match(stream.frame(), checkpoint=stream.checkpoint)
+    divided = cep.Queries({**TEMPLATES, "constant": KEYED}, start)
+    with pytest.raises(cep.CepheidError, match="how events are divided changed with them"):
+        divided.match(stream.frame(), checkpoint=stream.checkpoint, buckets=3, migrate=True)
+    with pytest.raises(cep.CepheidError, match="CEP905: the checkpoint belongs to other rules"):
+        cep.spark.pending(spark, other, stream.checkpoint)
+    stream.queries, stream.options = other, {"checkpoint": stream.checkpoint, "migrate": True}
+    stream.add(last)
+    stream.run()
+    latest = max(row["ts"] for table in (first, middle) for row in table.to_pylist())
+    session = queries.session()
+    session.push(SCHEMA.empty_table())
+    session.remove(["u6", "u7", "u8", "u9"], at=latest)
+    session.add(table_of(start, *changed[6:]), at=latest)
+    session.push(pa.concat_tables([first, middle, last]))
+    assert stream.matches() == sorted(map(shown, session.close().to_pylist()))
+    assert {"u6", "u77"} <= {row["query"] for row in stream.rows} | {"u77"}
+
+
+def test_no_rules_and_wrong_options(spark, tmp_path):
+    queries = cep.Queries(CONSTANT, rules(Random(4), 0).drop_columns(["template"]))
+    stream = Stream(spark, tmp_path, queries)
+    stream.add(*events(Random(4), 30)[:1])
+    stream.run()
+    assert stream.rows == []
+    assert stream.matches() == []
+    frame = stream.frame()
+    assert queries.match(frame).columns == ["query", "template", "match_start", "match_end", "events"]
+    assert "there are no rules" in queries.explain(frame).text
+    for options, message in [
+        ({"partitions": 3}, "partitions is an option for batches, and this is a stream"),
+        ({"late": "collect"}, "unknown policy 'collect'"),
+        ({"migrate": True}, "migrate needs the checkpoint"),
+        ({"control": 5}, "CEP912: control is a int, not a DataFrame"),
+        ({"control": spark.readStream.schema("id string").json(str(tmp_path / "control"))}, "lacks action"),
+        (
+            {
+                "control": spark.readStream.schema(CONTROL.replace("id string", "id long")).json(
+                    str(tmp_path / "control")
+                )
+            },
+            "column 'id' of the control stream is bigint, not string",
+        ),
+    ]:
+        with pytest.raises(cep.CepheidError, match=message):
+            queries.match(frame, **options)
+    batch = spark.createDataFrame(events(Random(4), 30)[0])
+    with pytest.raises(cep.CepheidError, match="late is an option for streams, and this is a batch"):
+        queries.match(batch, late="error")
+    with pytest.raises(cep.CepheidError, match="CEP901"):
+        queries.match(spark.readStream.schema(spark_schema(SCHEMA)).parquet(str(tmp_path / "in")))

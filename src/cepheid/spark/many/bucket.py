@@ -267,7 +267,7 @@ class ManyBucket:
             if step.gone:
                 session.end(pa.array(step.gone, session.rules.ids.type), step.at)
             parts: dict[int, tuple[Any, list[int]]] = {}
-            for added, number in step.come:
+            for added, number in step.come.values():
                 parts.setdefault(id(added), (added, []))[1].append(number)
             for added, numbers in parts.values():
                 own = added.of(self.number, numbers)

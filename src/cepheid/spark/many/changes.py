@@ -67,11 +67,11 @@ class Added:
 
 @dataclass(frozen=True)
 class Step:
-    """What happens at a time, in ticks: first rules go, then others come, by their numbers."""
+    """What happens at a time, in ticks: first rules go, by their ids, then others come, by their numbers."""
 
     at: int
     gone: list[Any] = field(default_factory=list)
-    come: list[tuple[Added, int]] = field(default_factory=list)
+    come: dict[Any, tuple[Added, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,10 @@ class Rulings:
                         assert life is not None
                         lives[id] = life[0], at
                         step.gone.append(id)
+                        step.come.pop(id, None)  # what came at this time sees no event
                     if action != "remove":
                         lives[id] = at, NEVER
-                        step.come.append(added[n])
+                        step.come[id] = added[n]
                 else:
                     errors[n] = error
         refused = [Refused(rows.row(n), reason_of(errors[n])) for n in rows.order if n in errors]

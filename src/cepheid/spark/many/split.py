@@ -212,7 +212,8 @@ def _parts(template: Template, rules: Rules, options: Options, schema: Schema) -
         yield from _alone(template, rules, options, schema)
         return
     for one in wrong:
-        raise one.error
+        if (one.rows < len(rules)).any():
+            raise one.error
     for share in shares:
         by = choose_partitioning([share.variant.joined.plain], [EVENTS])
         constants = constant_keys(share, [path[0] for path in by.key if len(path) == 1])
