@@ -113,7 +113,7 @@ class Stream:
         options = dict(self.options)
         if self.control is not None:
             options["control"] = self.changes()
-        return self.queries.match(self.frame(), **{"buckets": 3, **options})
+        return self.queries.match(self.frame(), **{"buckets": 2, **options})
 
     def add(self, *files: pa.Table) -> None:
         for table in files:
@@ -179,11 +179,11 @@ def test_several_ways_late_events_and_a_restart(spark, tmp_path):
     assert len(expected) > 50
     assert sorted(map(told, stream.rows)) == expected
     assert stream.matches() == expected
-    text = queries.explain(stream.frame(), buckets=3).text
+    text = queries.explain(stream.frame(), buckets=2).text
     assert text.startswith("Spark stream\n")
-    assert "split by constants, symbol has one of 3 values: 3 buckets, each with its own rules" in text
+    assert "split by constants, symbol has one of 3 values: 2 buckets, each with its own rules" in text
     assert "split by constants, shop has one of" in text
-    assert "no key and no constants that every event must have: all events go to 3 buckets of rules" in text
+    assert "no key and no constants that every event must have: all events go to 2 buckets of rules" in text
     assert "late" in {name for one in stream.counts for name, count in one.items() if count}
 
 
@@ -205,7 +205,7 @@ def test_rules_come_and_go(spark, tmp_path):
             {**more[8], "action": "add"},
             {**more[9], "action": "add", "at": second(30)},
             {"id": "u0", "action": "remove", "at": second(20)},
-            {**more[10], "action": "add", "span": "5 secunds"},
+            {**more[10], "action": "add", "template": "constant", "span": "5 secunds"},
         ],
         [
             {**more[1], "action": "replace", "at": second(50)},
@@ -214,9 +214,7 @@ def test_rules_come_and_go(spark, tmp_path):
         ],
     ]
     stream.change(*changes[0])
-    stream.add(first)
-    stream.run()
-    stream.add(middle)
+    stream.add(first, middle)
     stream.run()
     stream.change(*changes[1])
     stream.add(last)
@@ -257,21 +255,25 @@ def test_other_rules(spark, tmp_path):
     stream = Stream(spark, tmp_path, queries)
     stream.add(first, middle)
     stream.run()
-    changed = [*start.to_pylist()[:6], {**start.to_pylist()[6], "high": 5}, {**start.to_pylist()[7], "id": "u77"}]
+    changed = [
+        *start.to_pylist()[:6],
+        {**start.to_pylist()[6], "high": 5},
+        {**start.to_pylist()[0], "id": "u77", "name": "X", "high": 5},
+    ]
     other = cep.Queries(TEMPLATES, table_of(start, *reversed(changed)))
     stream.queries, stream.options = other, {"checkpoint": stream.checkpoint}
     with pytest.raises(cep.CepheidError, match=r"CEP905: the checkpoint belongs to other rules.*\n.*migrate=True"):
         stream.match()
     stream.options["buckets"] = 4
     stream.queries = queries
-    with pytest.raises(cep.CepheidError, match="CEP905: the checkpoint has 3 buckets, the stream has 4"):
+    with pytest.raises(cep.CepheidError, match="CEP905: the checkpoint has 2 buckets, the stream has 4"):
         stream.match()
     alone = cep.Query(KEYED.replace("high", "9"))
     with pytest.raises(cep.CepheidError, match="a stream of many queries, and this one is of one query"):
         alone.match(stream.frame(), checkpoint=stream.checkpoint)
     divided = cep.Queries({**TEMPLATES, "constant": KEYED}, start)
     with pytest.raises(cep.CepheidError, match="how events are divided changed with them"):
-        divided.match(stream.frame(), checkpoint=stream.checkpoint, buckets=3, migrate=True)
+        divided.match(stream.frame(), checkpoint=stream.checkpoint, buckets=2, migrate=True)
     with pytest.raises(cep.CepheidError, match="CEP905: the checkpoint belongs to other rules"):
         cep.spark.pending(spark, other, stream.checkpoint)
     stream.queries, stream.options = other, {"checkpoint": stream.checkpoint, "migrate": True}
@@ -284,7 +286,7 @@ def test_other_rules(spark, tmp_path):
     session.add(table_of(start, *changed[6:]), at=latest)
     session.push(pa.concat_tables([first, middle, last]))
     assert stream.matches() == sorted(map(shown, session.close().to_pylist()))
-    assert {"u6", "u77"} <= {row["query"] for row in stream.rows} | {"u77"}
+    assert "u77" in {row["query"] for row in stream.rows}
 
 
 def test_no_rules_and_wrong_options(spark, tmp_path):
