@@ -20,7 +20,7 @@ from cepheid.spark.many.arranged import arranged, by_ids, forms_to_come, with_al
 from cepheid.spark.many.book import Book
 from cepheid.spark.many.bucket import ManyBucket, ManyBuckets
 from cepheid.spark.many.changes import ManyControl
-from cepheid.spark.many.columns import common_schema
+from cepheid.spark.many.columns import common_schema, own_schema
 from cepheid.spark.many.shipped import ship
 from cepheid.spark.many.split import parts_of, split
 from cepheid.spark.many.steady import Steadily, hashes, places_of
@@ -199,10 +199,11 @@ class Stream:
         self.late += output.late
         self.rows += [row for part in bucket.tables(output) for row in part.to_pylist()]
 
-    @staticmethod
-    def packed_changes(changes: Sequence[dict[str, Any]]) -> ManyControl:
+    columns = COLUMNS  # of the control stream
+
+    def packed_changes(self, changes: Sequence[dict[str, Any]]) -> ManyControl:
         """Rows of the control stream in several blobs, in any order."""
-        columns = pa.schema([*COLUMNS, ("action", pa.string()), ("at", pa.int64())])
+        columns = pa.schema([*self.columns, ("action", pa.string()), ("at", pa.int64())])
         made = []
         for one in changes:
             at = one.get("at")
@@ -485,3 +486,41 @@ def test_what_finds_the_rules_is_made_once_in_a_worker(monkeypatch):
         stream.run(rows, mark)
     assert len(made) == 1  # for three buckets and all micro-batches
     assert stream.end() == listed(queries.match(on_time(cuts)), {f"u{k}": "keyed" for k in range(9)})
+
+
+def test_queries_of_a_list_come_and_go():
+    texts = ["PATTERN SEQ(A a, B b) WHERE [symbol] AND a.price > 9 WITHIN 4 seconds", "PATTERN C c WHERE c.price > 18"]
+    more = "CESAR LET S1 := A LET S2 := B S1 ;[S1.shop = S2.shop AND DUR <= 2000000000] S2"
+    queries = cep.Queries(texts, ids=["first", "second"])
+    stream = Stream(queries, control=True)
+    stream.columns = pa.schema([("id", pa.string()), ("text", pa.string())])
+    chance = Random(8)
+    cuts = batches(chance, events(chance, 120, 30), 30)
+    changes = [
+        {"id": "third", "action": "add", "at": second(10), "text": more},
+        {"id": "first", "action": "remove", "at": second(15)},
+        {"id": "fourth", "action": "add", "text": "PATTERN C c WHERE"},
+    ]
+    for number, (rows, mark) in enumerate(cuts):
+        stream.run(rows, mark, changes if not number else ())
+    assert [(one.row.id, one.row.text, one.reason[:6]) for one in stream.refused] == [
+        ("fourth", "PATTERN C c WHERE", "CEP102")
+    ]
+    session = queries.session()
+    session.push(SCHEMA.empty_table())
+    session.add([more], ids=["third"], at=second(10))
+    session.remove(["first"], at=second(15))
+    session.push(on_time(cuts))
+    assert stream.end() == listed(session.close(), {name: name for name in ("first", "second", "third")})
+
+
+def test_a_rule_with_other_columns_is_refused_where_matches_have_their_own():
+    templates = {"constant": TEMPLATES["constant"], "returns": f"{TEMPLATES['constant']} RETURN a.price AS price"}
+    queries = cep.Queries(templates, table_of([rule(Random(1), "u1", ["constant"])]))
+    stream = Stream(queries, control=True)
+    own = own_schema(queries.rules, queries.options, SCHEMA)
+    stream.many = replace(stream.many, worker=replace(stream.many.worker, own=True, match_schema=own))
+    added = {"name": "X", "high": 9, "span": "5 seconds", "action": "add"}
+    stream.run([], None, [{**added, "id": "u2", "template": "constant"}, {**added, "id": "u3", "template": "returns"}])
+    assert [(one.row.id, one.reason[:6]) for one in stream.refused] == [("u3", "CEP229")]
+    assert set(stream.book.lives) == {"u2"}

@@ -83,18 +83,20 @@ class ManyBuckets:
 
     def rulings(self) -> Rulings:
         """What rows of the control stream are decided by; a worker makes it once."""
-        if self.fingerprint not in _RULINGS or self.worker.shipped.functions:
+        known = self.fingerprint, self.worker.own
+        if known not in _RULINGS or self.worker.shipped.functions:
             rules, ways = self.worker.shipped.load()
             every = np.concatenate([some.numbers for some in rules.rules] or [np.zeros(0, np.int64)])
             _RULINGS.clear()
             reading = self.reading
             queries, base = Queries.of(rules, reading), Base(rules.ids, every)
-            _RULINGS[self.fingerprint] = Rulings(queries, base, ways, self.schema, reading.id, reading.listed)
-        return _RULINGS[self.fingerprint]
+            columns = self.worker.match_schema if self.worker.own else None
+            _RULINGS[known] = Rulings(queries, base, ways, self.schema, reading.id, reading.listed, columns)
+        return _RULINGS[known]
 
     def decide(self, control: ManyControl, book: Book, watermark: int | None) -> Decided:
         """Decide about rows of the control stream. watermark: in milliseconds."""
-        key = self.fingerprint, control.mark, watermark, book.mark
+        key = self.fingerprint, self.worker.own, control.mark, watermark, book.mark
         if key not in _DECIDED:
             schema = self.schema
             ticks = 1_000_000 // schema.tick
@@ -109,7 +111,7 @@ class ManyBuckets:
         return _DECIDED[key]
 
 
-_RULINGS: dict[StreamFingerprint, Rulings] = {}
+_RULINGS: dict[tuple[StreamFingerprint, bool], Rulings] = {}
 _DECIDED: dict[Any, Decided] = {}
 
 

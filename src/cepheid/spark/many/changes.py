@@ -27,6 +27,7 @@ from cepheid.errors import CepheidError, InputError, PatternError, UsageError, d
 from cepheid.pattern.schema import Schema
 from cepheid.spark.many.arranged import arranged
 from cepheid.spark.many.book import Base, Book, Life, remembered
+from cepheid.spark.many.columns import of_other_columns
 from cepheid.spark.many.split import Way, parts_of
 from cepheid.spark.packing import unpack
 
@@ -85,7 +86,10 @@ class Decided:
 
 @dataclass(frozen=True)
 class Rulings:
-    """What rows are decided by: the queries at the start, and how their events are divided."""
+    """What rows are decided by: the queries at the start, and how their events are divided.
+
+    columns: those that all matches must have, where these are the columns of the queries.
+    """
 
     queries: Queries
     base: Base
@@ -93,6 +97,7 @@ class Rulings:
     schema: Schema
     id: str
     listed: bool
+    columns: pa.Schema | None = None
 
     def decide(
         self, control: ManyControl, book: Book, *, watermark: int | None, present: int, shown: Callable[[int], object]
@@ -139,8 +144,8 @@ class Rulings:
             try:
                 found, problems = self._rules(rows.table.take(pa.array(some, pa.int64())))
                 check_bound(found.without(problems.numbers), self.queries.options, self.schema, problems)
-                sound = found.without(problems.numbers)
-                made = self._placed(sound, problems)
+                self._check_columns(found.without(problems.numbers), problems)
+                made = self._placed(found.without(problems.numbers), problems)
             except CepheidError as error:
                 errors |= dict.fromkeys(some, error)
                 continue
@@ -155,6 +160,14 @@ class Rulings:
                 ["" if text is None else text for text in texts], table.column(self.id), queries.rules
             )
         return queries.read_more(table.drop_columns([ACTION, AT]), None, queries.rules)
+
+    def _check_columns(self, rules: RuleSet, problems: Problems) -> None:
+        if self.columns is None:
+            return
+        for numbers in of_other_columns(rules, self.queries.options, self.schema.arrow, self.columns):
+            message = "its matches have other columns than those of the stream"
+            remedy = "leave out own=True: all matches have their events then"
+            problems.add(numbers, PatternError("CEP229", message, remedy))
 
     def _placed(self, rules: RuleSet, problems: Problems) -> Added:
         ways, left = arranged(self.ways, parts_of(rules, self.queries.options, self.schema), rules.ids)

@@ -48,6 +48,10 @@ class ManyOptions:
                 "CEP603", message, "leave out migrate=, and send the changes as rows of the control stream"
             )
 
+        if self.output is not None and self.control is not None:
+            message = "control and output can't be combined: rules of other templates may come"
+            raise UsageError("CEP603", message, "leave out output=, and filter the matches by their column `template`")
+
     def check(self, *, streaming: bool) -> None:
         """Refuse options that are not for a batch, or not for a stream."""
         wrong = ("partitions",) if streaming else FOR_STREAMS

@@ -200,6 +200,9 @@ def _before(job: ManyJob, fingerprint: StreamFingerprint) -> _Before | None:
     if control.fingerprint.query == fingerprint.query:
         return None
     rules = stored_rules(stored_body(spark, options.checkpoint, number, control), job.queries)
+    if rules.ids.type != job.rules.ids.type:
+        message = f"the ids of the checkpoint are {rules.ids.type}, and those of the rules are {job.rules.ids.type}"
+        raise UsageError("CEP905", message, "use ids of one type, or start the stream with a new checkpoint location")
     schema = make_schema(job.events, job.queries.options.roles)
     parts = parts_of(rules, job.queries.options, schema, collated_columns(job.df.schema))
     ways, left = arranged(job.ways, parts, rules.ids)
