@@ -257,7 +257,7 @@ def test_other_rules(spark, tmp_path):
     changed = [
         *start.to_pylist()[:6],
         {**start.to_pylist()[6], "high": 5},
-        {**start.to_pylist()[0], "id": "u77", "name": "X", "high": 0, "span": "20 seconds"},
+        {**start.to_pylist()[0], "id": "u77", "name": "Z", "high": 0, "span": "20 seconds"},
     ]
     other = cep.Queries(TEMPLATES, table_of(start, *reversed(changed)))
     stream.queries, stream.options = other, {"checkpoint": stream.checkpoint}
