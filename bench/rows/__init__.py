@@ -18,6 +18,7 @@ from bench.rows.double_top import double_top
 from bench.rows.equivalence import equivalence
 from bench.rows.instants import instants
 from bench.rows.kleene import kleene
+from bench.rows.many_ranges import many_ranges
 from bench.rows.memory import long, memory
 from bench.rows.merging import merging
 from bench.rows.program import program
@@ -61,6 +62,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "push": push,
     "ties": ties,
     "instants": instants,
+    "many_ranges": many_ranges,
     "memory": memory,
     "disorder": disorder,
     "speculation": speculation,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, overload
 
@@ -47,6 +47,16 @@ class Rereading:
     id: str
     named: bool
     listed: bool
+
+
+@dataclass
+class Prepared:
+    """The rules that fit events of a schema, and what was made of them for an engine."""
+
+    schema: pa.Schema
+    rules: RuleSet
+    problems: Problems
+    streams: dict[str, ManyStream] = field(default_factory=dict)
 
 
 class Queries:
@@ -102,6 +112,7 @@ class Queries:
         self._named = isinstance(source, Mapping)
         self._listed = listed
         self._latest: Problems | None = None  # of the events that were matched last
+        self._prepared: Prepared | None = None  # for events such as those
         if listed:
             if rules is not None:
                 remedy = "pass a template with rules, a dict of templates with rules, or a list of queries with ids="
@@ -124,7 +135,7 @@ class Queries:
         """Queries whose rules were read before. Wrong ones that come later are collected."""
         made = cls.__new__(cls)
         made._options, made._id, made._named, made._listed = like.options, like.id, like.named, like.listed
-        made._collects, made._latest = True, None
+        made._collects, made._latest, made._prepared = True, None, None
         made._rules = rules
         made._problems = Problems(rules.ids, collect=True, what="query" if like.listed else "rule")
         return made
@@ -136,6 +147,9 @@ class Queries:
 
     def __len__(self) -> int:
         return len(self._rules)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_prepared": None}
 
     def __repr__(self) -> str:
         wrong = len(self._problems.numbers)
@@ -208,15 +222,17 @@ class Queries:
         _check_no_options(options)
         table = self._table_of(events)
         schema = make_schema(table.schema, self._options.roles)
-        rules = self.fitting(schema)
+        known = self.prepared(schema)
+        self._latest = known.problems
         if engine == "reference":
-            found = match_each(rules, self._options, table)
+            found = match_each(known.rules, self._options, table)
         else:
             with telling_of_text(table), measured(table.num_rows, progress) as meter:
-                stream = many_stream(rules, schema, engine, events=table.num_rows, report=meter)
+                made = self._stream_of(known, schema, engine)
+                stream = many_stream(known.rules, schema, engine, events=table.num_rows, report=meter, prepared=made)
                 stream.push(arrival_of(schema, table))
                 found = stream.advance(None)
-        return ManyMatches(rules, found, partial(no_matches, rules, self._options, table.schema))
+        return ManyMatches(known.rules, found, partial(no_matches, known.rules, self._options, table.schema))
 
     def explain(self, events: object = None, **options: Any) -> Explanation:
         """The templates and their rules; with events or their schema, also what rules share and how they are found.
@@ -239,9 +255,11 @@ class Queries:
             table = self._table_of(events)
             found, count = table.schema, table.num_rows
         schema = make_schema(found, self._options.roles)
-        rules = self.fitting(schema)
-        wrong = len((self._latest or self._problems).numbers)
-        return explain_many(rules, wrong, many_stream(rules, schema, "auto", events=count))
+        known = self.prepared(schema)
+        self._latest = known.problems
+        made = self._stream_of(known, schema, "auto")
+        stream = many_stream(known.rules, schema, "auto", events=count, prepared=made)
+        return explain_many(known.rules, len(known.problems.numbers), stream)
 
     def _table_of(self, events: object) -> pa.Table:
         table = to_table(events, self._options.roles.type)
@@ -249,21 +267,46 @@ class Queries:
 
     def fitting(self, schema: Schema) -> RuleSet:
         """The rules that fit events of a schema; others are errors."""
-        problems = self._problems.copy()
-        check_bound(self._rules, self._options, schema, problems)
-        self._latest = problems
-        return self._rules.without(problems.numbers)
+        known = self.prepared(schema)
+        self._latest = known.problems
+        return known.rules
 
-    def empty_events(self) -> pa.Table:
-        """No events, where nobody has said which columns they have."""
+    def prepared(self, schema: Schema) -> Prepared:
+        """The same, and what is made of them: it is kept for the next events of the same schema."""
+        known = self._prepared
+        if known is None or not known.schema.equals(schema.arrow):
+            problems = self._problems.copy()
+            check_bound(self._rules, self._options, schema, problems)
+            known = Prepared(schema.arrow, self._rules.without(problems.numbers), problems)
+            self._prepared = known
+        return known
+
+    def _stream_of(self, known: Prepared, schema: Schema, engine: str) -> ManyStream:
+        """The tables of rules that fit events of a schema, which are kept for the next ones."""
+        if engine not in known.streams:
+            made = many_stream(known.rules, schema, engine)
+            made.settle_rules()  # before another thread can see it
+            known.streams[engine] = made
+            # Texts that are in the tables are read again if other events come: what they were read as is as long.
+            lean = known.rules.as_texts()
+            self._rules = lean if self._rules is known.rules else self._rules.as_texts()
+            known.rules = lean
+        return known.streams[engine]
+
+    def empty_events(self, rules: RuleSet | None = None) -> pa.Table:
+        """No events, where nobody has said which columns they have: those that rules read."""
         names: dict[str, pa.DataType] = {}
-        for some in self._rules.rules:
-            template = self._rules.templates[some.template]
+        rules = self._rules if rules is None else rules
+        for some in rules.rules:
+            template = rules.templates[some.template]
             program, params = template.of(example(template, some))
             for one in samples(some) if template.texts else (program,):
                 for query in self._options.compiled_program(template, one, params).queries:
                     names |= dict.fromkeys(columns_read(query), pa.null())
-        return pa.schema(list((names | {self._options.roles.time: pa.int64()}).items())).empty_table()
+        roles = self._options.roles
+        named = (roles.type, roles.start, *roles.order_by)
+        names = dict.fromkeys((name for name in named if name is not None), pa.null()) | names
+        return pa.schema(list((names | {roles.time: pa.int64()}).items())).empty_table()
 
     def session(self, *, engine: str = "auto", lateness: object = None, late: str = "error") -> ManySession:
         """A session for a stream of batches, in which rules come and go.
@@ -303,7 +346,11 @@ class Queries:
         watermark: int | None = None,
     ) -> ManyStream:
         """What runs rules in a session; None: those of a state that will be taken up."""
-        return many_stream(rules, schema, engine, lives=lives, watermark=watermark)
+        known, made = self._prepared, None
+        fits = known is not None and known.rules is rules and known.schema.equals(schema.arrow)
+        if known is not None and fits and watermark is None and (lives is None or lives.whole):
+            made = self._stream_of(known, schema, engine)
+        return many_stream(rules, schema, engine, lives=lives, watermark=watermark, prepared=made)
 
     def read_more(self, rules: Any, ids: Iterable[Any] | None, known: RuleSet) -> tuple[RuleSet, Problems]:
         """Rules that come to those which are known; their numbers begin at 0."""

@@ -522,6 +522,9 @@ class Query:
         If queries were added that call functions of their own, this query must have these too.
         """
         header, source = from_bytes(blob)
+        if "many" in header:
+            message = "the snapshot is of a session of many queries"
+            raise UsageError("CEP607", message, "restore it with the Queries that it was taken from")
         facts = header["session"]
         told: dict[str, Any] = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
         own, known = self.sequenced(told["sequence"]), facts.get("functions", [])

@@ -37,7 +37,8 @@ _OPTIONS = (
     (r'\badvance later, or open the session with late="drop".*', "pass a longer --lateness, or --late drop"),
     (r'\bopen the session with late="drop".*', "pass --late drop"),
     (r"\bleave out speculate=", "leave out --speculate"),
-    (r"\b(time|type|unit)=", r"--\1"),
+    (r"\b(time|type|unit|id)=", r"--\1"),
+    (r"\bparams=", "--param"),
     (r"\bmigrate=True \(cepheid run --migrate\)", "--migrate"),
     (r"\bbuckets=(\d+)", r"--buckets \1"),
 )

@@ -8,6 +8,7 @@ import click
 import pyarrow as pa
 
 from cepheid.api import Progress, Queries
+from cepheid.api.many.read_rules import speaking_of_rules
 from cepheid.cli.errors import note
 from cepheid.cli.events import read_events
 from cepheid.cli.options import Settings
@@ -27,7 +28,8 @@ def check(rules: str | None, of_rules: Mapping[str, object], others: Mapping[str
 
 def read_rules(rules: str) -> pa.Table:
     """The rules of a file."""
-    return read_events(rules, None)
+    with speaking_of_rules():
+        return read_events(rules, None)
 
 
 def read(settings: Settings, program: Program, rules: pa.Table, id: str | None, wrong: str | None) -> Queries:

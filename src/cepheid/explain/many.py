@@ -15,8 +15,9 @@ from cepheid.pattern.sampled import constant_column
 
 if TYPE_CHECKING:  # machines and kernels take a while to import
     from cepheid.engine.many.chain import Bounds, Chain, Fence, Key
-    from cepheid.engine.many.layout import Layout, Waiting
+    from cepheid.engine.many.layout import Layout, Lookup, Waiting
     from cepheid.engine.many.routed import RoutedTier
+    from cepheid.engine.many.routers import Way
     from cepheid.engine.many.stream import ManyStream, Place
 
 MOST = 12
@@ -120,15 +121,24 @@ class Explained:
     def _fence(self, fence: Fence) -> str:
         """What is asked of an event: first what it can be looked up by."""
         parts = [self._bounds(one) for one in sorted(fence.bounds, key=lambda one: one.operator != "=")]
+        parts += [self._ways(fence.ways)] if fence.ways else []
         parts += [_count(len(fence.tests), "other condition")] if fence.tests else []
         return ", ".join(parts) or "any event"
 
+    def _ways(self, ways: Sequence[Fence]) -> str:
+        told = [" and ".join(self._fence(way).split(", ")) for way in ways[:MOST]]
+        return " or ".join([*told, f"{len(ways) - MOST:,} more"] if len(ways) > MOST else told)
+
     def _bounds(self, bounds: Bounds) -> str:
+        if bounds.key.computed is not None:
+            return self._key(bounds.key)
         constant = bounds.constant
         told = print_expression(constant) if isinstance(constant, Literal) else _parameter(constant.column)
         return f"{self._key(bounds.key)} {bounds.operator} {told}"
 
     def _key(self, key: Key) -> str:
+        if key.computed is not None:
+            return key.computed.text
         if key.lanes is not None:
             return ", ".join(key.lanes.all)
         return key.column or self.rules.roles.type or "type"
@@ -136,11 +146,19 @@ class Explained:
     def _found(self, layout: Layout) -> Iterator[tuple[str, str, str]]:
         for depth, lookups in enumerate(layout.found_by):
             for one in lookups:
-                names = " and ".join(self._key(key) for key in one.keys)
-                told = names or "nothing: no column must equal a constant"
-                yield f"step {depth + 1}", f"{one.nodes:,}", f"{told}; an event is compared with up to {one.most:,}"
+                yield f"step {depth + 1}", f"{one.nodes:,}", self._lookup(one)
         if layout.children:
             yield "later", f"{layout.children:,}", "nothing: only a few can come next, and all are compared"
+
+    def _lookup(self, one: Lookup) -> str:
+        names = " and ".join(self._key(key) for key in one.keys)
+        if one.sorted_by is not None or one.cells:
+            how = " and ".join(self._key(key) for key in one.cells or (one.sorted_by,) if key is not None)
+            by = f"cells of {how}" if one.cells else f"sorted bounds of {how}"
+            looked = f"{names}, then {by}" if names else by
+            return f"{looked}; an event is compared with what these leave of up to {one.most:,}"
+        told = names or "nothing: no column must equal a constant"
+        return f"{told}; an event is compared with up to {one.most:,}"
 
     def _waiting(self, waiting: Sequence[Waiting]) -> Iterator[tuple[str, str]]:
         for one in waiting:
@@ -175,12 +193,20 @@ def _explained(rules: RuleSet, wrong: int, stream: ManyStream) -> Explained:
 
 def _routing(tier: RoutedTier) -> str:
     """How a joined stream finds the rules of an event."""
-    from cepheid.engine.many.routers import ByEquality
+    from cepheid.engine.many.routers import ByConstants
 
-    if isinstance(tier.router, ByEquality):
-        pairs = " or ".join(f"{column} = {_parameter(constant)}" for column, constant in tier.router.pairs)
-        return f"an event goes to the rules that it concerns: {pairs}"
+    if isinstance(tier.router, ByConstants):
+        ways = list(dict.fromkeys(map(_way, tier.router.ways)))
+        return f"an event goes to the rules that it concerns: {' or '.join(ways)}"
     return f"every event goes to every rule: {tier.why_all}"
+
+
+def _way(way: Way) -> str:
+    if way.pair is not None:
+        return f"{way.pair[0]} = {_parameter(way.pair[1])}"
+    own = ((b.key.column, b.operator, b.constant) for b in way.bounds)
+    told = [f"{column} {op} {_parameter(c.column)}" for column, op, c in own if not isinstance(c, Literal)]
+    return " and ".join(told) or f"all rules, if it is {' or '.join(way.types)}"
 
 
 def _parameter(column: str) -> str:

@@ -25,6 +25,7 @@ from cepheid.kernel import (
     shared,
     shared_keys,
     shared_lists,
+    shared_ranges,
     sorting,
     store,
     stretches,
@@ -36,7 +37,7 @@ from cepheid.kernel.code.walk import calls
 
 MODULES = (
     runtime, store, counting_nodes, counting_blocks, order, packing, decoding, keys, entries, sorting, lane_order,
-    stretches, comparing, shared, shared_keys, shared_lists,
+    stretches, comparing, shared, shared_keys, shared_lists, shared_ranges,
 )  # fmt: skip
 
 

@@ -15,6 +15,26 @@ that it can stop if there is no room; the second one does it.
 from __future__ import annotations
 
 from cepheid.kernel.code.reader import Bool, Int32s, Int64, Int64s, Real64s, UInt8s, UInt32s
+from cepheid.kernel.shared_ranges import (
+    AT_LEAST,
+    AT_MOST,
+    DENSE,
+    INSIDE,
+    KIND,
+    KIND_BITS,
+    MARKED,
+    MARKS,
+    MARKS_AT,
+    RANGED,
+    SEGMENT,
+    SEGMENTS_AT,
+    SIDE,
+    SIDE_BITS,
+    WORD,
+    bits_of,
+    lowest_bit,
+    reached,
+)
 
 LOW = (1 << 32) - 1
 HASH = (1 << 62) - 1
@@ -31,22 +51,28 @@ HALF = 1 << 31
 # Cells.
 FREE, USED, ROOM, MATCHES, MATCH_ROOM, TOUCHED, CANDIDATES, MADE, ALIVE, LISTENERS, FRESH, STOPPED = range(12)
 ACTION_ROOM, LISTENER_MASK, LEVELS, WIDTH, STRIDE, REALS, SIMULTANEOUS, COLUMNS, FULL, SLOTS_AT = range(12, 22)
-CELL_COUNT = 24
+SERIAL, CELL_COUNT = 22, 24
+STAMP = 2
+"""After the cells, of each node that can be reached in several ways: when it was last, as SERIAL says, by which run."""
 # Of an edge.
 EDGE, COLUMN_BITS = 4, 12
 COLUMN = (1 << COLUMN_BITS) - 1
 MORE, ROUGH = 1 << 24, 1 << 25
 """Besides the quick bounds it has other conditions; these are rough at their ends."""
+AGAIN, STAMP_AT = 1 << 26, 27
+"""Other edges lead to the same node, which has a stamp."""
 # Of a node.
 NODE = 6
 CHILDREN, FLAGS, LISTENS, LASTS, ENDING, SETS = 0, 1, 2, 3, 4, 5
-DEPTH, ENDS_ALWAYS, ENDS_NEVER, DYNAMIC, LEAF, EVERYTHING, LOOKS = (
-    255, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13,
+DEPTH, ENDS_ALWAYS, ENDS_NEVER, DYNAMIC, LEAF, EVERYTHING, LOOKS, ALIAS = (
+    255, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14,
 )  # fmt: skip
-LISTEN_AT, TRANSFER_AT = 16, 32
+"""ALIAS: it is an edge alone, to the node that stands where others have their children."""
+LISTEN_AT, TRANSFER_AT, LEVEL_AT = 16, 32, 48
+MOST_LEVELS = 1 << 15
 # Of a level.
-LEVEL = 4
-HASH_AT, HASH_MASK, SETS_AT, ROOT_SETS = 0, 1, 2, 3
+LEVEL = 5
+HASH_AT, HASH_MASK, SETS_AT, ROOT_SETS, LEVEL_AFTER = 0, 1, 2, 3, 4
 SET = 8
 SLOT = 4
 """Of the hash table: a node and a set of columns, two values, and the edges: the first one, and how many."""
@@ -118,6 +144,50 @@ def expiry(start: Int64, lasts: Int64) -> Int64:
     return start + lasts
 
 
+def edge_holds(
+    child: Int64, known: Int64, run: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s, edges: Int64s,
+    rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s,
+    real_constants: Real64s, cells: Int64s,
+) -> Bool:
+    """Whether an event passes an edge; known: 1 if its equalities are known to hold."""
+    head = edges[EDGE * child]
+    lows = edges[EDGE * child + 1]
+    highs = edges[EDGE * child + 2]
+    a = int(quick[row + (head & COLUMN)])
+    b = int(quick[row + ((head >> COLUMN_BITS) & COLUMN)])
+    low, high = (lows >> 32) & LOW, (highs >> 32) & LOW
+    if a < low or a > high:
+        return False
+    other_low, other_high = lows & LOW, highs & LOW
+    if b < other_low or b > other_high:
+        return False
+    more = (head & MORE) != 0
+    if (head & ROUGH) != 0:
+        least = a == low or b == other_low
+        more = more or least or a == high or b == other_high
+    if not more:
+        return True
+    where = edges[EDGE * child + 3]
+    begin = (where & LOW) + (((where >> 32) & 255) if known == 1 else 0)
+    return rules_hold(
+        begin, (where & LOW) + (where >> 40), i, row, run, keys, rules, numbers, reals, nulls, runs, held, constants,
+        real_constants, cells,
+    )
+
+
+def is_new(child: Int64, run: Int64, edges: Int64s, cells: Int64s) -> Bool:
+    """Whether a run has not reached the node of an edge with the event at hand by another edge."""
+    head = edges[EDGE * child]
+    if (head & AGAIN) == 0:
+        return True
+    at = CELL_COUNT + STAMP * (head >> STAMP_AT)
+    if cells[at] == cells[SERIAL] and cells[at + 1] == run:
+        return False
+    cells[at] = cells[SERIAL]
+    cells[at + 1] = run
+    return True
+
+
 def pass_edges(
     child: Int64, last: Int64, known: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s,
     quick: UInt32s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
@@ -131,35 +201,157 @@ def pass_edges(
         return NOBODY
     cells[CANDIDATES] += last - child
     while child < last:
-        head = edges[EDGE * child]
-        lows = edges[EDGE * child + 1]
-        highs = edges[EDGE * child + 2]
-        a = int(quick[row + (head & COLUMN)])
-        b = int(quick[row + ((head >> COLUMN_BITS) & COLUMN)])
-        low, high = (lows >> 32) & LOW, (highs >> 32) & LOW
-        if a >= low and a <= high:
-            other_low, other_high = lows & LOW, highs & LOW
-            if b >= other_low and b <= other_high:
-                more = (head & MORE) != 0
-                if (head & ROUGH) != 0:
-                    least = a == low or b == other_low
-                    more = more or least or a == high or b == other_high
-                where = edges[EDGE * child + 3]
-                begin = (where & LOW) + (((where >> 32) & 255) if known == 1 else 0)
-                if not more or rules_hold(
-                    begin, (where & LOW) + (where >> 40), i, row, run, keys, rules, numbers, reals, nulls, runs, held,
-                    constants, real_constants, cells,
-                ):
-                    actions[3 * done] = run
-                    actions[3 * done + 1] = child
-                    done += 1
+        if edge_holds(
+            child, known, run, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs, held, constants,
+            real_constants, cells,
+        ) and is_new(child, run, edges, cells):
+            actions[3 * done] = run
+            actions[3 * done + 1] = child
+            done += 1
         child += 1
+    return done
+
+
+def pass_marked(
+    base: Int64, word: Int64, count: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s,
+    quick: UInt32s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
+    held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
+) -> Int64:
+    """Likewise, of the edges that a word says, counted from its first one; there are so many."""
+    if done + count > cells[ACTION_ROOM]:
+        return NOBODY
+    cells[CANDIDATES] += count
+    while word != 0:
+        child = base + lowest_bit(word)
+        word = word & (word - 1)
+        if edge_holds(
+            child, 1, run, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs, held, constants,
+            real_constants, cells,
+        ) and is_new(child, run, edges, cells):
+            actions[3 * done] = run
+            actions[3 * done + 1] = child
+            done += 1
+    return done
+
+
+def pass_inside(
+    begin: Int64, child: Int64, count: Int64, value: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s,
+    quick: UInt32s, ranges: Int64s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s,
+    runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
+) -> Int64:
+    """Likewise, of edges sorted by their lower bounds; parts whose upper bounds are all too low are left out."""
+    last = reached(ranges, begin, count, value)
+    sides = begin + count
+    tops = sides + ((count + SIDE - 1) >> SIDE_BITS)
+    at = 0
+    while at < last:
+        side = at >> SIDE_BITS
+        if side & (SIDE - 1) == 0 and ranges[tops + (side >> SIDE_BITS)] < value:
+            at += SIDE * SIDE
+            continue
+        if ranges[sides + side] >= value:
+            end = at + SIDE
+            done = pass_edges(
+                child + at, child + (end if end < last else last), 1, run, done, i, row, keys, quick, edges, rules,
+                numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
+            )
+            if done == NOBODY:
+                return NOBODY
+        at += SIDE
+    return done
+
+
+def pass_cells(
+    block: Int64, begin: Int64, child: Int64, count: Int64, width: Int64, run: Int64, done: Int64, i: Int64, row: Int64,
+    keys: Int64s, quick: UInt32s, ranges: Int64s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s,
+    nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s,
+    cells: Int64s,
+) -> Int64:
+    """Likewise, of edges that up to three columns have marks for."""
+    words, tops = ranges[begin], ranges[begin + 1]
+    a, b, c = 0, 0, 0
+    at, bt, ct = 0, 0, 0
+    j = 0
+    while j < 3:
+        where = begin + MARKS_AT + MARKS * (j if j < width else 0)
+        value = keys[row + ranges[where]]
+        if value == NULL:
+            return done
+        cell = reached(ranges, block + ranges[where + 2], ranges[where + 1] - 1, value)
+        a, b, c = b, c, block + ranges[where + 3] + cell * words
+        at, bt, ct = bt, ct, block + ranges[where + 4] + cell * tops
+        j += 1
+    top = 0
+    while top < tops:
+        some = ranges[at + top] & ranges[bt + top] & ranges[ct + top]
+        while some != 0:
+            k = WORD * top + lowest_bit(some)
+            some = some & (some - 1)
+            word = ranges[a + k] & ranges[b + k] & ranges[c + k]
+            if word == 0:
+                continue
+            found = bits_of(word)
+            base = child + WORD * k
+            if found >= DENSE:
+                left = count - WORD * k
+                done = pass_edges(
+                    base, base + (WORD if left > WORD else left), 1, run, done, i, row, keys, quick, edges, rules,
+                    numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
+                )
+            else:
+                done = pass_marked(
+                    base, word, found, run, done, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs, held,
+                    constants, real_constants, actions, cells,
+                )
+            if done == NOBODY:
+                return NOBODY
+        top += 1
+    return done
+
+
+def pass_ranges(
+    block: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s, ranges: Int64s,
+    edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s,
+    constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
+) -> Int64:
+    """Likewise, of the edges of a bucket that has a block; their equalities are known to hold."""
+    j = 0
+    while j < ranges[block]:
+        at = block + SEGMENTS_AT + SEGMENT * j
+        j += 1
+        kind, column = ranges[at] & KIND, ranges[at] >> KIND_BITS
+        child, count, begin = ranges[at + 1], ranges[at + 2], block + ranges[at + 3]
+        if kind == MARKED:
+            done = pass_cells(
+                block, begin, child, count, column, run, done, i, row, keys, quick, ranges, edges, rules, numbers,
+                reals, nulls, runs, held, constants, real_constants, actions, cells,
+            )
+        else:
+            value = keys[row + column]
+            if kind != 0 and value == NULL:
+                continue
+            if kind == INSIDE:
+                done = pass_inside(
+                    begin, child, count, value, run, done, i, row, keys, quick, ranges, edges, rules, numbers, reals,
+                    nulls, runs, held, constants, real_constants, actions, cells,
+                )
+            else:
+                if kind == AT_LEAST:
+                    count = reached(ranges, begin, count, value)
+                elif kind == AT_MOST:
+                    count = reached(ranges, begin, count, -value)
+                done = pass_edges(
+                    child, child + count, 1, run, done, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs,
+                    held, constants, real_constants, actions, cells,
+                )
+        if done == NOBODY:
+            return NOBODY
     return done
 
 
 def probe(
     node: Int64, level: Int64, bits: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s,
-    levels: Int64s, sets: Int32s, hashes: Int64s, parents: Int32s, edges: Int64s, rules: Int64s, numbers: Int64s,
+    levels: Int64s, sets: Int32s, hashes: Int64s, ranges: Int64s, edges: Int64s, rules: Int64s, numbers: Int64s,
     reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s,
     actions: Int64s, cells: Int64s,
 ) -> Int64:
@@ -181,7 +373,8 @@ def probe(
                 here = SLOT * (base + slot)
                 if hashes[here] == owner and hashes[here + 1] == first and hashes[here + 2] == second:
                     bucket = hashes[here + 3]
-                    child = bucket & LOW
+                    ranged = bucket >= RANGED
+                    child = ranges[bucket - RANGED + SEGMENTS_AT + 1] if ranged else bucket & LOW
                     same = True
                     if sets[at] > 2:
                         where = edges[EDGE * child + 3]
@@ -190,10 +383,16 @@ def probe(
                             reals, nulls, runs, held, constants, real_constants, cells,
                         )
                     if same:
-                        done = pass_edges(
-                            child, child + (bucket >> 32), 1, run, done, i, row, keys, quick, edges, rules, numbers,
-                            reals, nulls, runs, held, constants, real_constants, actions, cells,
-                        )
+                        if ranged:
+                            done = pass_ranges(
+                                bucket - RANGED, run, done, i, row, keys, quick, ranges, edges, rules, numbers, reals,
+                                nulls, runs, held, constants, real_constants, actions, cells,
+                            )
+                        else:
+                            done = pass_edges(
+                                child, child + (bucket >> 32), 1, run, done, i, row, keys, quick, edges, rules,
+                                numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
+                            )
                         if done == NOBODY:
                             return NOBODY
                         break
@@ -204,7 +403,7 @@ def probe(
 
 def run_shared(
     begin: Int64, end: Int64, first: Int64, times: Int64s, keys: Int64s, quick: UInt32s, numbers: Int64s,
-    reals: Real64s, nulls: UInt8s, levels: Int64s, sets: Int32s, hashes: Int64s, edges: Int64s, parents: Int32s,
+    reals: Real64s, nulls: UInt8s, levels: Int64s, sets: Int32s, hashes: Int64s, ranges: Int64s, edges: Int64s,
     nodes: Int64s, rules: Int64s, constants: Int64s, real_constants: Real64s, columns: Int64s, listeners: Int64s,
     runs: Int64s, held: Real64s, actions: Int64s, fresh: Int64s, matches: Int64s, real_matches: Real64s, cells: Int64s,
 ) -> Int64:
@@ -216,7 +415,7 @@ def run_shared(
     width, stride = cells[WIDTH], cells[STRIDE]
     simultaneous = cells[SIMULTANEOUS] != 0
     listening, known = cells[COLUMNS], cells[LISTENERS]
-    level_count = cells[LEVELS]
+    first_level = cells[LEVELS]
     cells[STOPPED] = 0
     i = begin
     while i < end:
@@ -233,6 +432,7 @@ def run_shared(
             waiting = 0
         done = 0
         full = False
+        cells[SERIAL] += 1
         # Runs that wait for it: those that listen to everything, then those that listen to a value.
         j = 0
         while j <= listening and not full:
@@ -275,9 +475,9 @@ def run_shared(
                     )
                 else:
                     passed = probe(
-                        number, bits >> 56, bits & ((1 << 56) - 1), run, done, i, row, keys, quick, levels, sets,
-                        hashes, parents, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants,
-                        actions, cells,
+                        number, flags >> LEVEL_AT, bits, run, done, i, row, keys, quick, levels, sets, hashes,
+                        ranges, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions,
+                        cells,
                     )
                 if passed == NOBODY or passed >= cells[ACTION_ROOM]:
                     full = True
@@ -306,15 +506,15 @@ def run_shared(
                     before = run
                 run = after
         # Runs that begin with it.
-        level = 0
-        while level < level_count and not full:
+        level = first_level
+        while level != NOBODY and not full:
             passed = probe(
                 0, level, levels[LEVEL * level + ROOT_SETS], NOBODY, done, i, row, keys, quick, levels, sets, hashes,
-                parents, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
+                ranges, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
             )
             full = passed == NOBODY
             done = done if full else passed
-            level += 1
+            level = levels[LEVEL * level + LEVEL_AFTER]
         if full or used + done > room or found + done > match_room or 2 * (known + done) > mask:
             # What was taken out of its list goes back: the event is gone over again when there is room.
             k = 0
@@ -340,6 +540,9 @@ def run_shared(
                 alive -= 1
                 continue
             flags = nodes[NODE * child + FLAGS]
+            if (flags & ALIAS) != 0:
+                child = nodes[NODE * child + CHILDREN]
+                flags = nodes[NODE * child + FLAGS]
             depth = flags & DEPTH
             transfer = (flags >> TRANSFER_AT) & 65535
             old = run * stride

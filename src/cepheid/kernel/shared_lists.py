@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from cepheid.kernel.code.reader import Int64, Int64s
+from cepheid.kernel.code.reader import Int32s, Int64, Int64s, Real64s, UInt8s
 from cepheid.kernel.shared import (
     ALIVE,
     BELOW,
     CHILDREN,
+    DYNAMIC,
     EVERYTHING,
     EXPIRES,
     FLAGS,
@@ -15,6 +16,8 @@ from cepheid.kernel.shared import (
     HELD,
     LASTS,
     LISTEN_AT,
+    LISTENERS,
+    LISTENS,
     LOW,
     NEXT_AT,
     NOBODY,
@@ -22,6 +25,7 @@ from cepheid.kernel.shared import (
     NULL,
     SIMULTANEOUS,
     START,
+    USED,
     WAITS,
     expiry,
     find_listener,
@@ -147,3 +151,97 @@ def sweep_runs(size: Int64, now: Int64, listeners: Int64s, stride: Int64, runs: 
     cells[FREE] = free
     cells[ALIVE] = alive + cells[FRESH]
     return alive
+
+
+def link_fresh(listeners: Int64s, stride: Int64, runs: Int64s, fresh: Int64s, cells: Int64s) -> Int64:
+    """Put the runs of an instant that is over into their lists; how many there are."""
+    k = 0
+    while k < cells[FRESH]:
+        run = fresh[3 * k]
+        place = fresh[3 * k + 1]
+        runs[run * stride] = (runs[run * stride] & LOW) | (listeners[3 * place + 2] << NEXT_AT)
+        listeners[3 * place + 2] = run
+        k += 1
+    cells[FRESH] = 0
+    return k
+
+
+def move_runs(
+    size: Int64, listeners: Int64s, stride: Int64, reals: Int64, runs: Int64s, held: Real64s, goes: Int32s,
+    several: Int64s, nodes: Int64s, mask: Int64, moved: Int64s, twins: UInt8s, found: Int64s, cells: Int64s,
+) -> Int64:
+    """Take all runs to other nodes, and into the lists that they have there.
+
+    goes: the new node of each old one; 0: none, and the run is let go of; less: where `several` has their number and
+    them. There is room for copies. `found` gets the runs at nodes that are `twins`, which may be there twice; how many
+    these are.
+    """
+    free, used, alive, known, count = cells[FREE], cells[USED], 0, 0, 0
+    k = 0
+    while k < size:
+        if listeners[3 * k] != NOBODY:
+            run = listeners[3 * k + 2]
+            while run != NOBODY:
+                at = run * stride
+                node = runs[at] & LOW
+                after = runs[at] >> NEXT_AT
+                goal = int(goes[node])
+                left = 1
+                if goal == 0:
+                    left = 0
+                    runs[at] = free
+                    free = run
+                elif goal < 0:
+                    left = several[0 - goal]
+                while left > 0:
+                    own = run
+                    if left > 1:  # the last one is the run itself
+                        own = free
+                        if own == NOBODY:
+                            own = used
+                            used += 1
+                        else:
+                            free = runs[own * stride]
+                        j = 1
+                        while j < stride:
+                            runs[own * stride + j] = runs[at + j]
+                            j += 1
+                        j = 0
+                        while j < reals:
+                            held[own * reals + j] = held[run * reals + j]
+                            j += 1
+                    new = goal
+                    if goal < 0:
+                        new = several[left - goal]
+                    flags = nodes[NODE * new + FLAGS]
+                    here = own * stride
+                    if runs[here + EXPIRES] != NULL:  # which is over, and waits to be let go of
+                        runs[here + EXPIRES] = expiry(runs[here + START], nodes[NODE * new + LASTS])
+                    runs[here + BELOW] = nodes[NODE * new + CHILDREN]
+                    runs[here + WAITS] = flags
+                    place = 0
+                    if (flags & EVERYTHING) == 0:
+                        column = (flags >> LISTEN_AT) & 65535
+                        value = nodes[NODE * new + LISTENS]
+                        if (flags & DYNAMIC) != 0:
+                            value = listeners[3 * k + 1]
+                        place = find_listener(column, value, mask, moved)
+                        if moved[3 * place] == NOBODY:
+                            moved[3 * place] = column
+                            moved[3 * place + 1] = value
+                            moved[3 * place + 2] = NOBODY
+                            known += 1
+                    runs[here] = new | (moved[3 * place + 2] << NEXT_AT)
+                    moved[3 * place + 2] = own
+                    alive += 1
+                    if twins[new] != 0:
+                        found[count] = own
+                        count += 1
+                    left -= 1
+                run = after
+        k += 1
+    cells[FREE] = free
+    cells[USED] = used
+    cells[ALIVE] = alive
+    cells[LISTENERS] = known
+    return count

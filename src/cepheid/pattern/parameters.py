@@ -249,7 +249,8 @@ def resolve_window(window: Window, params: Params, word: str) -> Window:
     amount = window.amount.value
     if not isinstance(amount, int | float | Decimal) or isinstance(amount, bool) or not 0 < amount < inf:
         remedy = "write a number greater than zero and a unit: 12 hours, 500 events"
-        raise PatternError("CEP216", f"a window can't be {amount!r} long", remedy, window.span)
+        told = "NULL" if amount is None else f"{amount!r} long"
+        raise PatternError("CEP216", f"a window can't be {told}", remedy, window.span)
     if window.unit == "events" and window.amount.type != types.INT:  # one that was pickled is another object
         raise PatternError("CEP216", f"{amount!r} events is not a whole number", "write 500 events", window.span)
     return window

@@ -181,7 +181,7 @@ def test_a_wrong_window_is_told_by_its_rule() -> None:
     zero = [{**rule, "span": span} for rule, span in zip(RULES, [4, 0, -1], strict=True)]
     assert refused(TEMPLATE, zero).message == "rule 'u2': column 'span': a window can't be 0 long"
     none = [{**rule, "span": span} for rule, span in zip(RULES, [4, 5, None], strict=True)]
-    assert refused(TEMPLATE, none).message == "rule 'u3': column 'span': a window can't be None long"
+    assert refused(TEMPLATE, none).message == "rule 'u3': column 'span': a window can't be NULL"
 
 
 def test_ids_are_there_once() -> None:

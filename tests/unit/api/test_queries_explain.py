@@ -87,7 +87,17 @@ def test_what_is_not_looked_up() -> None:
         (
             "PATTERN Stock a WHERE a.price > high HAVING a.price > low",
             "HAVING",
-            "every event goes to every rule: an event may matter that no constant of a rule is equal to",
+            "an event goes to the rules that it concerns: price > high",
+        ),
+        (
+            "PATTERN SEQ(Stock a, Stock+ b[]) WHERE a.price BETWEEN low AND high AND b[i].price > b[i-1].price",
+            "a match that goes on",
+            "an event goes to the rules that it concerns: price >= low and price <= high or all rules, if it is Stock",
+        ),
+        (
+            "PATTERN Stock a WHERE a.price > 3 HAVING a.price > low",
+            "HAVING",
+            "every event goes to every rule: an event is compared with no constant of a rule",
         ),
         (
             "PATTERN SEQ(Stock a, Stock b) WHERE strict_contiguity(a, b) { [symbol = name] } HAVING a.price > low",

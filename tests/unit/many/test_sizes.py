@@ -46,6 +46,16 @@ def test_a_thousand_equal_rules_give_each_its_own() -> None:
     assert found == [(name, 1, 3) for name in names[1::2]] + [(name, 2, 4) for name in names[1::2]]
 
 
+def test_equal_rules_are_one_node() -> None:
+    text = "PATTERN SEQ(Stock a, Stock b) WHERE skip_till_next_match { [symbol] AND a.price > high AND b.price < 3 }"
+    rules = pa.table({"id": pa.array(range(40_000)), "high": pa.array([5] * 40_000)})
+    queries = cep.Queries(text, rules)
+    events = quotes((1, "X", 6), (2, "X", 2))
+    assert queries.match(events).queries.to_pylist() == list(range(40_000))
+    told = [line.split() for line in str(queries.explain(events)).splitlines()]
+    assert ["all", "80,000", "2"] in told
+
+
 def test_equal_texts_give_each_its_own() -> None:
     text = "PATTERN Stock a WHERE a.price > 5"
     queries = cep.Queries([text, "PATTERN  Stock a WHERE price > 5", text], ids=["c", "a", "b"])

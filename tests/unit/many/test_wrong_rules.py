@@ -71,3 +71,21 @@ def test_no_rules_and_no_events() -> None:
         {"ts": pa.array([], pa.int64()), "type": pa.array([], pa.string()), "price": pa.array([], pa.int64())}
     )
     assert heads(cep.Queries(PAIR, [{"id": 1, "low": 0}]).match(none)) == []
+
+
+def test_an_id_of_another_type_and_a_template_that_is_not_there() -> None:
+    found = cep.Queries({"spike": "PATTERN A a WHERE a.x > p"}, [{"id": 1, "template": "spike", "p": 1}]).match([])
+    with pytest.raises(cep.CepheidError, match=r"there is no query '1'\nhelp: the ids are numbers: pass 1"):
+        found.of("1")
+    with pytest.raises(KeyError, match=r"there is no template 'spikes': did you mean 'spike'\?"):
+        found.outputs["spikes"]
+    assert "spikes" not in found.outputs
+
+
+def test_what_is_no_table_of_rules() -> None:
+    with pytest.raises(cep.CepheidError, match="a dict is not a table of rules"):
+        cep.Queries("PATTERN A a WHERE a.x > p", {"id": 1, "p": 1})
+    with pytest.raises(cep.CepheidError, match=r"can't read the rules 'nope.parquet'"):
+        cep.Queries("PATTERN A a WHERE a.x > p", "nope.parquet")
+    with pytest.raises(cep.CepheidError, match=r"did you mean 'idd'\? name the column of the ids with id="):
+        cep.Queries("PATTERN A a WHERE a.x > p", [{"idd": 1, "p": 1}])

@@ -147,7 +147,10 @@ class ManyMatches:
         )
         if not len(numbers):
             known = self._rules.ids.slice(0, 1000).to_pylist()
+            alike = next((one for one in known if str(one) == str(id)), None)
             remedy = did_you_mean(str(id), map(str, known), "ids")
+            if alike is not None:
+                remedy = f"the ids are {'texts' if isinstance(alike, str) else 'numbers'}: pass {alike!r}"
             raise UsageError("CEP616", f"there is no query {id!r}", remedy)
         return np.asarray(numbers)
 
@@ -232,6 +235,9 @@ class Outputs(Mapping[Any, ManyMatches]):
         self._places = {matches.rules.templates[number].name: number for number in matches.templates}
 
     def __getitem__(self, name: Any) -> ManyMatches:
+        if name not in self._places:
+            remedy = did_you_mean(str(name), map(str, self._places), "templates")
+            raise KeyError(f"there is no template {name!r}: {remedy}")
         return self._matches.of_template(self._places[name])
 
     def __iter__(self) -> Iterator[Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from cepheid.api.spark_bridge import is_spark
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.many.protocol import constant_column
 from cepheid.engine.many.rules import Rules, RuleSet, Template
-from cepheid.errors import BindError, InputError, UsageError, did_you_mean, nearest
+from cepheid.errors import BindError, FileError, InputError, UsageError, did_you_mean, nearest
 from cepheid.pattern.parameter_uses import bare_names, set_names, window_uses
 
 TEMPLATE = "template"
@@ -28,8 +29,19 @@ TEMPLATE = "template"
 def rule_table(rules: object) -> pa.Table:
     """Rules in any form that events can have; those of Spark are collected."""
     if is_spark(rules):
-        return to_table(rules.toArrow() if hasattr(rules, "toArrow") else rules.toPandas())  # type: ignore[attr-defined]
-    return to_table(rules)
+        rules = rules.toArrow() if hasattr(rules, "toArrow") else rules.toPandas()  # type: ignore[attr-defined]
+    with speaking_of_rules():
+        return to_table(rules)
+
+
+@contextmanager
+def speaking_of_rules() -> Iterator[None]:
+    """Rules are read by what reads events, whose errors speak of these."""
+    try:
+        yield
+    except (FileError, InputError) as error:
+        message = error.message.replace("a stream of events", "a table of rules").replace("the events", "the rules")
+        raise type(error)(error.code, message, error.remedy, error.span) from None
 
 
 def read_rules(
@@ -40,8 +52,9 @@ def read_rules(
         rules = pa.table({name: pa.array([], pa.string()) for name in (id, TEMPLATE)[: 1 + named]})
     for name in (id, TEMPLATE)[: 1 + named]:
         if name not in rules.column_names:
-            more = "; name the column of the ids with id=" if name == id else ""
-            remedy = did_you_mean(name, rules.column_names, "columns") + more
+            remedy = did_you_mean(name, rules.column_names, "columns")
+            if name == id:
+                remedy += f"{'' if remedy.endswith('?') else ';'} name the column of the ids with id="
             raise UsageError(BAD_RULES, f"the rules have no column '{name}'", remedy)
     ids = as_ids(rules.column(id), id)
     problems = Problems(ids, collect=collect)
@@ -81,7 +94,7 @@ def _places(templates: Sequence[Template], rules: pa.Table, problems: Problems) 
     column = rules.column(TEMPLATE).combine_chunks()
     if isinstance(column.type, pa.DictionaryType):
         column = column.dictionary_decode()
-    names = pa.array([str(template.name) for template in templates])
+    names = pa.array([str(template.name) for template in templates], pa.string())
     places = pc.index_in(column.cast(pa.string()), names).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     for value in pc.unique(column.filter(from_numpy(places < 0))).to_pylist():
         same = column.is_null() if value is None else pc.equal(column, value)

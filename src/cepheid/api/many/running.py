@@ -22,13 +22,21 @@ def many_stream(
     report: Report | None = None,
     lives: Lifetimes | None = None,
     watermark: int | None = None,
+    prepared: ManyStream | None = None,
 ) -> ManyStream:
-    """What runs rules. events: how many there will be; None for a stream. watermark: no event to come is before it."""
+    """What runs rules. events: how many there will be; None for a stream. watermark: no event to come is before it.
+
+    prepared: what was made of the same rules before, and has seen no event.
+    """
     from cepheid.engine.machines.factory import MachineFactory  # machines and kernels take a while to import
     from cepheid.engine.many.tiers import Tiers
 
     stream = InputStream(schema, once=events is not None)
     factory = MachineFactory(engine, AUTO, events)
+    if prepared is not None:
+        again = prepared.anew(stream, factory, once=events is not None, report=report)
+        if again is not None:
+            return again
     found = ManyStream(stream, Tiers(stream, schema.roles, factory, once=events is not None), report=report)
     if rules is None:
         return found

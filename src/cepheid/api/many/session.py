@@ -19,6 +19,7 @@ from cepheid.api.many.id_index import IdIndex
 from cepheid.api.many.ids import BAD_RULES
 from cepheid.api.many.many_matches import ManyMatches
 from cepheid.api.many.problems import Problems
+from cepheid.api.many.untyped import EventsWithoutTypes
 from cepheid.api.many.written_rules import read_rule_set, write_rule_set
 from cepheid.api.options import read_delay
 from cepheid.api.readable import UNREADABLE, check_text
@@ -74,6 +75,8 @@ class ManySession:
         self._late = LateFilter(late)
         self._lateness = None if lateness is None else read_delay("lateness", lateness, self._options.roles.unit)
         self._schema: Schema | None = None
+        self._untyped: EventsWithoutTypes | None = None
+        self._guessed = False  # whether the columns are those that the rules read, because nobody has said any
         self._stream: ManyStream | None = None
         self._watermark: int | None = None
         self._latest: int | None = None
@@ -104,10 +107,13 @@ class ManySession:
         if self._events:
             if not hasattr(events, "columns"):
                 table = completed(table, self._schema.arrow)
+            self._learn_types(table.schema)
             table = as_batch(table, self._schema.arrow)
         check_text(table)  # the session would be lost if it were found later
         arrival = self._late.on_time(arrival_of(self._schema, table), self._stream.stream.arrivals, self._watermark)
         self._stream.push(arrival)
+        if self._untyped is not None:
+            self._untyped.add(arrival.rows.table())
         self._events += arrival.count
         if not arrival.count:
             return self._given([])
@@ -140,18 +146,49 @@ class ManySession:
 
     def _begin(self, table: pa.Table) -> pa.Table:
         """The first events say what the columns are; until there is one, they may be others."""
-        if not table.num_columns:
-            table = self._queries.empty_events() if self._schema is None else empty_table(self._schema.arrow)
+        self._guessed = not table.num_columns and (self._schema is None or self._guessed)
+        if self._guessed:
+            table = self._queries.empty_events(self._rules)
+        elif not table.num_columns:
+            assert self._schema is not None
+            table = empty_table(self._schema.arrow)
         elif self._schema is not None and set(table.column_names) == set(self._schema.columns):
             # An empty table has said what a column is that has only NULL now.
             table = as_types(table, typed_like(table.schema, self._schema.arrow))
         schema = make_schema(table.schema, self._options.roles)
-        problems = self._problems.copy()
+        rules, problems = self._fitting(schema)
+        self._stream = self._queries.stream(rules, schema, self._engine, self._lives, self._watermark)
+        # They are in the tables: what texts were read as is let go of.
+        self._schema, self._problems, self._rules = schema, problems, rules.as_texts()
+        self._untyped = EventsWithoutTypes.of(schema.arrow)
+        return table
+
+    def _learn_types(self, given: pa.Schema) -> None:
+        """Where columns get types that they did not have, go over the events again; what they gave is known."""
+        wanted = None if self._untyped is None else self._untyped.typed(given)
+        if self._untyped is None or wanted is None:
+            return
+        schema, problems = make_schema(wanted, self._options.roles), self._problems.copy()
         check_bound(self._rules, self._options, schema, problems)
         rules = self._rules.without(problems.numbers)
-        self._stream = self._queries.stream(rules, schema, self._engine, self._lives, self._watermark)
-        self._schema, self._problems, self._rules = schema, problems, rules
-        return table
+        stream = self._queries.stream(rules, schema, self._engine, self._lives, None)
+        known = EventsWithoutTypes.of(wanted)
+        for table in self._untyped.as_types(wanted):
+            stream.push(arrival_of(schema, table))
+            if known is not None:
+                known.add(table)
+        if self._watermark is not None:
+            stream.advance(self._watermark)
+        self._schema, self._problems, self._rules, self._stream, self._untyped = schema, problems, rules, stream, known
+
+    def _fitting(self, schema: Schema) -> tuple[RuleSet, Problems]:
+        """The rules that fit events of a schema, and what is wrong with the others."""
+        if self._rules is self._queries.rules:  # none has come or gone
+            known = self._queries.prepared(schema)
+            return known.rules, known.problems.copy()
+        problems = self._problems.copy()
+        check_bound(self._rules, self._options, schema, problems)
+        return self._rules.without(problems.numbers), problems
 
     def _move(self, watermark: int) -> ManyMatches:
         self._watermark = watermark
@@ -199,11 +236,11 @@ class ManySession:
             error = InputError(BAD_RULES, "its id is there already", "remove it first, or give the rule another id")
             problems.add(again, error)
         more = more.without(problems.numbers)
-        if self._schema is not None:
+        if self._schema is not None and not self._guessed:
             check_bound(more, self._options, self._schema, problems)
             more = more.without(problems.numbers)
         moved = more.numbered_from(first)
-        if self._stream is not None:
+        if self._stream is not None and not self._guessed:
             self._stream.add(moved.templates, moved.rules, since)
         self._index.add(more.ids, first)
         self._rules = self._rules.more(moved)
@@ -211,6 +248,8 @@ class ManySession:
         for number in problems.numbers:  # these have no lifetime
             self._lives.until[first + number] = ALWAYS
         self._problems = self._problems.more(problems, self._rules.ids, first)
+        if self._guessed:
+            self._begin(pa.table({}))
 
     def _repeated(self, ids: pa.Array, since: int | None) -> Any:
         """Those of some ids that belong to rules which are not over by a time."""
@@ -407,6 +446,8 @@ class ManySession:
         if self._stream is not None and self._schema is not None:
             header["schema"] = flat.add("schema", self._schema.arrow.serialize())
             header["state"] = self._stream.save(flat)
+            seen = None if self._untyped is None else self._untyped.table()
+            header["untyped"] = None if seen is None else flat.table("untyped", seen)
         return header
 
     def load(self, header: dict[str, Any], source: Source, stream: ManyStream | None = None) -> None:
@@ -431,6 +472,9 @@ class ManySession:
             if "schema" in header:
                 arrow = pa.ipc.read_schema(pa.py_buffer(source.part(header["schema"])))
                 self._schema = make_schema(arrow, self._options.roles)
+                if header.get("untyped") is not None:
+                    self._untyped = EventsWithoutTypes(arrow)
+                    self._untyped.add(source.table(header["untyped"]))
                 if stream is not None:
                     stream.reload(header["state"], source)
                     self._stream = stream

@@ -27,6 +27,8 @@ def read_windows(use: WindowUse, column: pa.ChunkedArray, numbers: Any, unit: st
     known = _at_once(use, column, unit)
     if known is not None:
         return known
+    if pa.types.is_dictionary(column.type):  # whose NULLs have no code
+        column = column.cast(column.type.value_type)
     coded = column.combine_chunks().dictionary_encode("encode")
     coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
     lengths: list[int | None] = []

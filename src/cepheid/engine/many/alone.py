@@ -89,6 +89,9 @@ class Alone:
             if number in self._rules:
                 self._rules[number].until = at
 
+    def settle_rules(self) -> None:
+        """Each is where it runs."""
+
     def feed(self, batch: Batch) -> None:
         """The next events."""
         self._fed.append(batch)

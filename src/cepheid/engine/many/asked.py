@@ -1,6 +1,7 @@
 """What rules ask of an event at one step, of all rules at once: a list of conditions, sorted by rule.
 
-A condition is a column with its bounds; or a test, which is below all columns, with the place of its constants.
+A condition is a column with its bounds; or a test, which is below all columns, with the place of its constants; or a
+choice, below all tests, with a number for its constants: it only says which rows ask the same (see `Ways`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import numpy as np
 from cepheid.engine.many.keys import LEAST, MOST
 from cepheid.kernel.shared import NOBODY
 
+CHOICES = NOBODY - (1 << 40)
+"""The first choice."""
 _SEED = np.uint64(0x243F6A8885A308D3)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -52,6 +55,21 @@ class Asked:
         index = np.repeat(self.offsets[rows] - offsets[:-1], counts) + np.arange(offsets[-1])
         return Asked(self.columns[index], self.lows[index], self.highs[index], offsets, self.never[rows])
 
+    def followed_by(self, more: Asked) -> Asked:
+        """These rows, and others after them."""
+        columns, lows, highs, never = (
+            np.concatenate(pair)
+            for pair in ((self.columns, more.columns), (self.lows, more.lows), (self.highs, more.highs),
+                         (self.never, more.never))
+        )  # fmt: skip
+        offsets = np.concatenate([self.offsets, self.offsets[-1] + more.offsets[1:]])
+        return Asked(columns, lows, highs, offsets, never)
+
+    def pick(self, kept: Any) -> Asked:
+        """Some conditions of all rows, which are a mask."""
+        offsets = np.concatenate([[0], np.cumsum(self.per_row(kept))])
+        return Asked(self.columns[kept], self.lows[kept], self.highs[kept], offsets, self.never)
+
     def only(self, rows: Any) -> Asked:
         """The same, with no conditions but those of some rows, which are a mask."""
         kept = np.repeat(rows, self.counts)
@@ -82,6 +100,35 @@ class Asked:
             return False
         other = np.repeat(self.offsets[:-1][rows] - self.offsets[:-1], counts) + np.arange(len(self.columns))
         return all((values == values[other]).all() for values in (self.columns, self.lows, self.highs))
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How an event can pass what rows ask: each row has one way, or several, side by side."""
+
+    rows: Any
+    asked: Asked
+
+    @property
+    def first(self) -> Any:
+        """Which are the first ones of their rows."""
+        return np.concatenate([[True], self.rows[1:] != self.rows[:-1]])[: len(self.rows)]
+
+    @property
+    def several(self) -> Any:
+        """Which are of rows that have several."""
+        return np.bincount(self.rows, minlength=1)[self.rows] > 1
+
+    @classmethod
+    def of(cls, asked: Asked, only: Any, rows: Any, more: Asked) -> Ways:
+        """Some rows that have one way, and ways of others; of these, ways that can't be passed are left out."""
+        all_rows = np.concatenate([only, rows])
+        joined = asked.take(only).followed_by(more)
+        order = np.lexsort((joined.never, all_rows))
+        sorted_rows = all_rows[order]
+        first = np.concatenate([[True], sorted_rows[1:] != sorted_rows[:-1]])[: len(order)]
+        order = order[first | ~joined.never[order]]
+        return cls(all_rows[order], joined.take(order))
 
 
 def stir(mixed: Any, values: Any) -> Any:
@@ -120,6 +167,10 @@ class Asking:
     def test(self, rows: Any, number: int, constants: Any) -> None:
         """A test, and where its constants are."""
         self.between(rows, NOBODY - number, constants, np.zeros(len(rows), np.int64))
+
+    def choice(self, rows: Any, number: int, constants: Any) -> None:
+        """A choice, and a number for its constants."""
+        self.between(rows, CHOICES - number, constants, np.zeros(len(rows), np.int64))
 
     def asked(self, count: int) -> Asked:
         """All of them, for so many rows; bounds of one column become one."""

@@ -1,7 +1,8 @@
 """A template as a chain of steps: what the tables of many queries are made of.
 
 Each step binds one event. What it asks of the event alone, by a comparison of a column with a constant, are *bounds*;
-everything else is a *test*, which is generated code. A constant is a literal, or a column of the rules.
+a *choice* is one of several lists of conditions, as of IN and OR; everything else is a *test*, which is generated code.
+A constant is a literal, or a column of the rules.
 """
 
 from __future__ import annotations
@@ -14,13 +15,18 @@ from cepheid.automaton.model import Arc, Automaton, Ended, Ends, Exit, Held, Kil
 from cepheid.automaton.model import Test as Conjunct
 from cepheid.engine.many.protocol import RULE
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.kernel.arguments import Mask
+from cepheid.language import print_expression
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.bind import Bound
 from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.tree import Output, Ties
-from cepheid.pattern.types import INT, Kind, Type
+from cepheid.pattern.types import BOOL, INT, Kind, Type
 from cepheid.pattern.walk import substitute, walk
 
 _ORDERED = {Kind.INT, Kind.FLOAT, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION}
+MOST_WAYS, MOST_VALUES = 16, 1024
+"""Ways of a choice that are looked up each on its own; values of IN, where that is all that there is to look up."""
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
@@ -31,17 +37,35 @@ class NotChained(Exception):  # noqa: N818  a reason, not an error
 class Form:
     """How a column is compared."""
 
-    VALUE, REAL, TEXT, TYPE, LANE = "value", "real", "text", "type", "lane"
+    VALUE, REAL, TEXT, TYPE, LANE, MASK = "value", "real", "text", "type", "lane", "mask"
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A condition on events of some types, computed for a batch beforehand; functions: those of the user that it calls.
+
+    query: one that has it. All that have the same need it once.
+    """
+
+    text: str
+    types: tuple[str, ...]
+    functions: tuple[int, ...]
+    query: Bound = field(compare=False)
+    mask: Mask = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What events are compared by: a column as whole numbers, as doubles or as texts; the type; the lane."""
+    """What events are compared by: a column as whole numbers, as doubles or as texts; the type; the lane.
+
+    Or whether a condition on an event holds, which is computed beforehand.
+    """
 
     form: str
     column: str = ""
     kind: Kind = Kind.INT
     lanes: Lanes | None = None
+    computed: Computed | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +114,11 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """What an event must pass."""
+    """What an event must pass; of a choice, in one of its ways."""
 
     bounds: tuple[Bounds, ...]
     tests: tuple[Test, ...]
+    ways: tuple[Fence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +348,7 @@ class _Reader:
             return Wait(ends, lasts)
         if len(dead) != 1 or onward.decides:
             raise NotChained("several ways to end a wait")
-        return Wait(ends, lasts, self._fence(dead[0]))
+        return Wait(ends, lasts, self._fence(dead[0], choose=False))
 
     def _longest(self, kill: Kill) -> Constant:
         """`Ended - start > bound` of a state of CESAR."""
@@ -335,7 +360,8 @@ class _Reader:
                         return ex.Literal(bound.value + 1, INT)
         raise NotChained("an absence between events")
 
-    def _fence(self, arc: Arc) -> Fence:
+    def _fence(self, arc: Arc, *, choose: bool = True) -> Fence:
+        """What an arc asks; choose: whether it may have a choice."""
         bounds: list[Bounds] = []
         tests: list[Test] = []
         if self.compiled.query.schema.roles.type is not None and arc.types:
@@ -343,19 +369,87 @@ class _Reader:
                 raise NotChained("a step of several types")
             type_ = self.compiled.query.schema.columns[self.compiled.query.schema.roles.type]
             bounds.append(Bounds(Key(Form.TYPE, kind=Kind.STRING), "=", ex.Literal(arc.types[0], type_)))
+        parts: list[ex.Expression] = []
+        known = any(map(_is_equality, (part for one in arc.fence for part in parts_of(one.condition))))
         for conjunct in arc.fence:
-            for part in _conjuncts(conjunct.condition):
-                if not self._lasts_no_longer(part, arc.source):
-                    self._add(part, bounds, tests)
+            if self._is_computed(conjunct, known=known):
+                bounds.append(self._computed_before(conjunct))
+                continue
+            parts += [
+                part
+                for part in parts_of(conjunct.condition)
+                if not self._lasts_no_longer(part, arc.source) and not self._is_known(part)
+            ]
+        choices: list[tuple[ex.Expression, list[list[ex.Expression]]]] = []
+        for part in parts:
+            found = list(bounds_of(part))
+            ways = [] if found or not choose else _ways(part)
+            if found:
+                bounds += found
+            elif len(ways) > 1 and all(any(map(_is_bounds, way)) for way in ways):
+                choices.append((part, ways))
+            else:
+                tests.append(self._test(part))
+        chosen = self._chosen(choices, bounds, tests)  # which may add tests
+        return Fence(tuple(dict.fromkeys(bounds)), tuple(tests), chosen)
+
+    def _is_computed(self, conjunct: Conjunct, *, known: bool) -> bool:
+        """Whether no code can test a condition on one event, such as LIKE; and it is the same for all rules.
+
+        known: a rule has an equality, so that a choice need not be looked up.
+        """
+        if not conjunct.unary or any(isinstance(n, Now) and n.column.startswith("$") for n in walk(conjunct.condition)):
+            return False
+        for part in parts_of(conjunct.condition):
+            if not _is_bounds(part) and _needs_python(part):
+                ways = _ways(part)
+                simple = all(_is_bounds(one) or not _needs_python(one) for way in ways for one in way)
+                if not ways or not simple or known:
+                    return True
+        return False
+
+    def _computed_before(self, conjunct: Conjunct) -> Bounds:
+        query, component = self.compiled.query, self.compiled.query.components.get(conjunct.variable)
+        named = substitute(conjunct.condition, lambda n: ex.Name(n.column) if isinstance(n, Now) else None)
+        called = {n.function for n in walk(conjunct.condition) if isinstance(n, ex.Call)}
+        computed = Computed(
+            print_expression(named),
+            component.types if component is not None else (),
+            tuple(id(query.functions[name]) for name in sorted(called) if name in query.functions),
+            query,
+            Mask(conjunct.original, conjunct.variable),
+        )
+        return Bounds(Key(Form.MASK, kind=Kind.BOOL, computed=computed), "=", ex.Literal(True, BOOL))
+
+    def _chosen(
+        self, choices: list[tuple[ex.Expression, list[list[ex.Expression]]]], bounds: list[Bounds], tests: list[Test]
+    ) -> tuple[Fence, ...]:
+        """The ways of choices that are to be looked up, of several all combinations; others become tests."""
+        # A test can't compare texts. Where a rule has an equality already, few ways are worth it, and many are not.
+        choices = sorted(choices, key=lambda choice: (not _reads_text(choice[0]), -len(choice[1])))
+        found: list[list[ex.Expression]] = [[]]
+        known = any(map(_of_rule, bounds))
+        for part, ways in choices:
+            alone = found == [[]] and isinstance(part, ex.In) and (not known or _reads_text(part))
+            most = MOST_VALUES if alone else MOST_WAYS
+            if len(found) * len(ways) > most or (known and not _reads_text(part)):
+                tests.append(self._test(part))
+            else:
+                found = [[*one, *way] for one in found for way in ways]
+        return tuple(self._way(way) for way in found) if len(found) > 1 else ()
+
+    def _way(self, parts: Sequence[ex.Expression]) -> Fence:
+        bounds = [one for part in parts for one in bounds_of(part)]
+        tests = [self._test(part) for part in parts if not _is_bounds(part)]
         return Fence(tuple(dict.fromkeys(bounds)), tuple(tests))
 
-    def _add(self, part: ex.Expression, bounds: list[Bounds], tests: list[Test]) -> None:
-        if self._is_own_rule(part) or any(isinstance(node, Now) and node.column == self.window for node in walk(part)):
-            return  # the tables keep rules apart, and runs no longer than their windows
-        found = list(_as_bounds(part))
-        if found:
-            bounds += found
-            return
+    def _is_known(self, part: ex.Expression) -> bool:
+        """Whether the tables see to it: they keep rules apart, and runs no longer than their windows."""
+        return self._is_own_rule(part) or any(
+            isinstance(node, Now) and node.column == self.window for node in walk(part)
+        )
+
+    def _test(self, part: ex.Expression) -> Test:
         constants: list[Constant] = []
 
         def take(node: ex.Expression) -> ex.Expression | None:
@@ -367,7 +461,7 @@ class _Reader:
         condition = substitute(self._resolved(part), take)
         if any(given.type.kind is Kind.STRING for given in constants):
             raise NotChained("a text is compared with another one")
-        tests.append(Test(condition, tuple(constants)))
+        return Test(condition, tuple(constants))
 
     def _lasts_no_longer(self, part: ex.Expression, state: int | None) -> bool:
         """Whether a condition says how long a run may last, and the wait in a state is over by then."""
@@ -391,10 +485,10 @@ class _Reader:
         return len(held) == len(now) == 1 and getattr(self.sources[held[0].register], "column", None) == RULE
 
 
-def _conjuncts(node: ex.Expression) -> Iterator[ex.Expression]:
+def parts_of(node: ex.Expression) -> Iterator[ex.Expression]:
     if isinstance(node, ex.And):
         for operand in node.operands:
-            yield from _conjuncts(operand)
+            yield from parts_of(operand)
     elif isinstance(node, ex.Between) and not node.negated:
         yield ex.Compare(">=", node.operand, node.low)
         yield ex.Compare("<=", node.operand, node.high)
@@ -402,7 +496,47 @@ def _conjuncts(node: ex.Expression) -> Iterator[ex.Expression]:
         yield node
 
 
-def _as_bounds(node: ex.Expression) -> Iterator[Bounds]:
+def _ways(node: ex.Expression) -> list[list[ex.Expression]]:
+    """A condition as a choice of lists of conditions; one alone, or none: it is no choice, or one of too many."""
+    match node:
+        case ex.In(negated=False, operand=operand, choices=choices) if 1 < len(choices) <= MOST_VALUES:
+            return [[ex.Compare("=", operand, choice)] for choice in choices]
+        case ex.Or(operands=operands):
+            found = [way for operand in operands for way in _ways(operand)]
+            return found if all(_ways(operand) for operand in operands) and len(found) <= MOST_WAYS else []
+        case ex.And() | ex.Between(negated=False):
+            product: list[list[ex.Expression]] = [[]]
+            for part in parts_of(node):
+                product = [[*one, *way] for one in product for way in _ways(part)]
+                if len(product) > MOST_WAYS:
+                    return []
+            return product
+    return [[node]]
+
+
+def _is_bounds(node: ex.Expression) -> bool:
+    return any(True for _ in bounds_of(node))
+
+
+def _of_rule(bounds: Bounds) -> bool:
+    return bounds.operator == "=" and isinstance(bounds.constant, RuleConstant)
+
+
+def _is_equality(node: ex.Expression) -> bool:
+    """Whether a condition says that a column is equal to a constant of the rule."""
+    return any(map(_of_rule, bounds_of(node)))
+
+
+def _needs_python(node: ex.Expression) -> bool:
+    """Whether a condition that is no comparison with a constant has texts or calls."""
+    return _reads_text(node) or any(isinstance(part, ex.Call | ex.Cast | ex.Like | ex.RLike) for part in walk(node))
+
+
+def _reads_text(node: ex.Expression) -> bool:
+    return any(isinstance(part, Now) and part.type.kind is Kind.STRING for part in walk(node))
+
+
+def bounds_of(node: ex.Expression) -> Iterator[Bounds]:
     """A comparison of a column with a constant."""
     if isinstance(node, ex.In) and not node.negated and len(node.choices) == 1:
         node = ex.Compare("=", node.operand, node.choices[0])

@@ -36,6 +36,13 @@ class CodeNumbers:
         self.columns: dict[str, Type] = {}
         self.slots = 0
 
+    def copy(self) -> CodeNumbers:
+        """The same, to which more may come; the kernel is the same as long as none does."""
+        found = CodeNumbers()
+        found.tests, found.transfers, found.columns = dict(self.tests), dict(self.transfers), dict(self.columns)
+        found.slots = self.slots
+        return found
+
     def test(self, test: Test) -> int:
         """The number of a test; 0 is none."""
         return self._known(self.tests, test.condition, [test.condition])
@@ -46,6 +53,16 @@ class CodeNumbers:
             return 0
         self.slots = max(self.slots, 1 + max(slot for slot, _ in transfer))
         return self._known(self.transfers, transfer, [value for _, value in transfer])
+
+    def held(self) -> tuple[Any, Any]:
+        """By the number of a transfer: which slots runs have after it, as whole numbers, and as doubles."""
+        whole = np.zeros((1 + len(self.transfers), self.slots), bool)
+        real = whole.copy()
+        translator = _Function("shared_transfer", tuple(self.columns)).translator
+        for transfer, number in self.transfers.items():
+            for slot, value in transfer:
+                (real if translator.value(value).sort is Sort.REAL else whole)[number, slot] = True
+        return whole, real
 
     def _known(self, known: dict[Any, int], key: Any, nodes: Sequence[ex.Expression]) -> int:
         if key not in known:
@@ -170,7 +187,7 @@ def check_code(chain: Chain) -> None:
     """Raise NotNative if a test or a transfer of a chain has no code."""
     numbers = CodeNumbers()
     for step in chain.steps:
-        fences = [step.fence]
+        fences = [step.fence, *step.fence.ways]
         if step.wait is not None and step.wait.ending is not None:
             fences.append(step.wait.ending)
         for fence in fences:

@@ -102,6 +102,7 @@ class _FrameRules:
             conjunct = self.framed.conjuncts[number]
             try:
                 part = _without_truth(self.chain({conjunct.block: self.written(conjunct, int(rows[0]))}))
+                _check_plain(part)
                 adds = _with_columns(added(bare, part), conjunct, int(rows[0]))
             except NotUnitedError:
                 inner.append((number, rows))
@@ -205,6 +206,13 @@ def _window(frame: Frame) -> tuple[Program, tuple[Window, pa.Array] | None]:
     return program, (window, column)
 
 
+def _check_plain(chain: Chain) -> None:
+    """Raise NotChained if a condition has constants that are best read with all others of its text."""
+    for step in chain.steps:
+        if step.fence.ways or any(bounds.key.form == Form.MASK for bounds in step.fence.bounds):
+            raise NotChained("a choice, or a condition that is computed beforehand")
+
+
 def _without_truth(chain: Chain) -> Chain:
     """A chain without tests that are TRUE, which blocks without conditions have."""
 
@@ -232,7 +240,8 @@ def added(chain: Chain, more: Chain) -> tuple[Placed, ...]:
             assert other.wait.ending is not None
             pairs.append((True, one.wait.ending, other.wait.ending))
         for ending, before, after in pairs:
-            if before.tests != after.tests or not set(before.bounds) <= set(after.bounds):
+            alike = before.tests == after.tests and before.ways == after.ways
+            if not alike or not set(before.bounds) <= set(after.bounds):
                 raise NotUnitedError("a condition adds more than bounds")
             extra = tuple(bounds for bounds in after.bounds if bounds not in before.bounds)
             found += [Placed(number, ending, extra)] if extra else []

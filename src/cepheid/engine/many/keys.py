@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.columns import as_dictionary, numbers_of, take_codes
 from cepheid.engine.encoding.lanes import LaneNumbers
-from cepheid.engine.many.chain import Chain, Constant, Form, Key, RuleConstant
-from cepheid.kernel.compile import run_on_arrays
+from cepheid.engine.encoding.masks import evaluate_mask
+from cepheid.engine.many.chain import Chain, Computed, Constant, Form, Key, RuleConstant
+from cepheid.errors import CepheidError
+from cepheid.kernel.compile import has_compiler, run_on_arrays
 from cepheid.kernel.runtime import NIL
 from cepheid.kernel.shared import HALF, NAN_KEY, NULL, POSITIVE
 from cepheid.pattern.types import Kind
@@ -41,6 +43,13 @@ class KeyColumns:
         self.places: dict[Key, int] = {}
         self.wide: list[int] = [0]  # whether a column is compared by its upper half first
         self.texts: dict[str, int] = {}
+
+    def copy(self) -> KeyColumns:
+        """The same, to which more may come."""
+        found = KeyColumns()
+        found.keys, found.places, found.wide = list(self.keys), dict(self.places), list(self.wide)
+        found.texts = dict(self.texts)
+        return found
 
     def place(self, key: Key) -> int:
         """The column of a key."""
@@ -99,11 +108,21 @@ class KeyColumns:
             run_on_arrays("quick_keys", count, width, shifts, *flat, native=native)
         return flat
 
+    def of_one(self, batch: Batch, key: Key) -> Any:
+        """The keys of events by one column, which is none of the tables and no lane."""
+        keys = np.zeros((len(batch), 1), np.int64)
+        self._write(batch, key, None, keys, 0, native=has_compiler())
+        return keys[:, 0]
+
     def _write(self, batch: Batch, key: Key, lanes: LaneNumbers | None, keys: Any, at: int, *, native: bool) -> None:
         if key.form == Form.LANE:
             assert lanes is not None
             found = batch.lanes(lanes).astype(np.int64)
             keys[:, at] = np.where(found == NIL, NULL, found)
+            return
+        if key.form == Form.MASK:
+            assert key.computed is not None
+            keys[:, at] = _answers(batch, key.computed)
             return
         if key.form == Form.TYPE:
             codes, names = batch.type_codes
@@ -132,6 +151,15 @@ class KeyColumns:
         return np.array(found, np.int64)
 
 
+def _answers(batch: Batch, computed: Computed) -> Any:
+    """Where a condition on one event holds."""
+    errors: dict[int, CepheidError] = {}
+    found = evaluate_mask(computed.query, batch, computed.mask, errors)
+    if errors:
+        raise errors[min(errors)]
+    return found
+
+
 def short(values: Any) -> Any:
     """Which keys fit into 32 bits."""
     return (values >= -HALF) & (values < HALF - 1)
@@ -139,7 +167,7 @@ def short(values: Any) -> Any:
 
 def fits(chain: Chain, rules: pa.Table) -> bool:
     """Whether no constant of some rules is next to what stands for NULL."""
-    fences = [step.fence for step in chain.steps]
+    fences = [fence for step in chain.steps for fence in (step.fence, *step.fence.ways)]
     fences += [step.wait.ending for step in chain.steps if step.wait is not None and step.wait.ending is not None]
     for bounds in (bounds for fence in fences for bounds in fence.bounds if bounds.key.form == Form.VALUE):
         if isinstance(bounds.constant, RuleConstant):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cepheid.engine.many.chain import Chain, Key
 from cepheid.kernel import shared as k
+from cepheid.kernel import shared_ranges as r
 
 if TYPE_CHECKING:
     from cepheid.engine.many.tables import SharedTables
@@ -19,12 +20,15 @@ if TYPE_CHECKING:
 class Lookup:
     """Nodes that are looked up by columns, how many there are, and of these at most for one event, below one node.
 
-    Without columns all of them are compared with the event.
+    Without columns all of them are compared with the event. sorted_by: a column by whose bounds they are sorted, so
+    that only those are compared whose bounds an event passes. cells: likewise, by the cells of some columns.
     """
 
     keys: tuple[Key, ...]
     nodes: int
     most: int
+    sorted_by: Key | None = None
+    cells: tuple[Key, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,8 @@ class Layout:
     """The tables as they are.
 
     chains: of each kind of rules, its template, its chain, and how many rules have it. depths: the nodes by depth.
-    found_by: by depth, how nodes are looked up. children: how many nodes are not, because their parent has few.
+    found_by: by depth, how nodes are looked up, each in all of its ways. children: how many nodes are not, because
+    their parent has few.
     """
 
     chains: tuple[tuple[int, Chain, int], ...]
@@ -76,7 +81,7 @@ def layout_of(tables: SharedTables, chains: Iterator[tuple[int, Chain, int]], le
         chains=tuple(chains),
         depths=tuple(tables.depths),
         found_by=found,
-        children=sum(tables.depths) - looked_up,
+        children=len(nodes) - looked_up,
         waiting=tuple(_waiting(tables, nodes[:, k.FLAGS])),
         levels=levels,
         nbytes=tables.nbytes(),
@@ -85,26 +90,48 @@ def layout_of(tables: SharedTables, chains: Iterator[tuple[int, Chain, int]], le
 
 def _lookups(tables: SharedTables, depths: Any, depth: int) -> tuple[Lookup, ...]:
     """How nodes of a depth are looked up; those of most nodes first."""
-    found: dict[tuple[Key, ...], Lookup] = {}
+    found: dict[Lookup, Lookup] = {}
     for level in tables.levels.values.reshape(-1, k.LEVEL):
         begin, size = int(level[k.HASH_AT]), int(level[k.HASH_MASK]) + 1
         hashes = tables.hashes.values[k.SLOT * begin : k.SLOT * (begin + size)].reshape(-1, k.SLOT)
         hashes = hashes[hashes[:, 0] != k.NOBODY]
-        hashes = hashes[depths[(hashes[:, 3] & k.LOW) - 1] == depth]
+        ranged = hashes[:, 3] >= r.RANGED
+        first = hashes[:, 3] & k.LOW
+        first[ranged] = tables.ranges.array[hashes[ranged, 3] - r.RANGED + r.SEGMENTS_AT + 1]
+        here = depths[first - 1] == depth
+        hashes, ranged = hashes[here], ranged[here]
         for number in np.unique(hashes[:, 0] >> 32):
-            sizes = hashes[hashes[:, 0] >> 32 == number, 3] >> 32
             at = int(level[k.SETS_AT]) + int(number) * k.SET
             places = tables.sets.values[at + 1 : at + 1 + tables.sets.values[at]]
             columns = tuple(_key(tables, int(place)) for place in places)
-            known = found.get(columns, Lookup(columns, 0, 0))
-            most = max(known.most, int(sizes.max()))
-            found[columns] = Lookup(columns, known.nodes + int(sizes.sum()), most)
+            mine = hashes[:, 0] >> 32 == number
+            tried = (hashes[mine & ~ranged, 3] >> 32).tolist()
+            alike = [(Lookup(columns, 0, 0), size) for size in tried]
+            for where in (hashes[mine & ranged, 3] - r.RANGED).tolist():
+                alike += _segments(tables, where, columns)
+            for one, size in alike:
+                known = found.get(one, one)
+                found[one] = replace(known, nodes=known.nodes + size, most=max(known.most, size))
     return tuple(sorted(found.values(), key=lambda own: -own.nodes))
+
+
+def _segments(tables: SharedTables, where: int, columns: tuple[Key, ...]) -> Iterator[tuple[Lookup, int]]:
+    """How the nodes of a bucket with a block are found, and how many they are."""
+    ranges = tables.ranges.array
+    for at in range(int(ranges[where])):
+        word, _, size, begin = ranges[where + r.SEGMENTS_AT + r.SEGMENT * at :][: r.SEGMENT].tolist()
+        kind, column = word & r.KIND, word >> r.KIND_BITS
+        if kind == r.MARKED:
+            marked = ranges[where + begin + r.MARKS_AT :][: column * r.MARKS : r.MARKS].tolist()
+            yield Lookup(columns, 0, 0, cells=tuple(_key(tables, one) for one in marked)), size
+        else:
+            sorted_by = None if kind == r.SCANNED else _key(tables, column)
+            yield Lookup(columns, 0, 0, sorted_by), size
 
 
 def _waiting(tables: SharedTables, flags: Any) -> Iterator[Waiting]:
     """What the runs at nodes listen to, and at how many nodes; the most first."""
-    flags = flags[(flags & k.LEAF) == 0]
+    flags = flags[(flags & (k.LEAF | k.ALIAS)) == 0]
     all_events = (flags & k.EVERYTHING) != 0
     columns, counts = np.unique(flags[~all_events] >> k.LISTEN_AT & 65535, return_counts=True)
     for at in np.argsort(-counts, kind="stable"):

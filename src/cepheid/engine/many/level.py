@@ -15,7 +15,7 @@ import pyarrow as pa
 from cepheid.automaton.model import Ends
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.columns import numbers_of
-from cepheid.engine.many.asked import Asked, Asking
+from cepheid.engine.many.asked import Asked, Asking, Ways
 from cepheid.engine.many.chain import Bounds, Chain, Constant, Fence, RuleConstant, Test, Wait
 from cepheid.engine.many.code import CodeNumbers
 from cepheid.engine.many.keys import MOST, KeyColumns
@@ -114,6 +114,8 @@ class LevelBuilder:
         self.numbers = numbers
         self.merge = merge
         self.constants = _Constants()
+        self.choices: dict[tuple[Fence, ...], int] = {}
+        self.chosen = 1  # constants of choices that are told apart; 0: there are none
 
     def build(self, parts: Sequence[Rules], level: int, base: int) -> Level:
         """The tables, whose nodes are numbered from a base."""
@@ -138,7 +140,8 @@ class LevelBuilder:
             parent = paths[rows, step - 1] if step else np.zeros(len(rows), np.int64)
             steps = self._steps(own, parent, rows, step, asked, waits[step], lengths, ranks)
             codes, first = steps.codes(merge=self.merge)
-            paths[rows, step] = tables.add(steps.take(first), step)[codes]
+            ways = self._ways(parts, begins, rows[first], step, own.take(first))
+            paths[rows, step] = tables.add(steps.take(first), ways, step)[codes]
         alive = np.flatnonzero(~never)
         leaves = paths[alive, lengths[alive] - 1]
         numbers = np.concatenate([part.numbers for part in parts]) if parts else _NONE
@@ -150,11 +153,36 @@ class LevelBuilder:
             if step < len(part.chain.steps):
                 rows = np.arange(begin, end)
                 self._fence(asking, part.chain.steps[step].fence, rows, part.constants)
-                if part.chain.lane is not None and step == 0:
-                    low = np.zeros(len(rows), np.int64)
-                    asking.between(rows, self.keys.place(part.chain.lane), low, low + MOST)
+                self._lane(asking, part, rows, step)
                 self._extras(asking, part, begin, step, ending=False)
         return asking.asked(count)
+
+    def _lane(self, asking: Asking, part: Rules, rows: Any, step: int) -> None:
+        if part.chain.lane is not None and step == 0:
+            low = np.zeros(len(rows), np.int64)
+            asking.between(rows, self.keys.place(part.chain.lane), low, low + MOST)
+
+    def _ways(self, parts: Sequence[Rules], begins: Any, rows: Any, step: int, asked: Asked) -> Ways:
+        """How an event can pass what some rows ask; where they have a choice, each of its ways."""
+        only = np.ones(len(rows), bool)
+        found: list[Any] = [_NONE]
+        asking, count = Asking(), 0
+        for part, begin, end in zip(parts, begins[:-1], begins[1:], strict=True):
+            fence = part.chain.steps[step].fence if step < len(part.chain.steps) else None
+            mine = np.flatnonzero((rows >= begin) & (rows < end)) if fence is not None and fence.ways else _NONE
+            if fence is None or not len(mine):
+                continue
+            only[mine] = False
+            own = part.take(rows[mine] - begin)
+            for way in fence.ways:
+                at = np.arange(count, count + len(mine))
+                count += len(mine)
+                found.append(mine)
+                self._fence(asking, replace(fence, ways=()), at, own.constants)
+                self._fence(asking, way, at, own.constants)
+                self._lane(asking, own, at, step)
+                self._extras(asking, own, int(at[0]), step, ending=False)
+        return Ways.of(asked, np.flatnonzero(only), np.concatenate(found), asking.asked(count))
 
     def _extras(self, asking: Asking, part: Rules, begin: int, step: int, *, ending: bool) -> None:
         for extra in part.extras:
@@ -166,6 +194,25 @@ class LevelBuilder:
             self._bounds(asking, bounds, rows, constants)
         for test in fence.tests:
             asking.test(rows, self.numbers.test(test), self.constants.add(test, constants, len(rows)))
+        if fence.ways:
+            number = self.choices.setdefault(fence.ways, len(self.choices))
+            asking.choice(rows, number, self._constants_of(fence.ways, len(rows), constants))
+
+    def _constants_of(self, ways: Sequence[Fence], count: int, constants: pa.Table) -> Any:
+        """A number for the constants of a choice of each rule, the same where these are."""
+        columns: list[Any] = []
+        for way in ways:
+            for bounds in way.bounds:
+                self.keys.place(bounds.key)  # all columns are known before there are nodes
+                if isinstance(bounds.constant, RuleConstant):
+                    values, null = self.keys.constants(bounds.key, bounds.constant, constants, count)
+                    columns += [np.where(null, 0, values), null.astype(np.int64)]
+            columns += [self.constants.add(test, constants, count) for test in way.tests if test.constants]
+        if not columns:
+            return np.zeros(count, np.int64)
+        codes = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+        begin, self.chosen = self.chosen, self.chosen + count
+        return begin + codes
 
     def _bounds(self, asking: Asking, bounds: Bounds, rows: Any, constants: pa.Table) -> None:
         values, null = self.keys.constants(bounds.key, bounds.constant, constants, len(rows))
@@ -194,7 +241,7 @@ class LevelBuilder:
 
     def _ends(self, wait: Wait, chain: Chain) -> int:
         found = k.ENDS_ALWAYS if wait.ends.contiguous else k.ENDS_NEVER if wait.ends is Ends.NOTHING else 0
-        if chain.lane is not None and wait.ends is not Ends.ANYTHING:
+        if chain.lane is not None:  # a strict strategy sees the events of its partition alone: no lane is narrower then
             return found | k.DYNAMIC | self.keys.place(chain.lane) << k.LISTEN_AT
         return found
 
@@ -250,7 +297,8 @@ def _ticks(lasts: Constant, rules: pa.Table, count: int) -> Any:
     """The window of each rule."""
     if isinstance(lasts, RuleConstant):
         return np.asarray(rules.column(lasts.column).combine_chunks().to_numpy(zero_copy_only=False), np.int64)
-    return np.full(count, lasts.value, np.int64)
+    assert isinstance(lasts.value, int)
+    return np.full(count, min(lasts.value, MOST), np.int64)
 
 
 def _none(rows: int) -> Asked:

@@ -23,6 +23,11 @@ class Lifetimes:
         """Rules that no one has removed."""
         return cls(np.full(count, ALWAYS if since is None else since), np.full(count, NEVER))
 
+    @property
+    def whole(self) -> bool:
+        """Whether none has come or gone."""
+        return bool((self.since == ALWAYS).all() and (self.until == NEVER).all())
+
     def of(self, number: int) -> tuple[int | None, int | None]:
         """The lifetime of a rule; None: from the beginning, for good."""
         since, until = int(self.since[number]), int(self.until[number])

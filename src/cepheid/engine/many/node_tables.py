@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.engine.many.asked import Asked, stir
+from cepheid.engine.many.asked import Asked, Ways, stir
+from cepheid.engine.many.chain import Form
 from cepheid.engine.many.keys import LEAST, MOST, KeyColumns, short
+from cepheid.engine.many.ranges import MANY, block, segments
 from cepheid.kernel import shared as k
 from cepheid.kernel.compile import run_on_arrays
+from cepheid.kernel.shared_ranges import RANGED, SEGMENT, SEGMENTS_AT
 
 FEW = 4
 """Children that are tried one by one."""
@@ -25,18 +28,19 @@ class Level:
     """Tables of some rules, and where their matches go."""
 
     edges: Any
-    parents: Any
     nodes: Any
     rules: Any
     constants: Any
     reals: Any
     hashes: Any
+    ranges: Any
     sets: Any
     root_sets: int
     members: Any
     paths: Any  # the nodes of each rule, step by step; 0 where it has none
     listening: frozenset[int]
     depths: tuple[int, ...]  # how many nodes there are, by depth
+    stamps: int  # how many nodes can be reached in several ways
 
 
 @dataclass(frozen=True)
@@ -84,54 +88,79 @@ class NodeTables:
 
     def __init__(self, keys: KeyColumns, ranks: Any, level: int, base: int) -> None:
         self.wide = np.array(keys.wide, bool)
+        # That an event has a lane is asked by all alike.
+        self.searched = np.array([key is not None and key.form != Form.LANE for key in keys.keys], bool)
         self.ranks = ranks
         self.level = level
         self.base = base
         self.count = 0
         self.edges: list[Any] = []
-        self.parents: list[Any] = []
         self.nodes: list[Any] = []
         self.rules: list[Any] = []
         self.rule_count = 0
         self.sets: dict[tuple[int, ...], int] = {}
         self.buckets: list[tuple[Any, Any, Any, Any]] = []
+        self.ranges: list[Any] = []
+        self.range_count = 0
         self.root_sets = 0
         self.listening: set[int] = set()
         self.depths: list[int] = []
+        self.stamps = 0
 
-    def add(self, steps: Steps, depth: int) -> Any:
+    def add(self, steps: Steps, ways: Ways, depth: int) -> Any:
         """The nodes of one depth: those of one parent side by side, and of these, those with equal values.
 
-        Returns their numbers.
+        A node that can be reached in several ways has a row for each: the first is its own, the others lead to it.
+        Returns the numbers of the nodes.
         """
-        asked, keyed, sets = self._keyed(steps.asked)
+        asked, keyed, sets = self._keyed(ways.asked)
+        steps = steps.take(ways.rows)
         parent, count = steps.parent, len(steps.parent)
         values = _padded(asked, keyed)
         order = np.lexsort((*values.T[::-1], sets, parent))
-        place = np.empty(count, np.int64)
-        place[order] = np.arange(count)
         parent, sets, values, keyed = (a[order] for a in (parent, sets, values, keyed))
         hashed = _has_many(parent) if depth else np.ones(count, bool)
+        begin, length = _buckets(parent, sets, values)
+        begin, length = begin[hashed[begin]], length[hashed[begin]]
         first = self.base + self.count
+        where = (first + begin) | length << 32
+        for at in np.flatnonzero(length > MANY).tolist():
+            rows = order[begin[at] : begin[at] + length[at]]
+            where[at] = self._arrange(asked, rows, int(keyed[begin[at]]), first + int(begin[at]), int(where[at]))
+        place = np.empty(count, np.int64)
+        place[order] = np.arange(count)
         edges = self._edges(asked.take(order), keyed, hashed)
+        edges[:, 0] |= self._stamps(ways)[order]
         nodes = np.zeros((count, k.NODE), np.int64)
         for at, own in ((k.FLAGS, steps.flags), (k.LISTENS, steps.listens), (k.LASTS, steps.lasts)):
             nodes[:, at] = own[order]
-        waiting = (nodes[:, k.FLAGS] & (k.LEAF | k.EVERYTHING)) == 0
+        nodes[:, k.FLAGS] |= self.level << k.LEVEL_AT
+        numbers = first + place[ways.first]
+        other = ~ways.first[order]
+        nodes[other] = 0
+        nodes[other, k.FLAGS] = k.ALIAS | depth | self.level << k.LEVEL_AT
+        nodes[other, k.CHILDREN] = numbers[ways.rows[order][other]]
+        waiting = (nodes[:, k.FLAGS] & (k.LEAF | k.EVERYTHING | k.ALIAS)) == 0
         self.listening.update(np.unique(nodes[waiting, k.FLAGS] >> k.LISTEN_AT & 65535).tolist())
-        ending = steps.ending.take(order)
-        where = self._rules(ending)
-        nodes[:, k.ENDING] = np.where(ending.counts > 0, where | ending.counts << 40, 0)
+        ending = steps.ending.take(order).only(~other)
+        nodes[:, k.ENDING] = np.where(ending.counts > 0, self._rules(ending) | ending.counts << 40, 0)
         nodes[:, k.FLAGS] |= np.where(ending.counts > 0, k.LOOKS, 0)
         if depth:
             self._link(parent, first)
-        self._look_up(parent, sets, values, hashed, first, depth)
+        self._look_up(parent[begin], sets[begin], values[begin], where, first, depth)
         self.edges.append(edges)
         self.nodes.append(nodes)
-        self.parents.append(parent.astype(np.int32))
         self.count += count
-        self.depths.append(count)
-        return first + place
+        self.depths.append(len(numbers))
+        return numbers
+
+    def _stamps(self, ways: Ways) -> Any:
+        """What the edges of nodes have that can be reached in several ways, so that an event does so once."""
+        several = ways.several
+        begins = ways.first & several
+        number = self.stamps + np.cumsum(begins) - 1
+        self.stamps += int(begins.sum())
+        return np.where(several, k.AGAIN | number << k.STAMP_AT, 0)
 
     def _keyed(self, asked: Asked) -> tuple[Asked, Any, Any]:
         """How many equalities of each row its node is found by, these first, and the number of the set of columns.
@@ -167,7 +196,7 @@ class NodeTables:
         plain = asked.per_row(asked.columns >= 0)
         more, rough = asked.counts - skip > 2, np.zeros(count, bool)
         more |= asked.counts > plain
-        quick = []
+        quick, exact = [], []
         for at in range(2):
             there = skip + at < plain
             index = np.minimum(asked.offsets[:-1] + skip + at, max(len(asked.columns) - 1, 0))
@@ -182,16 +211,28 @@ class NodeTables:
             least = np.where(wide, (low >> 32) + k.HALF, np.where(fits & (low != LEAST), low + k.HALF, 1))
             most = np.where(wide, (high >> 32) + k.HALF, np.where(fits & (high != MOST), high + k.HALF, k.LOW))
             rough |= wide
+            exact.append(there & ~wide & fits)
             quick.append((column, np.where(there, np.maximum(least, 1), 0), most))
         found = np.zeros((count, k.EDGE), np.int64)
         found[:, 0] = quick[0][0] | quick[1][0] << k.COLUMN_BITS | more * k.MORE | rough * k.ROUGH
         found[:, 1] = quick[0][1] << 32 | quick[1][1]
         found[:, 2] = quick[0][2] << 32 | quick[1][2]
-        found[:, 3] = self._rules(asked) | keyed << 32 | asked.counts << 40
+        # What an edge is found by, or what its quick bounds decide, is not asked again.
+        many = hashed & (keyed > 2)  # of these, all values are compared when the edge is found
+        each = np.repeat(np.arange(count), asked.counts)
+        index = np.arange(len(asked.columns)) - asked.offsets[each]
+        decided = index < np.where(hashed, keyed, 0)[each]
+        for at in range(2):
+            decided |= (index == (skip + at)[each]) & exact[at][each]
+        kept = asked.pick(~decided | (many[each] & (index < keyed[each])))
+        found[:, 3] = self._rules(kept) | np.where(many, keyed, 0) << 32 | kept.counts << 40
         return found
 
     def _rules(self, asked: Asked) -> Any:
-        """The conditions of each row one after the other; where they begin."""
+        """The conditions of each row one after the other, those of equal rows once; where they begin."""
+        _, first, codes = np.unique(asked.hashes(), return_index=True, return_inverse=True)
+        assert asked.same_as(first[codes]), "two hashes of 64 bits are equal"
+        asked = asked.take(first)
         found = np.stack([asked.columns, asked.lows, asked.highs], axis=1)
         tests = asked.columns < 0
         found[tests, 0] = k.NOBODY
@@ -200,7 +241,7 @@ class NodeTables:
         where = self.rule_count + asked.offsets[:-1]
         self.rules.append(found.reshape(-1))
         self.rule_count += len(found)
-        return where
+        return where[codes]
 
     def _link(self, parent: Any, first: int) -> None:
         """Tell nodes of the depth before where their children are."""
@@ -209,24 +250,31 @@ class NodeTables:
         nodes = self.nodes[-1]
         nodes[parent[begin] - (first - len(nodes)), k.CHILDREN] = (first + begin) | count << 32
 
-    def _look_up(self, parent: Any, sets: Any, values: Any, hashed: Any, first: int, depth: int) -> None:
-        """Tell nodes which sets of columns their children are found by."""
-        if not hashed.any():
+    def _arrange(self, asked: Asked, rows: Any, keyed: int, first: int, where: int) -> int:
+        """Put the rows of a bucket into an order in which bounds are searched, where they have some; where it is."""
+        own = asked.take(rows)
+        found = segments(own, keyed, self.searched)
+        if found is None:
+            return where
+        rows[:] = rows[np.concatenate([one.rows for one in found])]
+        numbers = block(found)
+        numbers[SEGMENTS_AT + 1 : SEGMENTS_AT + SEGMENT * len(found) : SEGMENT] += first
+        self.ranges.append(numbers)
+        begin, self.range_count = self.range_count, self.range_count + len(numbers)
+        return RANGED | begin
+
+    def _look_up(self, parent: Any, sets: Any, values: Any, where: Any, first: int, depth: int) -> None:
+        """Tell nodes which sets of columns their children are found by; of each bucket, its values and where it is."""
+        if not len(where):
             return
-        new = np.ones(len(parent), bool)
-        new[1:] = (parent[1:] != parent[:-1]) | (sets[1:] != sets[:-1]) | (values[1:] != values[:-1]).any(axis=1)
-        begin = np.flatnonzero(new)
-        count = np.diff(np.concatenate([begin, [len(parent)]]))
-        begin, count = begin[hashed[begin]], count[hashed[begin]]
-        owners = parent[begin] | sets[begin] << 32
-        self.buckets.append((owners, values[begin, 0], values[begin, 1], (first + begin) | count << 32))
+        self.buckets.append((parent | sets << 32, values[:, 0], values[:, 1], where))
         if not depth:
             self.root_sets = int(np.bitwise_or.reduce(np.left_shift(1, np.unique(sets))))
             return
         nodes = self.nodes[-1]
-        bits = np.left_shift(1, sets[begin]) | self.level << 56
-        nodes[np.unique(parent[begin]) - (first - len(nodes)), k.FLAGS] |= k.LOOKS
-        np.bitwise_or.at(nodes[:, k.SETS], parent[begin] - (first - len(nodes)), bits)
+        bits = np.left_shift(1, sets)
+        nodes[np.unique(parent) - (first - len(nodes)), k.FLAGS] |= k.LOOKS
+        np.bitwise_or.at(nodes[:, k.SETS], parent - (first - len(nodes)), bits)
 
     def finish(self, leaves: Any, numbers: Any, paths: Any, constants: tuple[Sequence[Any], Sequence[Any]]) -> Level:
         """The arrays, with the rules of each leaf and the hash table."""
@@ -249,23 +297,32 @@ class NodeTables:
             sets[at, 1 : 1 + len(columns)] = columns
         return Level(
             edges=_joined([a.reshape(-1) for a in self.edges]),
-            parents=_joined(self.parents).astype(np.int32),
             nodes=nodes.reshape(-1),
             rules=_joined(self.rules),
             constants=_joined(constants[0]),
             reals=_joined(constants[1]).astype(np.float64),
             hashes=hashes,
+            ranges=_joined(self.ranges),
             sets=sets.reshape(-1),
             root_sets=self.root_sets,
             members=numbers,
             paths=paths,
             listening=frozenset(self.listening),
             depths=tuple(self.depths),
+            stamps=self.stamps,
         )
 
 
 def _joined(parts: Sequence[Any]) -> Any:
     return np.concatenate(parts) if parts else _NONE
+
+
+def _buckets(parent: Any, sets: Any, values: Any) -> tuple[Any, Any]:
+    """Where those begin that are found by the same values, and how many they are."""
+    new = np.ones(len(parent), bool)
+    new[1:] = (parent[1:] != parent[:-1]) | (sets[1:] != sets[:-1]) | (values[1:] != values[:-1]).any(axis=1)
+    begin = np.flatnonzero(new)
+    return begin, np.diff(np.concatenate([begin, [len(parent)]]))
 
 
 def _has_many(parent: Any) -> Any:

@@ -40,6 +40,9 @@ class Tier(Protocol):
     def remove(self, numbers: Any, at: int) -> None:
         """Rules that see no event after a time."""
 
+    def settle_rules(self) -> None:
+        """Put the rules so far where events find them, if that is not done yet."""
+
     def feed(self, batch: Batch) -> None:
         """The next events, in the order of S1."""
 
@@ -71,5 +74,14 @@ class Router(Protocol):
     def remove(self, numbers: Any) -> None:
         """Rules that are gone."""
 
+    def clear(self) -> None:
+        """Forget all rules."""
+
+    def copy(self) -> Router:
+        """The same, to which more may come."""
+
     def route(self, batch: Batch) -> tuple[Any, Any]:
         """The places of events in a batch and the numbers of the rules that each concerns, by event and number."""
+
+    def most(self, batch: Batch) -> Any:
+        """How many rules each event of a batch may concern, before that is known."""

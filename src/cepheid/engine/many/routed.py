@@ -18,7 +18,7 @@ from cepheid.engine.many.joined_stream import JoinedRows, JoinedStream
 from cepheid.engine.many.lifetimes import ALWAYS
 from cepheid.engine.many.protocol import RULE, Found, Router
 from cepheid.engine.many.results import Part, found_of, rows_of
-from cepheid.engine.many.routers import AllPairs, router_of
+from cepheid.engine.many.routers import router_of
 from cepheid.engine.many.rule_places import FOREVER, RulePlaces
 from cepheid.engine.matches.match_table import MatchTable, returned
 from cepheid.engine.matches.matches import Matches
@@ -32,9 +32,6 @@ from cepheid.pattern.tree import Output
 MOST_ROWS = 2**18
 """Rows of a joined stream that are made at a time; those of one instant are made together, however many they are."""
 
-SOME = 4
-"""Rules that an event is expected to concern, where it is not known."""
-
 Factory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
 
 
@@ -43,7 +40,14 @@ class RoutedTier:
 
     reloads = False
 
-    def __init__(self, template: int, joined: Joined, factory: Factory, router: Router | None = None) -> None:
+    def __init__(
+        self,
+        template: int,
+        joined: Joined,
+        factory: Factory,
+        router: Router | None = None,
+        rules: RulePlaces | None = None,
+    ) -> None:
         self.template = template
         self.joined = joined
         self.query = joined.bound
@@ -53,7 +57,7 @@ class RoutedTier:
         self.router: Router = found if router is None else router
         self.why_all = why if router is None else ""  # why every event is joined with every rule
         constants = [(n, t.arrow) for n, t in self.query.schema.columns.items() if n in self.query.schema.constants]
-        self.rules = RulePlaces(pa.schema(constants[1:]))  # the first is the number
+        self.rules = RulePlaces(pa.schema(constants[1:])) if rules is None else rules  # the first is the number
         self.stream = JoinedStream(self.query.schema, self.rules)
         self.running = self._run(None)
         self.filter = None if self.query.scope is None else ScopeFilter(self.query)
@@ -63,6 +67,12 @@ class RoutedTier:
         self.ending: dict[int, list[Any]] = {}  # rules that end at a time, in ticks
         self.gone: Any = np.zeros(0, np.int64)  # rules that give nothing any more
         self.events = self.touched = 0
+
+    def anew(self, factory: Factory) -> RoutedTier:
+        """The same rules, from the beginning of another stream."""
+        found = RoutedTier(self.template, self.joined, factory, self.router.copy(), self.rules.copy())
+        found.why_all = self.why_all
+        return found
 
     def _run(self, kind: str | None) -> QueryStream:
         def make(kind: str | None) -> Machine:
@@ -86,6 +96,9 @@ class RoutedTier:
         """Rules that see no event after a time."""
         self.rules.end(numbers, at)
         self.ending.setdefault(at, []).append(np.asarray(numbers, np.int64))
+
+    def settle_rules(self) -> None:
+        """They are found by what they are equal to when an event comes."""
 
     # Events.
 
@@ -111,10 +124,8 @@ class RoutedTier:
 
     def _pieces(self, batch: Batch) -> Iterator[Batch]:
         """Parts of a batch whose rows can be made together."""
-        each = len(self.router.numbers) if isinstance(self.router, AllPairs) else SOME
-        most = max(1, MOST_ROWS // max(1, each))
         begin = 0
-        for end in cuts(batch.times, most):
+        for end in cuts(batch.times, MOST_ROWS, self.router.most(batch)):
             yield part_of(batch, begin, end)
             begin = end
 
@@ -279,6 +290,7 @@ class RoutedTier:
         self.gone = gone
         alive = np.isin(numbers, gone, invert=True)
         places = from_numpy(np.flatnonzero(alive))
+        self.router.clear()
         self.router.add(numbers[alive], self.rules.constants.take(places))
         self.stream.restore_pairs(ids, owners, *facts["stream"])
         self.stream.source = rows
@@ -311,11 +323,13 @@ def part_of(batch: Batch, begin: int, end: int) -> Batch:
     return Batch(batch.codes, batch.only(np.arange(begin, end)), batch.times[begin:end], batch.first + begin)
 
 
-def cuts(times: Any, most: int) -> Iterator[int]:
-    """Where rows are cut into parts of at most so many; those of one instant stay together."""
+def cuts(times: Any, most: int, weights: Any = None) -> Iterator[int]:
+    """Where rows, of which each weighs 1 or more, are cut into parts of at most so much; an instant stays together."""
     begin, count = 0, len(times)
+    total = np.arange(1, count + 1) if weights is None else np.cumsum(np.maximum(weights, 1))
     while begin < count:
-        end = min(begin + most, count)
+        before = int(total[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(total, before + most, "right")))
         if end < count:
             first = int(np.searchsorted(times, times[end], "left"))
             end = first if first > begin else int(np.searchsorted(times, times[begin], "right"))

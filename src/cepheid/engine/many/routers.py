@@ -1,19 +1,23 @@
-"""Which rules an event concerns: those whose constants it has, where all that matters to a rule asks for one."""
+"""Which rules an event concerns: those whose constants it has, or whose bounds it passes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cepheid.automaton.model import Now
-from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.encoding.columns import type_numbers
+from cepheid.engine.many.chain import Bounds, RuleConstant, bounds_of, parts_of
 from cepheid.engine.many.concerns import Concern, concerns
 from cepheid.engine.many.protocol import Router
+from cepheid.engine.many.range_index import RangeIndex
+from cepheid.engine.many.value_index import ValueIndex
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.schema import Schema
@@ -23,6 +27,19 @@ Pair = tuple[str, str]
 """A column of the events, and the column of constants that it must equal."""
 _EXACT = (Kind.INT, Kind.STRING, Kind.BOOL, Kind.DATE)
 """Kinds of which equal values are the same value."""
+
+
+SOME = 4
+"""Rules that an event is expected to concern, where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How events of some types (none: of any) find rules: by an equality, or by bounds, or they concern every rule."""
+
+    types: tuple[str, ...]
+    pair: Pair | None
+    bounds: tuple[Bounds, ...] = ()
 
 
 class AllPairs:
@@ -39,37 +56,64 @@ class AllPairs:
         """Rules that are gone."""
         self.numbers = np.setdiff1d(self.numbers, numbers, assume_unique=True)
 
-    def route(self, batch: Batch) -> tuple[Any, Any]:
+    def most(self, batch: Batch) -> Any:
+        """All of them."""
+        return np.full(len(batch), len(self.numbers))
+
+    def clear(self) -> None:
+        """Forget all rules."""
+        self.numbers = np.zeros(0, np.int64)
+
+    def copy(self) -> AllPairs:
+        """The same, to which more may come."""
+        return copy(self)
+
+    def find(self, batch: Batch) -> tuple[Any, Any]:
         """Every event with every rule."""
+        return self.route(batch)
+
+    def route(self, batch: Batch) -> tuple[Any, Any]:
+        """The same."""
         events = np.repeat(np.arange(len(batch)), len(self.numbers))
         return events, np.tile(self.numbers, len(batch))
 
 
-class ByEquality:
-    """An event concerns the rules whose constant it has, in one of some pairs of columns."""
+class ByConstants:
+    """An event concerns the rules that one of some ways finds, each of which is about events of some types."""
 
-    def __init__(self, pairs: Sequence[Pair]) -> None:
-        self._indexes = {pair: _Index() for pair in dict.fromkeys(pairs)}
-
-    @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """The columns of the events, each with that of the constants."""
-        return tuple(self._indexes)
+    def __init__(self, ways: Sequence[Way]) -> None:
+        self.ways = tuple(dict.fromkeys(ways))
+        self._indexes = [_index_of(way) for way in self.ways]
 
     def add(self, numbers: Any, constants: pa.Table) -> None:
         """More rules."""
-        for (_, constant), index in self._indexes.items():
-            index.add(np.asarray(numbers, np.int64), constants.column(constant))
+        for index in self._indexes:
+            index.add(np.asarray(numbers, np.int64), constants)
 
     def remove(self, numbers: Any) -> None:
         """Rules that are gone."""
-        for index in self._indexes.values():
+        for index in self._indexes:
             index.remove(numbers)
 
+    def most(self, batch: Batch) -> Any:
+        """How many rules each event may concern."""
+        return np.sum([index.most(batch) for index in self._indexes], axis=0)
+
+    def clear(self) -> None:
+        """Forget all rules."""
+        for index in self._indexes:
+            index.clear()
+
+    def copy(self) -> ByConstants:
+        """The same, to which more may come."""
+        found = copy(self)
+        found._indexes = [index.copy() for index in self._indexes]
+        return found
+
     def route(self, batch: Batch) -> tuple[Any, Any]:
-        """Each event with the rules that have its values."""
-        parts = [index.find(batch.column(column)) for (column, _), index in self._indexes.items()]
-        if len(parts) == 1:
+        """Each event with the rules that it concerns."""
+        parts = [self._found(way, index, batch) for way, index in zip(self.ways, self._indexes, strict=True)]
+        if len(parts) == 1 and isinstance(self._indexes[0], _Index):
             return parts[0]
         events, numbers = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         order = np.lexsort((numbers, events))
@@ -78,51 +122,63 @@ class ByEquality:
         new[1:] = (events[1:] != events[:-1]) | (numbers[1:] != numbers[:-1])
         return events[new], numbers[new]
 
+    def _found(self, way: Way, index: _AnyIndex, batch: Batch) -> tuple[Any, Any]:
+        rows = _of_types(batch, way.types)
+        if not rows.all():
+            places = np.flatnonzero(rows)
+            batch = batch.once_for(
+                ("of types", way.types),
+                lambda: Batch(batch.codes, batch.only(places), batch.times[places], batch.first),
+            )
+            events, numbers = index.find(batch)
+            return places[events], numbers
+        return index.find(batch)
+
 
 class _Index:
-    """The rules of each value, as runs of one array; it is made anew when it is asked after a change."""
+    """The rules of each value of a constant."""
 
-    def __init__(self) -> None:
-        self.numbers: Any = np.zeros(0, np.int64)
-        self.constants: pa.ChunkedArray | None = None
-        self.gone: Any = np.zeros(0, np.int64)
-        self._made: tuple[pa.Array, Any, Any] | None = None
+    def __init__(self, pair: Pair) -> None:
+        self.pair = pair
+        self._values = ValueIndex()
 
-    def add(self, numbers: Any, constants: pa.ChunkedArray) -> None:
-        known = [] if self.constants is None else self.constants.chunks
-        self.constants = pa.chunked_array([*known, *constants.chunks], constants.type)
-        fresh = np.setdiff1d(self.gone, numbers)  # a state that is restored has its rules again
-        self.gone, self.numbers, self._made = fresh, np.concatenate([self.numbers, numbers]), None
+    def add(self, numbers: Any, constants: pa.Table) -> None:
+        self._values.add(numbers, constants.column(self.pair[1]))
 
     def remove(self, numbers: Any) -> None:
-        self.gone, self._made = np.union1d(self.gone, numbers), None
+        self._values.remove(numbers)
 
-    def _index(self) -> tuple[pa.Array, Any, Any]:
-        if self._made is None:
-            assert self.constants is not None
-            alive = np.isin(self.numbers, self.gone, invert=True)
-            constants, numbers = self.constants.filter(from_numpy(alive)), self.numbers[alive]
-            numbers, first = np.unique(numbers, return_index=True)
-            coded = constants.combine_chunks().take(from_numpy(first)).dictionary_encode()
-            codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
-            order = np.argsort(codes, kind="stable")  # by number where codes are equal
-            offsets = np.searchsorted(codes[order], np.arange(len(coded.dictionary) + 1))
-            self._made = coded.dictionary, offsets, numbers[order]
-        return self._made
+    def clear(self) -> None:
+        self._values.clear()
 
-    def find(self, column: pa.ChunkedArray) -> tuple[Any, Any]:
-        """The places of values, and the rules that have each."""
-        if self.constants is None:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        values, offsets, numbers = self._index()
-        found = pc.index_in(column.cast(values.type), value_set=values, skip_nulls=True).fill_null(-1)
-        codes = found.to_numpy().astype(np.int64)
-        places = np.flatnonzero(codes >= 0)
-        begins, ends = offsets[codes[places]], offsets[codes[places] + 1]
-        counts = ends - begins
-        total = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-        index = np.repeat(begins - total[:-1], counts) + np.arange(total[-1])
-        return np.repeat(places, counts), numbers[index]
+    def copy(self) -> _Index:
+        found = copy(self)
+        found._values = self._values.copy()
+        return found
+
+    def most(self, batch: Batch) -> Any:
+        return np.full(len(batch), SOME)
+
+    def find(self, batch: Batch) -> tuple[Any, Any]:
+        """The places of events, and the rules that have the value of each."""
+        return self._values.find(batch.column(self.pair[0]))
+
+
+_AnyIndex = _Index | RangeIndex | AllPairs
+
+
+def _index_of(way: Way) -> _AnyIndex:
+    if way.pair is not None:
+        return _Index(way.pair)
+    return RangeIndex(way.bounds) if way.bounds else AllPairs()
+
+
+def _of_types(batch: Batch, types: tuple[str, ...]) -> Any:
+    """Which events are of some types; none: of any."""
+    if not types or batch.schema.roles.type is None:
+        return np.ones(len(batch), bool)
+    codes, names = batch.type_codes
+    return type_numbers(names, types)[codes] != 0
 
 
 def router_of(compiled: CompiledQuery) -> tuple[Router, str]:
@@ -130,13 +186,31 @@ def router_of(compiled: CompiledQuery) -> tuple[Router, str]:
     found = concerns(compiled)
     if isinstance(found, str):
         return AllPairs(), found
-    pairs = []
-    for concern in found:
-        pair = _pair(concern, compiled.query.schema)
-        if pair is None:
-            return AllPairs(), "an event may matter that no constant of a rule is equal to"
-        pairs.append(pair)
-    return (ByEquality(pairs), "") if pairs else (AllPairs(), "nothing is asked of events")
+    ways = [_way(concern, compiled.query.schema) for concern in found]
+    if any(way.pair is None and not way.bounds and not way.types for way in ways):
+        return AllPairs(), "an event may matter that no constant of a rule is compared with"
+    if not any(way.pair or way.bounds for way in ways):
+        return AllPairs(), "an event is compared with no constant of a rule"
+    return ByConstants(ways), ""
+
+
+def _way(concern: Concern, schema: Schema) -> Way:
+    """How the rules of a concern are found."""
+    types = concern.types if schema.roles.types is None and schema.roles.type is not None else ()
+    pair = _pair(concern, schema)
+    if pair is not None or schema.roles.types is not None:
+        return Way(types, pair)
+    own = (
+        bounds
+        for condition in concern.conditions
+        for part in parts_of(condition)
+        for bounds in bounds_of(part)
+        if isinstance(bounds.constant, RuleConstant)
+        and bounds.key.column in schema.columns
+        and bounds.constant.column in schema.constants
+        and plain(schema.columns[bounds.key.column]) not in (pa.uint64(), pa.date64())
+    )
+    return Way(types, None, tuple(dict.fromkeys(own)))
 
 
 def _pair(concern: Concern, schema: Schema) -> Pair | None:

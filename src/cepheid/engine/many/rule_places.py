@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,12 @@ class RulePlaces:
         self.until = np.concatenate([self.until, np.full(len(numbers), FOREVER)])
         self._sort()
 
+    def copy(self) -> RulePlaces:
+        """The same, to which more may come."""
+        found = copy(self)
+        found.until = self.until.copy()  # the others are never written to
+        return found
+
     def restore(self, numbers: Any, constants: pa.Table, since: Any, until: Any) -> None:
         """Go on with rules that were written down."""
         self.numbers, self.constants = np.asarray(numbers, np.int64), constants
@@ -45,8 +52,11 @@ class RulePlaces:
         self._sort()
 
     def _sort(self) -> None:
-        self._order = np.argsort(self.numbers, kind="stable")
-        self._sorted = self.numbers[self._order]
+        if (self.numbers[1:] > self.numbers[:-1]).all():
+            self._order, self._sorted = np.arange(len(self.numbers)), self.numbers
+        else:
+            self._order = np.argsort(self.numbers, kind="stable")
+            self._sorted = self.numbers[self._order]
 
     def places(self, numbers: Any) -> Any:
         """The places of rules, by their numbers."""

@@ -122,6 +122,12 @@ class RuleSet:
         ids = added.ids if not len(self.ids) else pa.concat_arrays([self.ids, added.ids.cast(self.ids.type)])
         return replace(self, templates=added.templates, rules=rules, ids=ids)
 
+    def as_texts(self) -> RuleSet:
+        """The same, without what texts were read as."""
+        if all(some.framed is None for some in self.rules):
+            return self
+        return replace(self, rules=tuple(replace(some, framed=None) for some in self.rules))
+
     def after(self, templates: tuple[Template, ...]) -> RuleSet:
         """The same, with templates among others, and after these where they are new."""
         known = {template.key: number for number, template in enumerate(templates)}

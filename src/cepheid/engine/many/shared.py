@@ -17,7 +17,10 @@ from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.many.chain import Chain, Copied
 from cepheid.engine.many.layout import Layout, layout_of
 from cepheid.engine.many.level import Rules
+from cepheid.engine.many.placed import Part as RulesPart
+from cepheid.engine.many.placed import Placed, place
 from cepheid.engine.many.protocol import RULE, Found
+from cepheid.engine.many.renewal import Alive, Renewal
 from cepheid.engine.many.results import Part, found_of, rows_of
 from cepheid.engine.many.rule_places import EVER, FOREVER
 from cepheid.engine.many.shared_runs import dump_runs, load_runs
@@ -28,10 +31,12 @@ from cepheid.kernel import shared as k
 from cepheid.pattern.templates import Joined
 from cepheid.pattern.types import Kind
 
-MOST_LEVELS = 24
-"""Levels in which runs can begin: each one is looked up in for every event."""
-LAST_LEVEL = 120
-"""How many levels tables can have."""
+FEW_RULES = 2000
+"""So many rules, that come and those of the last levels together, are put into a level before the next event."""
+SOME_RULES = 16_000
+"""So many rules and an eighth of all may be in small levels, or gone; then tables are made anew beside the input."""
+MOST_LEVELS = 100
+"""Levels in which runs can begin: each one is looked up in for every event. With more, new tables are waited for."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +57,6 @@ class TextRules:
     rules: Rules
 
 
-@dataclass
-class _Level:
-    """Rules that were put into the tables together."""
-
-    parts: list[Rules]
-    kinds: list[int]
-    numbers: Any
-    paths: Any
-    count: int
-
-
 class SharedTier:
     """All rules that are chains, of templates with one way to see an instant."""
 
@@ -75,13 +69,25 @@ class SharedTier:
         self.tables = SharedTables(simultaneous=simultaneous, merge=merge)
         self.kinds: list[ChainKind] = []
         self._numbers: dict[object, int] = {}
-        self._levels: dict[int, _Level] = {}
-        self._old: list[_Level] = []  # in which no run begins any more
-        self._pending: list[tuple[int, Rules]] = []
+        self._levels: list[Placed] = []
+        self._old: list[Placed] = []  # in which no run begins any more
+        self._pending: list[RulesPart] = []
+        self._gone = 0  # rules that were removed, or are in a level in which no run begins any more
+        self._renewal: Renewal | None = None
         self._since = self._until = self._kind_of = np.zeros(0, np.int64)
         self._mortal = False  # whether some rule has not lived from the beginning, or is removed
         self._events = 0
-        self.rows: KeptRows | None = None  # the events that matches may need, once it is known where they are
+
+    def anew(self, codes: StreamCodes, *, own: bool) -> SharedTier:
+        """The same rules, from the beginning of another stream; own: some can be added and removed."""
+        self.settle_rules()
+        found = SharedTier(codes, simultaneous=self.simultaneous, merge=self.merge)
+        found.tables = self.tables.anew(own=own)
+        found.kinds, found._numbers, found._levels = list(self.kinds), dict(self._numbers), list(self._levels)
+        for name in ("_since", "_until", "_kind_of"):
+            given = getattr(self, name)
+            setattr(found, name, given.copy() if own else given)
+        return found
 
     # Rules.
 
@@ -117,44 +123,72 @@ class SharedTier:
         """Rules that see no event after a time."""
         self._until[numbers] = np.minimum(self._until[numbers], at)
         self._mortal = True
+        self._gone += len(numbers)
 
-    def _settle_rules(self) -> None:
-        """Put new rules into the tables, with those of levels that have become small beside them."""
+    def settle_rules(self) -> None:
+        """Put new rules into the tables, with those of the last levels if these are small."""
         if not self._pending:
             return
         parts, self._pending = self._pending, []
         count = sum(len(part.numbers) for _, part in parts)
-        retired: list[int] = []
-        for number, level in reversed(self._levels.items()):
-            if level.count > 2 * count and len(self._levels) - len(retired) < MOST_LEVELS:
-                break
-            retired.append(number)
-            parts = [*zip(level.kinds, level.parts, strict=True), *parts]
-            count += level.count
-        gone = [self._levels.pop(number) for number in retired]
-        parts = [(kind, self._alive(part)) for kind, part in parts]
-        made = self.tables.add([part for _, part in parts])
-        numbers = np.concatenate([part.numbers for _, part in parts])
-        level = _Level([p for _, p in parts], [n for n, _ in parts], numbers, made.paths.astype(np.int32), count)
-        self.tables.retire(retired)
-        self._old += gone
-        self._levels[self.tables.level_count - 1] = level
+        joined: list[Placed] = []
+        while self._levels and len(self._levels[-1]) <= min(2 * count, FEW_RULES - count):
+            if self._renewal is not None and self._renewal.covers(self._levels[-1]):
+                break  # it would be in the new tables twice
+            joined.append(self._levels.pop())
+            parts = [*joined[-1].parts, *parts]
+            count += len(joined[-1])
+        self._gone += sum(map(len, joined))
+        self._old += [level.retired() for level in joined]
+        self.tables.retire([level.level for level in joined])
+        alive = self._alive(self._until)
+        parts = [(kind, part.take(np.flatnonzero(alive(part.numbers)))) for kind, part in parts]
+        self._levels.append(place(self.tables, parts))
 
-    def _alive(self, part: Rules) -> Rules:
-        """Those that may still give a match: a rule that was removed long ago has left the tables with its level."""
+    def _alive(self, until: Any) -> Alive:
+        """What says which rules may still give a match: one that was removed long ago leaves the tables some time."""
         last = self.tables.last
         if last is None or not self._mortal:
-            return part
-        kept = np.flatnonzero(self._until[part.numbers] >= last)
-        return part.take(kept)
+            return lambda numbers: np.ones(len(numbers), bool)
+        return lambda numbers: until[numbers] >= last
+
+    def _renew(self, batch: Batch) -> None:
+        """Begin to make tables anew, or go on with those that were made, if it is time."""
+        if self._renewal is not None and self._renewal.lost:
+            self._renewal = None
+        renewal = self._renewal
+        if renewal is None:
+            if self._is_crowded:
+                renewal = self._renewal = Renewal(self.tables)
+                renewal.begin([*self._levels, *self._old], self._alive(self._until.copy()))
+            return
+        if len(self._levels) > MOST_LEVELS or self.tables.level_count > k.MOST_LEVELS - MOST_LEVELS:
+            renewal.wait()
+        fresh = self.tables.cells[k.FRESH]
+        if not renewal.ready or self.tables.cells[k.MATCHES] or (fresh and self.tables.fresh[2] == batch.times[0]):
+            return
+        left = renewal.left([*self._levels, *self._old])
+        if sum(map(len, renewal.left(self._levels))) > FEW_RULES:
+            renewal.begin(left, self._alive(self._until.copy()))
+            return
+        self.tables = renewal.finish(left, self._alive(self._until))
+        self._levels, self._old, self._gone, self._renewal = renewal.placed, [], 0, None
+
+    @property
+    def _is_crowded(self) -> bool:
+        """Whether much of the tables is of rules that are gone, or in small levels."""
+        if len(self._levels) > MOST_LEVELS or self.tables.level_count > k.MOST_LEVELS // 2:
+            return True
+        sizes = [len(level) for level in self._levels]
+        kept = sum(sizes)
+        return self._gone + kept - max(sizes, default=0) > kept // 8 + SOME_RULES
 
     # Events.
 
     def feed(self, batch: Batch) -> None:
         """The next events."""
-        if self._pending and self._crowded and self.rows is not None:
-            self._renew(self.rows)
-        self._settle_rules()
+        self._renew(batch)
+        self.settle_rules()
         self._events += len(batch)
         self.tables.feed(batch)
 
@@ -162,7 +196,6 @@ class SharedTier:
 
     def settle(self, now: int | None, rows: KeptRows) -> list[Found]:
         """The matches so far: each is certain as soon as it is there."""
-        self.rows = rows
         tables = self.tables
         if not tables.cells[k.MATCHES]:
             return []
@@ -234,22 +267,16 @@ class SharedTier:
         self.tables.sweep(now)
         return self.tables.oldest()
 
-    @property
-    def _crowded(self) -> bool:
-        """Whether most of the tables is of levels that are retired."""
-        kept = sum(level.count for level in self._levels.values())
-        return sum(level.count for level in self._old) > 2 * kept + 1000 or self.tables.level_count >= LAST_LEVEL
-
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
         """The runs, and the rules of the nodes that they are at."""
-        self._settle_rules()
+        self.settle_rules()
         facts, arrays = dump_runs(self.tables, self._places())
         late = np.flatnonzero((self._since > EVER) & (self._kind_of >= 0))
         return {**facts, "events": self._events}, [late, self._since[late], *arrays]
 
     def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
         """Take up runs, at the nodes that their rules have now; runs that no rule needs any more end."""
-        self._settle_rules()
+        self.settle_rules()
         self._events = facts["events"]
         late, since, *runs = arrays
         there = late < len(self._kind_of)
@@ -258,24 +285,16 @@ class SharedTier:
         self._since[late[known]] = since[known]
         self._mortal = self._mortal or bool(known.any())
         # No run is in a level that is retired already: its rules are in another one too, which would have it again.
-        places = [(level.numbers, level.paths) for level in self._levels.values()]
+        places = [(level.numbers, level.paths) for level in self._levels]
         load_runs(self.tables, places, facts, runs, self.codes, rows)
 
     def _places(self) -> list[tuple[Any, Any]]:
         """The rules of each level, and their nodes, those of levels that are retired first."""
-        return [(level.numbers, level.paths) for level in (*self._old, *self._levels.values())]
-
-    def _renew(self, rows: KeptRows) -> None:
-        """Make the tables anew, without what rules have left behind that are gone."""
-        facts, arrays = self.dump()
-        self._pending = [own for level in self._levels.values() for own in zip(level.kinds, level.parts, strict=True)]
-        self.tables = SharedTables(simultaneous=self.simultaneous, merge=self.merge)
-        self._levels, self._old = {}, []
-        self.load(facts, arrays, rows)
+        return [(level.numbers, level.paths) for level in (*self._old, *self._levels)]
 
     def layout(self) -> Layout:
         """What the tables hold, with the rules that have come last."""
-        self._settle_rules()
+        self.settle_rules()
         alive = self._kind_of[(self._kind_of >= 0) & (self._until == FOREVER)]
         counts = np.bincount(alive, minlength=len(self.kinds)).tolist()
         chains = ((kind.template, kind.chain, count) for kind, count in zip(self.kinds, counts, strict=True))
@@ -288,6 +307,7 @@ class SharedTier:
         return {
             "events": self._events,
             "rules": int((alive & (self._until == FOREVER)).sum()),
+            "levels": len(self._levels) + bool(self._pending),
             "runs": int(cells[k.ALIVE]),
             "touched": int(cells[k.TOUCHED] + cells[k.CANDIDATES]),
             "state_bytes": self.tables.nbytes() + self.tables.runs.nbytes,

@@ -63,11 +63,11 @@ def load_runs(
         new[:, -1] = given[run, -1]
     new[:, 0] = node
     new[:, [k.EXPIRES, k.BELOW, k.WAITS]] = 0  # what a run knows of its node, which is another now
-    depth = tables.nodes.array[node * k.NODE + k.FLAGS] & k.DEPTH
-    new[:, k.HELD : after][np.arange(after - k.HELD) > depth[:, None]] = 0  # what was left there before
     width = min(facts["reals"], int(tables.cells[k.REALS]))
     real = np.zeros((len(run), int(tables.cells[k.REALS])))
     real[:, :width] = held[run, :width]
+    flags = tables.nodes.array[node * k.NODE + k.FLAGS]
+    tables.clean(new, real, flags & k.DEPTH, flags >> k.TRANSFER_AT & 65535)
     _, first = np.unique(np.concatenate([new, real.view(np.int64)], axis=1), axis=0, return_index=True)
     new, real = new[first], real[first]
     tables.install(new, real, _listened(tables, new, codes, rows))

@@ -14,6 +14,7 @@ from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.input_stream import FEW_ROWS, InputStream
 from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.pipeline import MachineFactory
 from cepheid.engine.stream.rows import Arrival
 from cepheid.engine.stream.snapshot import read_stream, write_stream
 from cepheid.pattern.flow import EVENTS
@@ -40,6 +41,11 @@ class Planner(Protocol):
     def split(self, template: Template, rules: Rules) -> Iterator[tuple[str, Tier, Rules, object]]:
         """The rules of a template by the tier that runs them, by its name, and what it must know of them."""
 
+    def anew(
+        self, stream: InputStream, factory: MachineFactory, *, once: bool
+    ) -> tuple[Planner, Mapping[int, Tier]] | None:
+        """The same for another stream, with its tiers by the `id` of these; None: it can't be done."""
+
 
 class ManyStream:
     """The events are put in order once, for all rules; nothing is done here for each rule and batch."""
@@ -53,6 +59,25 @@ class ManyStream:
         self._tier_of = np.zeros(0, np.int32)  # the number of the tier, by the number of a rule
         self._added: list[tuple[int, Any]] = []  # the templates and the numbers of rules that came together
         self._enough_rows = FEW_ROWS
+
+    def anew(
+        self, stream: InputStream, factory: MachineFactory, *, once: bool, report: Report | None = None
+    ) -> ManyStream | None:
+        """The same rules, before any event, on another stream; once: none will come or go. None: it can't be done."""
+        made = self._planner.anew(stream, factory, once=once)
+        if made is None:
+            return None
+        planner, tiers = made
+        found = ManyStream(stream, planner, report=report)
+        found._tiers = {name: tiers[id(tier)] for name, tier in self._tiers.items()}
+        found._names, found._added = list(self._names), list(self._added)
+        found._tier_of = self._tier_of if once else self._tier_of.copy()
+        return found
+
+    def settle_rules(self) -> None:
+        """Put the rules so far where events find them, which is otherwise done before the next event."""
+        for tier in self._tiers.values():
+            tier.settle_rules()
 
     @property
     def tiers(self) -> Mapping[str, Tier]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from cepheid.engine.many.level import LevelBuilder, Rules
 from cepheid.engine.many.node_tables import Level
 from cepheid.kernel import shared as k
 from cepheid.kernel.compile import run_on_arrays
+from cepheid.kernel.shared_ranges import RANGED
 
 GROWTH = 2
 """Arrays become so many times as long."""
@@ -33,11 +35,18 @@ class Growing:
         begin = self.size
         self.size += len(values)
         if self.size > len(self.array):
-            longer = np.zeros(max(self.size, GROWTH * len(self.array)), self.array.dtype)
+            # Memory that nothing is written to costs nothing, and a copy later on would be a pause.
+            longer = np.zeros(GROWTH * self.size, self.array.dtype)
             longer[:begin] = self.array[:begin]
             self.array = longer
         self.array[begin : self.size] = values
         return begin
+
+    def copy(self) -> Growing:
+        """The same, with room of its own."""
+        found = Growing(self.array.dtype)
+        found.append(self.values)
+        return found
 
     @property
     def values(self) -> Any:
@@ -48,31 +57,47 @@ class Growing:
 class SharedTables:
     """Nodes, edges and what they ask, of all rules, level by level; and the runs that wait at the nodes."""
 
-    def __init__(self, *, simultaneous: bool, native: bool = True, merge: bool = True) -> None:
+    def __init__(
+        self, *, simultaneous: bool, native: bool = True, merge: bool = True, numbers: CodeNumbers | None = None
+    ) -> None:
         self.keys = KeyColumns()
-        self.numbers = CodeNumbers()
+        self.numbers = CodeNumbers() if numbers is None else numbers
         self.merge = merge
         self.native = native
         self.edges, self.nodes = Growing(np.int64, k.EDGE), Growing(np.int64, k.NODE)
-        self.parents = Growing(np.int32, 1)
         self.rules, self.constants, self.reals = Growing(np.int64), Growing(np.int64), Growing(np.float64)
         self.hashes, self.sets, self.levels = Growing(np.int64), Growing(np.int32), Growing(np.int64)
+        self.ranges = Growing(np.int64)
         self.members = Growing(np.int64)
         self.level_count = 0
+        self.active: list[int] = []  # the levels in which runs can begin
         self.listening: set[int] = set()
         self.depths: list[int] = []
         self.positions = 1
-        self.cells = np.zeros(k.CELL_COUNT, np.int64)
-        self.cells[k.FREE] = k.NOBODY
-        self.cells[k.SIMULTANEOUS] = int(simultaneous)
         self.simultaneous = simultaneous
-        self.listeners = _no_listeners(1 << 10)
+        self._begin(k.CELL_COUNT)
+
+    def _begin(self, cells: int) -> None:
+        """There is no run, and no event yet."""
+        self.cells = np.zeros(cells, np.int64)
+        self.cells[k.FREE] = k.NOBODY
+        self.cells[k.SIMULTANEOUS] = int(self.simultaneous)
+        self.listeners = no_listeners(1 << 10)
         self.runs, self.held = np.zeros(0, np.int64), np.zeros(0)
         self.matches, self.real_matches = np.zeros(0, np.int64), np.zeros(0)
         self.actions, self.fresh = np.zeros(3 << 12, np.int64), np.zeros(0, np.int64)
         self.lay_out()
         self._swept = 1 << 14  # runs alive at which lists are gone over for those that are over
         self.last: int | None = None  # the time of the last event
+
+    def anew(self, *, own: bool) -> SharedTables:
+        """The same tables without runs; own: rules can be added, so that nothing that they alter is shared."""
+        found = copy(self)
+        for name, one in vars(self).items() if own else ():
+            if isinstance(one, Growing | KeyColumns | CodeNumbers | list | set):
+                setattr(found, name, one.copy())
+        found._begin(len(self.cells))
+        return found
 
     # Rules.
 
@@ -84,6 +109,8 @@ class SharedTables:
         rule_base, constant_base = self.rules.size // 3, self.constants.size
         edges = made.edges.reshape(-1, k.EDGE)
         edges[:, 3] += rule_base
+        edges[(edges[:, 0] & k.AGAIN) != 0, 0] += (len(self.cells) - k.CELL_COUNT) // k.STAMP << k.STAMP_AT
+        self.cells = np.concatenate([self.cells, np.zeros(k.STAMP * made.stamps, np.int64)])
         nodes = made.nodes.reshape(-1, k.NODE)
         ended = nodes[:, k.ENDING] != 0
         nodes[ended, k.ENDING] += rule_base
@@ -91,15 +118,19 @@ class SharedTables:
         nodes[leaf, k.CHILDREN] += self.members.size
         rules = made.rules.reshape(-1, 3)
         rules[rules[:, 0] == k.NOBODY, 2] += constant_base
+        buckets = made.hashes[3 :: k.SLOT]
+        buckets[buckets >= RANGED] += self.ranges.size
         mask = len(made.hashes) // k.SLOT - 1
-        self.levels.append([self.hashes.size // k.SLOT, mask, self.sets.size, made.root_sets])
+        self.levels.append([self.hashes.size // k.SLOT, mask, self.sets.size, made.root_sets, k.NOBODY])
         for own, values in (
-            (self.edges, made.edges), (self.nodes, made.nodes), (self.parents, made.parents),
+            (self.edges, made.edges), (self.nodes, made.nodes), (self.ranges, made.ranges),
             (self.rules, made.rules), (self.constants, made.constants), (self.reals, made.reals),
             (self.hashes, made.hashes), (self.sets, made.sets), (self.members, made.members),
         ):  # fmt: skip
             own.append(values)
+        self.active.append(self.level_count)
         self.level_count += 1
+        self._link_levels()
         self.listening |= made.listening
         self.depths += [0] * (len(made.depths) - len(self.depths))
         for depth, count in enumerate(made.depths):
@@ -110,8 +141,13 @@ class SharedTables:
 
     def retire(self, levels: Sequence[int]) -> None:
         """No run begins in some levels any more; those that wait there go on."""
-        for level in levels:
-            self.levels.array[level * k.LEVEL + k.ROOT_SETS] = 0
+        self.active = [level for level in self.active if level not in levels]
+        self._link_levels()
+
+    def _link_levels(self) -> None:
+        """Tell the kernel which levels runs begin in."""
+        for level, after in zip(self.active, [*self.active[1:], k.NOBODY], strict=False):
+            self.levels.array[level * k.LEVEL + k.LEVEL_AFTER] = after
 
     # The state.
 
@@ -156,11 +192,7 @@ class SharedTables:
             return
         cells, stride, reals = self.cells, self.stride, int(self.cells[k.REALS])
         if cells[k.USED] + wanted > cells[k.ROOM]:
-            room = max(1 << 12, GROWTH * int(cells[k.ROOM]), int(cells[k.USED]) + 2 * wanted)
-            self.runs = _longer(self.runs, room * stride)
-            self.held = _longer(self.held, room * reals)
-            self.fresh = _longer(self.fresh, 3 * room if self.simultaneous else 3)
-            cells[k.ROOM] = room
+            self.make_room_for(max(2 * wanted, int(cells[k.ROOM])))
         if cells[k.MATCHES] + wanted > cells[k.MATCH_ROOM]:
             room = max(1 << 12, GROWTH * int(cells[k.MATCH_ROOM]), int(cells[k.MATCHES]) + 2 * wanted)
             self.matches = _longer(self.matches, room * stride)
@@ -168,7 +200,7 @@ class SharedTables:
             cells[k.MATCH_ROOM] = room
         if 2 * (cells[k.LISTENERS] + wanted) > cells[k.LISTENER_MASK]:
             size = 1 << int(4 * (int(cells[k.LISTENERS]) + wanted) + 1).bit_length()
-            new = _no_listeners(size)
+            new = no_listeners(size)
             old = self.listeners
             cells[k.LISTENERS] = run_on_arrays(
                 "rehash_listeners", len(old) // 3, old, size - 1, new, stride, self.runs, native=self.native
@@ -176,6 +208,31 @@ class SharedTables:
             # What was made in the instant that goes on knows its place in the old table.
             self._replace_fresh(old, new, size - 1)
             self.listeners = new
+
+    def clean(self, rows: Any, held: Any, depth: Any, transfer: Any) -> None:
+        """Set what runs do not have to zero: other runs have left it there. By the depth and the transfer of each."""
+        slots_at, slots = int(self.cells[k.SLOTS_AT]), self.numbers.slots
+        rows[:, k.HELD : slots_at][np.arange(slots_at - k.HELD) > depth[:, None]] = 0
+        whole, real = self.numbers.held()
+        rows[:, slots_at : slots_at + slots][~whole[transfer]] = 0
+        held[:, :slots][~real[transfer]] = 0
+
+    def make_room_for(self, runs: int) -> None:
+        """There is room for so many more runs."""
+        cells = self.cells
+        if cells[k.USED] + runs > cells[k.ROOM]:
+            room = int(cells[k.USED]) + runs + (1 << 12)
+            self.runs = _longer(self.runs, room * self.stride)
+            self.held = _longer(self.held, room * int(cells[k.REALS]))
+            self.fresh = _longer(self.fresh, 3 * room if self.simultaneous else 3)
+            cells[k.ROOM] = room
+
+    def take_state(self, other: SharedTables) -> None:
+        """Go on with the runs of other tables, which are as wide; where they wait is still to be said."""
+        assert (self.stride, self.cells[k.REALS]) == (other.stride, other.cells[k.REALS]), "runs are of another width"
+        for name in ("runs", "held", "matches", "real_matches", "actions", "fresh", "_swept", "last"):
+            setattr(self, name, getattr(other, name))
+        self.cells[: k.CELL_COUNT] = other.cells[: k.CELL_COUNT]
 
     def _replace_fresh(self, old: Any, new: Any, mask: int) -> None:
         for at in range(int(self.cells[k.FRESH])):
@@ -200,20 +257,24 @@ class SharedTables:
 
     def feed(self, batch: Batch) -> None:
         """Go over events."""
-        if not len(batch) or not self.level_count:
+        if not len(batch):
+            return
+        if not self.level_count:
+            self.last = int(batch.times[-1])
             return
         keys, quick = self.keys.of(batch, self.lanes(batch), native=self.native)
         numbers, reals, nulls = self.numbers.of(batch)
         columns = np.array(sorted(self.listening) or [0], np.int64)
         cells = self.cells
-        cells[k.COLUMNS], cells[k.LEVELS], cells[k.WIDTH] = len(self.listening), self.level_count, len(self.keys)
+        cells[k.COLUMNS], cells[k.WIDTH] = len(self.listening), len(self.keys)
+        cells[k.LEVELS] = self.active[0] if self.active else k.NOBODY
         function = self.numbers.kernel.compiled()
         at, times = 0, np.ascontiguousarray(batch.times, np.int64)
         while at < len(batch):
             cells[k.ACTION_ROOM], cells[k.LISTENER_MASK] = len(self.actions) // 3 - 1, len(self.listeners) // 3 - 1
             at = function(
                 at, len(batch), batch.first, times, keys, quick, numbers, reals, nulls,
-                self.levels.array, self.sets.array, self.hashes.array, self.edges.array, self.parents.array,
+                self.levels.array, self.sets.array, self.hashes.array, self.ranges.array, self.edges.array,
                 self.nodes.array, self.rules.array, self.constants.array, self.reals.array, columns,
                 self.listeners, self.runs, self.held, self.actions, self.fresh, self.matches, self.real_matches, cells,
             )  # fmt: skip
@@ -264,7 +325,7 @@ class SharedTables:
         self.runs[: rows.size], self.held[: held.size] = rows.reshape(-1), held.reshape(-1)
         self.fresh = np.zeros(3 * room if self.simultaneous else 3, np.int64)
         size = 1 << int(4 * count + 1024).bit_length()
-        self.listeners = _no_listeners(size)
+        self.listeners = no_listeners(size)
         cells = self.cells
         cells[k.FREE], cells[k.USED], cells[k.ROOM], cells[k.ALIVE], cells[k.FRESH] = k.NOBODY, count, room, count, 0
         cells[k.LISTENERS] = run_on_arrays(
@@ -274,12 +335,11 @@ class SharedTables:
 
     def nbytes(self) -> int:
         """How much the tables take."""
-        growing = (self.edges, self.nodes, self.parents, self.rules, self.constants, self.reals, self.hashes,
-                   self.sets, self.levels, self.members)  # fmt: skip
-        return sum(one.array.nbytes for one in growing)
+        return sum(one.values.nbytes for one in vars(self).values() if isinstance(one, Growing))
 
 
-def _no_listeners(size: int) -> Any:
+def no_listeners(size: int) -> Any:
+    """A table of lists, a power of two, in which nobody waits."""
     made = np.full(3 * size, k.NOBODY, np.int64)
     made[0] = -2  # the first place is for what listens to everything, and is nobody's by its key
     return made

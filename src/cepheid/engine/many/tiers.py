@@ -68,6 +68,26 @@ class Tiers:
         self._shared: dict[bool, SharedTier] = {}
         self.reasons: dict[str, str] = {}  # why the rules of a tier are not in the shared tables
 
+    def anew(self, stream: InputStream, factory: MachineFactory, *, once: bool) -> tuple[Tiers, dict[int, Tier]] | None:
+        """The same for another stream, with its tiers by the `id` of these; None: where rules are on their own."""
+        if self._alone:
+            return None
+        stream.codes.derive(self._stream.codes.derived, self._stream.codes.pieces)
+        found = Tiers(stream, self._roles, factory, once=once, share=self._share)
+        found._shared = {
+            simultaneous: tier.anew(stream.codes, own=not once) for simultaneous, tier in self._shared.items()
+        }
+        routed = {id(tier): tier.anew(factory) for _, (_, tier) in self._streams.values()}
+        found._streams = {own: (key, (name, routed[id(tier)])) for own, (key, (name, tier)) in self._streams.items()}
+        found._kinds = {
+            own: (variant, routed[id(kind)] if isinstance(kind, RoutedTier) else kind, name)
+            for own, (variant, kind, name) in self._kinds.items()
+        }
+        found._templates, found._text_kinds = dict(self._templates), dict(self._text_kinds)
+        found.reasons = dict(self.reasons)
+        shared = {id(tier): found._shared[simultaneous] for simultaneous, tier in self._shared.items()}
+        return found, {**shared, **routed}
+
     def split(self, template: Template, rules: Rules) -> Iterator[Planned]:
         """The rules of a template by the tier that runs them, by its name, and what it must know of them."""
         if template.texts:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.many.sets import Lengths, by_length, set_parameters, values_of, with_values
 from cepheid.errors import CepheidError
 from cepheid.pattern.aggregates import with_aggregates
 from cepheid.pattern.algebra.flow import expand
@@ -37,6 +38,8 @@ from cepheid.pattern.types import NULL, Kind, Type
 
 FEW_WINDOWS = 4
 """Windows of rules that are variants of their own; where there are more, each rule has its own."""
+
+_LONGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,10 @@ class Template:
         functions: Mapping[str, Callable[..., object]],
         schema: Schema,
         params: Mapping[str, object] | None = None,
+        lengths: Lengths = (),
     ) -> None:
         self.program = program
+        self.lengths = lengths  # of sets that became parameters for their values
         self.roles = roles
         self.functions = functions
         self.schema = schema
@@ -87,9 +92,39 @@ class Template:
         self._shapes: set[str] = set()  # parameters that turned out to be such
         self._windows: bool | None = None  # whether rules that come have each its own window, once that is known
         self._lengths_seen: set[int] = set()
+        self._of_sets: dict[Lengths, Template] = {}
 
     def split(self, rules: pa.Table) -> tuple[list[Share], list[Wrong]]:
         """The rules of a table by variant. Raises NotJoinedError where the template is not one query."""
+        sets = set_parameters(self.program, rules)
+        if not sets:
+            return self._split_values(rules)
+        shares: list[Share] = []
+        wrong: list[Wrong] = []
+        for lengths, rows in by_length(rules, sets):
+            own = rules.take(from_numpy(rows))
+            found, failed = self._with_values(own, lengths) or self._split_values(own)
+            shares += [replace(share, rows=rows[share.rows]) for share in found]
+            wrong += [replace(one, rows=rows[one.rows]) for one in failed]
+        return shares, wrong
+
+    def _with_values(self, rules: pa.Table, lengths: Lengths | None) -> tuple[list[Share], list[Wrong]] | None:
+        """The same for rules with sets of some lengths; None if they are to be seen as sets, to tell what is wrong."""
+        if lengths is None:
+            return None
+        try:
+            found, wrong = self._sized(lengths).split(values_of(rules, dict(lengths)))
+        except NotJoinedError:
+            return None
+        return None if wrong else (found, wrong)
+
+    def _sized(self, lengths: Lengths) -> Template:
+        if lengths not in self._of_sets:
+            program = with_values(self.program, lengths)
+            self._of_sets[lengths] = Template(program, self.roles, self.functions, self.schema, self.params, lengths)
+        return self._of_sets[lengths]
+
+    def _split_values(self, rules: pa.Table) -> tuple[list[Share], list[Wrong]]:
         names = parameters(self.program, rules.column_names)
         window = window_parameter(self.program, rules.column_names)
         while True:
@@ -116,7 +151,7 @@ class Template:
         shares: list[Share] = []
         wrong: list[Wrong] = []
         if window is not None:
-            lengths, rows, failed = self._lengths(rules, window)
+            lengths, rows, failed = self._lasting(rules, window)
             wrong += failed
             if self._windows is None:
                 self._lengths_seen |= set(lengths[rows].tolist())
@@ -130,7 +165,7 @@ class Template:
             if window is None:
                 self._share(rules, values, free, own, (), None, shares, wrong)
                 continue
-            ticks = -(-lengths[own] // self.schema.tick)
+            ticks = lengths[own]
             lasting, codes = np.unique(ticks, return_inverse=True)
             powers = np.array([power_above(int(tick)) for tick in lasting])[codes]
             for power in np.unique(powers).tolist():
@@ -139,8 +174,11 @@ class Template:
                 self._share(rules, values, free, own[mine], upper, ticks[mine], shares, wrong)
         return shares, wrong
 
-    def _lengths(self, rules: pa.Table, window: str) -> tuple[Any, Any, list[Wrong]]:
-        """The window of each rule in nanoseconds, those that have one, and those that have none that can be."""
+    def _lasting(self, rules: pa.Table, window: str) -> tuple[Any, Any, list[Wrong]]:
+        """The window of each rule in ticks, those that have one, and those that have none that can be.
+
+        One that is longer than the ticks there are is as long as these.
+        """
         given = self.program.queries[0].within
         assert given is not None
         coded = rules.column(window).combine_chunks().dictionary_encode()
@@ -155,7 +193,7 @@ class Template:
                     found = resolve_window(given, {window: value}, "WITHIN")
                     if found.unit == "events":
                         raise NotJoinedError("a window of events", [window])
-                    length = window_nanoseconds(found, self.roles.unit)
+                    length = min(-(-window_nanoseconds(found, self.roles.unit) // self.schema.tick), _LONGEST)
             except CepheidError as error:
                 wrong.append(Wrong(np.flatnonzero(codes == code), error))
             lengths.append(length)
@@ -176,7 +214,7 @@ class Template:
     ) -> None:
         """Share rules out that have the same shapes: by the types of their constants."""
         given = rows  # ascending
-        key = (*((name, repr(value)) for name, value in sorted(values.items())), upper)
+        key = (*self.lengths, *((name, repr(value)) for name, value in sorted(values.items())), upper)
         tried: list[Variant] = list(self.variants.get(key, ()))
         while len(rows):
             variant = tried.pop(0) if tried else None
@@ -209,7 +247,8 @@ class Template:
         """Windows as the differences of two times."""
         type_ = window_type(self.schema)
         scale = self.schema.tick if type_.kind is Kind.DURATION else 1
-        return pa.array(ticks.astype(np.int64) * scale, pa.int64()).cast(type_.arrow)
+        lasting = np.minimum(ticks.astype(np.int64), _LONGEST // scale) * scale
+        return pa.array(lasting, pa.int64()).cast(type_.arrow)
 
     def _variant(
         self,

@@ -1,0 +1,39 @@
+"""Rules that were put into the tables together, and their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cepheid.engine.many.level import Rules
+from cepheid.engine.many.tables import SharedTables
+
+Part = tuple[int, Rules]
+"""Rules, with the number of their kind."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A level of the tables. paths: the nodes of each rule, step by step; 0 where it has none."""
+
+    level: int
+    parts: tuple[Part, ...]
+    numbers: Any
+    paths: Any
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def retired(self) -> Placed:
+        """What is still asked of it when its rules are in another level too: where its runs are."""
+        return Placed(self.level, (), self.numbers, self.paths)
+
+
+def place(tables: SharedTables, parts: Sequence[Part]) -> Placed:
+    """Put rules into tables."""
+    made = tables.add([part for _, part in parts])
+    numbers = np.concatenate([part.numbers for _, part in parts])
+    return Placed(tables.level_count - 1, tuple(parts), numbers, made.paths.astype(np.int32))

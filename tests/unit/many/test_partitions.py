@@ -1,0 +1,43 @@
+"""Partitions under strategies that see every event: what is next to an event is next in its partition (S6)."""
+
+import itertools
+import random
+
+import pytest
+
+import cepheid as cep
+
+STRATEGIES = ("strict_contiguity", "partition_contiguity", "skip_till_next_match", "skip_till_any_match")
+EVENTS = [
+    {"ts": ts, "type": type_, "k": k} for ts, type_, k in ((1, "A", "x"), (2, "B", "y"), (3, "B", "x"), (4, "C", "x"))
+]
+
+
+def times(found) -> list[tuple[int, int, int]]:
+    return [(m["query"], m["match_start"], m["match_end"]) for m in found]
+
+
+def test_that_what_is_strict_is_so_in_its_partition() -> None:
+    two = "PATTERN SEQ(A a, B b) WHERE strict_contiguity { } PARTITION BY k"
+    three = "PATTERN SEQ(A a, B b, C c) WHERE strict_contiguity { } PARTITION BY k"
+    whole = "PATTERN SEQ(A a, B b) WHERE strict_contiguity { }"
+    assert times(cep.Queries([two, three, whole]).match(EVENTS)) == [(2, 1, 2), (0, 1, 3), (1, 1, 4)]
+
+
+@pytest.mark.parametrize("by", ["", "PARTITION BY k", "PARTITION BY j, k"])
+@pytest.mark.parametrize("key", ["", "[k] AND", "[j] AND"])
+def test_that_strategies_can_be_mixed(by: str, key: str) -> None:
+    rnd = random.Random(by + key)
+    events = [
+        {"ts": ts, "type": rnd.choice("ABC"), "k": rnd.choice("xxy"), "j": rnd.choice("uuw"), "v": 1}
+        for ts in range(60)
+    ]
+    texts = [
+        f"PATTERN SEQ(A a, B b, C c) WHERE {first}(a), {second}(b), {third}(c) {{ {key} c.v >= 0 }} {by} WITHIN 30 ms"
+        for first, second, third in itertools.product(STRATEGIES, repeat=3)
+        if by or key or "partition_contiguity" not in (first, second, third)
+    ]
+    queries = cep.Queries(texts)
+    expected = times(queries.match(events, engine="reference"))
+    assert len(expected) > 20
+    assert times(queries.match(events)) == expected
