@@ -221,3 +221,49 @@ class TestJava:
         assert result.stdout.endswith("embedded          3 matches\n")
         assert result.stderr.startswith("warning: not run on Spark: Spark needs Java, and there is none in JAVA_HOME")
         assert "install Java 17 or newer" in result.stderr
+
+
+class TestRules:
+    """`--rules`: what reaches `match`, and what is refused before any work."""
+
+    @pytest.fixture
+    def rules(self, tmp_path: Path) -> Path:
+        path = tmp_path / "rules.csv"
+        path.write_text("id,least\nu1,3 hours\nu2,x\n")
+        return path
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--long"], "--long can't be combined with --rules"),
+            ([*STREAM, "--speculate", "all"], "--speculate can't be combined with --rules"),
+            (["--plan", "scan"], "--plan can't be combined with --rules"),
+        ],
+    )
+    def test_wrong_usage(
+        self, run, events: Path, rules: Path, tmp_path: Path, options: list[str], message: str
+    ) -> None:
+        result = run("run", "--rules", rules, QUERY, "--from", events, "--to", tmp_path / "out", *options, code=2)
+        assert message in result.stderr
+
+    def test_options_of_rules_need_rules(self, run, events: Path, tmp_path: Path) -> None:
+        result = run("run", QUERY, "--from", events, "--to", tmp_path / "out", "--id", "name", code=2)
+        assert "--id is for many queries: add --rules FILE" in result.stderr
+
+    def test_a_wrong_rule_needs_no_spark(self, run, events: Path, rules: Path, tmp_path: Path) -> None:
+        query = "EVENT A a WITHIN least"
+        result = run("run", "--rules", rules, query, "--from", events, "--to", tmp_path / "out", code=1)
+        assert result.stderr.startswith("error CEP307: rule 'u2': column 'least'")
+
+    def test_what_reaches_match(
+        self, run, events: Path, rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        told: list[Any] = []
+        monkeypatch.setattr("cepheid.cli.spark.started", lambda master, conf: nullcontext())
+        monkeypatch.setattr("cepheid.cli.spark.run_batch", lambda spark, job: told.append(job))
+        query = "EVENT A a WITHIN least"
+        given = ("--rules", rules, "--wrong", "skip", "--from", events, "--to", tmp_path / "out")
+        result = run("run", query, *given)
+        assert told[0].options == {"engine": "auto", "own": True, "partitions": None}
+        assert told[0].query.ids.to_pylist() == ["u1", "u2"]
+        assert "rule 'u2' is left out" in result.stderr

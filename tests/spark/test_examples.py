@@ -94,7 +94,7 @@ def test_rules_that_change() -> None:
 @pytest.mark.slow
 def test_a_rule_for_each_customer() -> None:
     told = run("examples/customers.py", "--customers", "300", "--payments", "30000")
-    assert told.endswith("the same alerts in both\n")
+    assert told.endswith("the same alerts in all of them\n")
     assert "\n0 alerts" not in told
 
 

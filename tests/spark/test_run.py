@@ -244,3 +244,29 @@ class TestStream:
         found = {row["tag"] for row in pq.read_table(tmp_path / "out").to_pylist()}
         assert "T1004" in found
         assert "T1002" not in found
+
+
+class TestRules:
+    def test_a_stream_of_many_queries(self, run: Run, tmp_path: Path) -> None:
+        """In batch, as a stream with a rule that comes on the way, and what is pending at the end."""
+        payments, rules, day = tmp_path / "payments", tmp_path / "rules.csv", "2026-03-14T"
+        payments.mkdir()
+        rules.write_text("id,who,least\nu1,7,100\nu2,8,500\n")
+        given = [(7, 90), (7, 120), (8, 600), (9, 10)]
+        lines = [f"{day}11:{30 + k}:00Z,{who},{amount}\n" for k, (who, amount) in enumerate(given)]
+        add(payments, "ts,customer,amount\n", lines, (0, 2, 4))
+        query = "PATTERN Any p WHERE p.customer = who AND p.amount > least RETURN p.amount AS amount"
+        common = ("--rules", rules, query, "--no-type", "--from", payments)
+        run(*common, "--to", tmp_path / "batch")
+        found = pq.read_table(tmp_path / "batch").to_pylist()
+        assert sorted((row["query"], row["amount"]) for row in found) == [("u1", 120), ("u2", 600)]
+        (tmp_path / "control").mkdir()
+        (tmp_path / "control" / "a.json").write_text(
+            '{"id": "u3", "action": "add", "who": 9, "least": 5}\n{"id": "u4", "action": "remove"}\n{"id": "u5"\n'
+        )
+        stream = ("--to", tmp_path / "live", "--stream", "--checkpoint", tmp_path / "state", "--flush")
+        result = run(*common, *stream, "--control", tmp_path / "control")
+        found = pq.read_table(tmp_path / "live").to_pylist()
+        assert sorted((row["query"], row["amount"]) for row in found) == [("u1", 120), ("u2", 600), ("u3", 10)]
+        assert "2 control rows refused" in result.stderr
+        assert "  remove u4: CEP229: there is no rule 'u4'" in result.stderr

@@ -39,6 +39,16 @@ from cepheid.pattern.schema import Schema, make_schema
 _ERRORS = (RAISE, COLLECT)
 
 
+@dataclass(frozen=True)
+class Rereading:
+    """How the rules of `Queries` are read: with which options, by which column of ids, whether they name templates."""
+
+    options: Options
+    id: str
+    named: bool
+    listed: bool
+
+
 @dataclass
 class Prepared:
     """The rules that fit events of a schema, and what was made of them for an engine."""
@@ -119,6 +129,21 @@ class Queries:
         self._rules, self._problems = read_rules(
             templates, table, options, id=id, named=self._named, collect=self._collects
         )
+
+    @classmethod
+    def of(cls, rules: RuleSet, like: Rereading) -> Queries:
+        """Queries whose rules were read before. Wrong ones that come later are collected."""
+        made = cls.__new__(cls)
+        made._options, made._id, made._named, made._listed = like.options, like.id, like.named, like.listed
+        made._collects, made._latest, made._prepared = True, None, None
+        made._rules = rules
+        made._problems = Problems(rules.ids, collect=True, what="query" if like.listed else "rule")
+        return made
+
+    @property
+    def rereading(self) -> Rereading:
+        """What is needed to read more rules."""
+        return Rereading(self._options, self._id, self._named, self._listed)
 
     def __len__(self) -> int:
         return len(self._rules)

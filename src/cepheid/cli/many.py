@@ -1,7 +1,10 @@
-"""`cepheid match --rules`: a template and a file of rules."""
+"""`cepheid match --rules` and `cepheid run --rules`: a template and a file of rules."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import click
 import pyarrow as pa
 
 from cepheid.api import Progress, Queries
@@ -15,11 +18,23 @@ from cepheid.pattern.tree import Program
 _TOLD = 10  # wrong rules
 
 
-def read(settings: Settings, program: Program, rules: str, id: str, *, skip: bool) -> Queries:
-    """The rules of a file. skip: wrong ones are told and left out."""
+def check(rules: str | None, of_rules: Mapping[str, object], others: Mapping[str, object]) -> None:
+    """Refuse options that need --rules, or that can't be combined with it."""
+    for name, given in (of_rules if rules is None else others).items():
+        if given:
+            what = "is for many queries: add --rules FILE" if rules is None else "can't be combined with --rules"
+            raise click.UsageError(f"--{name} {what}")
+
+
+def read_rules(rules: str) -> pa.Table:
+    """The rules of a file."""
     with speaking_of_rules():
-        table = read_events(rules, None)
-    return settings.queries(program, table, id, "collect" if skip else "raise")
+        return read_events(rules, None)
+
+
+def read(settings: Settings, program: Program, rules: pa.Table, id: str | None, wrong: str | None) -> Queries:
+    """A template with rules. wrong: "skip" tells of wrong ones, and leaves them out."""
+    return settings.queries(program, rules, id or "id", "collect" if wrong == "skip" else "raise")
 
 
 def matches(
@@ -31,12 +46,17 @@ def matches(
         tell(at.events, at.total)
 
     found = queries.match(events, engine=engine, progress=told)
-    for wrong in queries.errors.slice(0, _TOLD).to_pylist():
-        note(f"rule {wrong['id']!r} is left out: {wrong['message']}")
-    if queries.errors.num_rows > _TOLD:
-        note(f"{queries.errors.num_rows - _TOLD:,} other rules are left out")
+    tell_wrong(queries)
     total = len(found)
     if limit is not None and limit < total:
         return found.head(limit), f"the first {limit:,} of {total:,} matches", True
     count = f"{total:,} match{'es' * (total != 1)}" if total else "no matches"
     return found.to_arrow(), count, False
+
+
+def tell_wrong(queries: Queries) -> None:
+    """Tell of rules that are left out."""
+    for wrong in queries.errors.slice(0, _TOLD).to_pylist():
+        note(f"rule {wrong['id']!r} is left out: {wrong['message']}")
+    if queries.errors.num_rows > _TOLD:
+        note(f"{queries.errors.num_rows - _TOLD:,} other rules are left out")

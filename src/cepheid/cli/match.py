@@ -159,14 +159,12 @@ def match(
         _check_output(output, events)
     how = read_replay(speculate, lateness, late, batch, long=long, open_=open_)
     program = parse(read_query(query).text)
+    others = {"long": long, "plan": plan != "auto", "no-open": not open_, "op": op, "sequence": sequence}
+    many.check(rules, {"id": rule_id, "wrong": wrong}, others | {"speculate": how})
+    prepared: Query | Queries
     if rules is not None:
-        others = {"long": long, "plan": plan != "auto", "no-open": not open_, "op": op, "sequence": sequence}
-        _check_alone(others | {"speculate": how})
-        prepared: Query | Queries = many.read(settings, program, rules, rule_id or "id", skip=wrong == "skip")
+        prepared = many.read(settings, program, many.read_rules(rules), rule_id, wrong)
     else:
-        for name, given in {"id": rule_id, "wrong": wrong}.items():
-            if given is not None:
-                raise click.UsageError(f"--{name} is for many queries: add --rules FILE")
         prepared = settings.query(program)
     table = read_events(events, settings.type)
     what = f"matching {table.num_rows:,} events"
@@ -229,12 +227,6 @@ def _changes(rows: pa.Table, limit: int | None) -> _Found:
 
 def _number(count: int, one: str, more: str) -> str:
     return f"{count:,} {one if count == 1 else more}" if count else f"no {more}"
-
-
-def _check_alone(options: dict[str, Any]) -> None:
-    for name, given in options.items():
-        if given:
-            raise click.UsageError(f"--{name} can't be combined with --rules")
 
 
 def _check_output(output: str, events: str) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import click
 
+from cepheid.api import Queries, Query
 from cepheid.api.change_session import read_speculation
 from cepheid.api.files.formats import FORMATS, Format
 from cepheid.api.options import read_delay
 from cepheid.api.query import ENGINES
+from cepheid.cli import many
 from cepheid.cli.errors import EXIT_CODES, refuse_to_write
 from cepheid.cli.options import Settings, query_options, read_pairs
 from cepheid.cli.query import read_query
@@ -71,6 +73,17 @@ _FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json
     metavar="DIR",
     help="In a stream: JSON lines or Parquet files with rows {id, action, text, at} that change the query.",
 )
+@click.option(
+    "--rules",
+    metavar="FILE",
+    help="Run QUERY once for each row of this file, whose columns are its parameters.",
+)
+@click.option("--id", "rule_id", metavar="COLUMN", help="With --rules: the column of the ids.  [default: id]")
+@click.option(
+    "--wrong",
+    type=click.Choice(["stop", "skip"]),
+    help="With --rules: whether a wrong rule stops, or is told and left out.  [default: stop]",
+)
 @click.option("--migrate", is_flag=True, help="Go on with the state of a query with another RETURN or constants.")
 @click.option("--flush", is_flag=True, help="At the end, also write the matches as if the stream ended here.")
 @click.option(
@@ -125,6 +138,9 @@ def run(
     sequence: str | None,
     speculate: str | None,
     control: str | None,
+    rules: str | None,
+    rule_id: str | None,
+    wrong: str | None,
     migrate: bool,
     flush: bool,
     late: str,
@@ -153,6 +169,10 @@ def run(
     {"id": "big", "action": "add_arc", "text": "ARC a -> b WHEN e.amount > 500", "at": "2026-03-14T12:00:00Z"}.
     Matches get a column `query`. Rows that are refused change nothing; they are listed at the end.
 
+    With --rules QUERY is a template: the bare names in it are parameters, and each row of the file is a query, with a
+    value for each name. Matches get a column `query` with its id. Rows of --control then have the columns of a rule,
+    with "action": "add", "remove" or "replace".
+
     \b
     Examples:
       cepheid run thefts.sase --from readings/ --to thefts/
@@ -160,6 +180,7 @@ def run(
       cepheid run thefts.sase --from readings/ --to live-thefts/ --stream --checkpoint state/ --flush
       cepheid run thefts.sase --from readings/ --to changes/ --stream --checkpoint state/ --speculate all
       cepheid run fraud.sase --from payments/ --to alerts/ --stream --checkpoint state/ --control rules/ --watch
+      cepheid run --rules customers.parquet unusual.sase --from payments/ --to alerts/
       cepheid run thefts.sase --from table:readings --to s3a://bucket/thefts --master spark://host:7077
     """
     for_streams = {"checkpoint": checkpoint, "watch": watch, "flush": flush, "files": files, "buckets": buckets}
@@ -171,22 +192,35 @@ def run(
     ahead = None if speculate is None else read_span(speculate)
     read_speculation(ahead, "milliseconds")
     _check_places(source, to, checkpoint if stream else None, overwrite=overwrite, control=control)
-    prepared = settings.query(parse(read_query(query).text))
+    program = parse(read_query(query).text)
+    others = {"long": long, "op": op, "sequence": sequence, "speculate": speculate, "plan": plan != "auto"}
+    many.check(rules, {"id": rule_id, "wrong": wrong}, others)
+    prepared: Query | Queries
+    table = None if rules is None else many.read_rules(rules)
+    if table is None:
+        prepared = settings.query(program)
+    else:
+        prepared = many.read(settings, program, table, rule_id, wrong)
     found = find_source(source, from_format, stream=stream)
-    rules = None if control is None else find_control(control)
+    changing = None if control is None else find_control(control)
     form = form or _FORMS[FORMATS.get(Path(to.rstrip("/")).suffix.lower(), Format.PARQUET)]
-    options: dict[str, Any] = {"engine": engine, "plan": plan, "long": long}
+    options: dict[str, Any] = {"engine": engine}
+    options |= {"plan": plan, "long": long} if rules is None else {"own": True}
     options |= {"late": late, "buckets": buckets, "migrate": migrate} if stream else {"partitions": partitions}
     changes = {"op": op, "sequence": sequence, "speculate": ahead}
     options |= {name: given for name, given in changes.items() if given is not None}
-    from cepheid.cli.spark import Flow, Job, run_batch, run_stream, started  # only here: it needs pyspark
+    from cepheid.cli.spark import Flow, Job, RuleColumns, run_batch, run_stream, started  # only here: it needs pyspark
 
+    of_rules = None if table is None else RuleColumns(table.schema, rule_id or "id")
     job = Job(prepared, found, to, form, options, settings, overwrite)
     with started(master, conf) as spark:
         if checkpoint is not None:
-            run_stream(spark, job, Flow(address(checkpoint), watermark, files, watch, flush, prometheus, rules))
+            flow = Flow(address(checkpoint), watermark, files, watch, flush, prometheus, changing, of_rules)
+            run_stream(spark, job, flow)
         else:
             run_batch(spark, job)
+    if isinstance(prepared, Queries):
+        many.tell_wrong(prepared)
 
 
 def _check_options(stream: bool, for_streams: dict[str, Any], for_batches: dict[str, Any]) -> None:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cepheid.api import Query
+import pyarrow as pa
+
+from cepheid.api import Queries, Query
 from cepheid.cli.errors import note, refuse_to_write
 from cepheid.cli.options import Settings
 from cepheid.cli.progress import bar, looking, working
@@ -22,22 +24,32 @@ from cepheid.errors import FileError
 from cepheid.spark import run as running
 from cepheid.spark.exporter import prometheus
 from cepheid.spark.failures import explain_failure
+from cepheid.spark.pending_matches import pending
 from cepheid.spark.progress import metrics, watermark_of
 from cepheid.spark.run import DataFrame, SparkSession
-from cepheid.spark.stream import pending, refusals
+from cepheid.spark.schemas import spark_schema
+from cepheid.spark.stream import refusals
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """A job: the query, the source of the events, and the output path."""
 
-    query: Query
+    query: Query | Queries
     source: Table | Place
     to: str
     form: str
     options: dict[str, Any]
     settings: Settings
     overwrite: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RuleColumns:
+    """Of many queries: the columns of their rules, and which of them has the ids."""
+
+    schema: pa.Schema
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +63,7 @@ class Flow:
     flush: bool
     port: int | None
     control: Place | None = None
+    rules: RuleColumns | None = None
 
 
 @contextmanager
@@ -103,7 +116,7 @@ def run_batch(spark: SparkSession, job: Job) -> None:
 
         with looking(look), _replacing(job.to) as place:
             count = running.write_files(matches, place, job.form)
-    note(f"{_matches(count, long=job.options['long'])} written to '{job.to}'")
+    note(f"{_matches(count, long=_is_long(job))} written to '{job.to}'")
 
 
 @contextmanager
@@ -137,7 +150,8 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
     events = running.with_watermark(events, job.settings.time, flow.watermark)
     options = {**job.options, "checkpoint": flow.checkpoint}
     if flow.control is not None:
-        options["control"] = running.stream_control(spark, flow.control.address, flow.control.form)
+        known = None if flow.rules is None else running.Rules(spark_schema(flow.rules.schema), flow.rules.id)
+        options["control"] = running.stream_control(spark, flow.control.address, flow.control.form, known)
     matches = job.query.match(events, **options)
     running.remove(spark, end)  # if the stream resumes, it writes these matches itself
     if flow.port is not None:
@@ -168,10 +182,18 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
         _tell_refused(spark, flow.checkpoint, count.refused)
     if flow.flush:
         with working("flushing"):
-            left = pending(spark, job.query, flow.checkpoint, long=job.options["long"], migrate=job.options["migrate"])
+            if isinstance(job.query, Queries):
+                left = pending(spark, job.query, flow.checkpoint, own=job.options["own"])
+            else:
+                long, migrate = job.options["long"], job.options["migrate"]
+                left = pending(spark, job.query, flow.checkpoint, long=long, migrate=migrate)
             rest = running.write_files(left, end, job.form)
-        told = f"{rest:,} changes" if changes else _matches(rest, long=job.options["long"])
+        told = f"{rest:,} changes" if changes else _matches(rest, long=_is_long(job))
         note(f"{told} pending, written to '{job.to}/{running.END}'")
+
+
+def _is_long(job: Job) -> bool:
+    return bool(job.options.get("long"))
 
 
 class _Count:

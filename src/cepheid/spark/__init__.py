@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from cepheid.spark.entry import explain, match, schema, sql
     from cepheid.spark.exporter import prometheus
     from cepheid.spark.many import explain_many, match_many
+    from cepheid.spark.pending_matches import pending
     from cepheid.spark.progress import metrics
     from cepheid.spark.settings import configure
     from cepheid.spark.standing import current
-    from cepheid.spark.stream import changes, pending, refusals
+    from cepheid.spark.stream import changes, refusals
 
 __all__ = [
     "changes",
@@ -44,7 +45,7 @@ _MODULES = {
     "explain_many": "many",
     "match_many": "many",
     "metrics": "progress",
-    "pending": "stream",
+    "pending": "pending_matches",
     "prometheus": "exporter",
     "refusals": "stream",
 }

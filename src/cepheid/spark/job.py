@@ -78,11 +78,7 @@ class Job:
     def condition(self) -> Column | None:
         """The condition of the rows that are sent to Python; None if all are."""
         condition = self.pushdown.condition
-        if condition is not None and self.df.isStreaming:
-            # Spark moves a condition that does not read the time below the watermark operator. Rows that it removes
-            # would then no longer advance the watermark, so the condition is made to read the time.
-            condition |= column_named(self.time) < F.timestamp_micros(F.lit(_BEFORE_ALL))
-        return condition
+        return after_watermark(condition, self.time) if condition is not None and self.df.isStreaming else condition
 
     @property
     def events(self) -> DataFrame:
@@ -92,6 +88,15 @@ class Job:
         if self.pushdown.columns == tuple(self.df.columns) and self.pushdown.narrowed is None:
             return rows
         return rows.select(*self.selection)
+
+
+def after_watermark(condition: Column, time: str) -> Column:
+    """Return a condition on events of a stream that Spark evaluates after the watermark.
+
+    Spark moves a condition that does not read the time below the watermark operator. Rows that it removes would then no
+    longer advance the watermark, so the condition is made to read the time.
+    """
+    return condition | (column_named(time) < F.timestamp_micros(F.lit(_BEFORE_ALL)))
 
 
 def make_job(df: DataFrame, query: Query, options: Options) -> Job:

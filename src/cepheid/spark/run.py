@@ -33,6 +33,7 @@ __all__ = [
     "FAILURES",
     "DataFrame",
     "Files",
+    "Rules",
     "SparkSession",
     "check_java",
     "flat",
@@ -75,6 +76,19 @@ class Files:
     options: Mapping[str, str]
     first: Sequence[str] = ()
     text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The columns of the rules of many queries, and which of them has the ids."""
+
+    columns: T.StructType
+    id: str
+
+    @property
+    def control(self) -> T.StructType:
+        """The columns of rows that add and remove such rules."""
+        return T.StructType([*self.columns.fields]).add("action", T.StringType()).add("at", T.TimestampType())
 
 
 def check_java() -> None:
@@ -164,21 +178,29 @@ def stream_files(spark: SparkSession, files: Files, at_once: int | None) -> Data
     return reader.load(files.place)
 
 
-def stream_control(spark: SparkSession, place: str, form: str) -> DataFrame:
+def stream_control(spark: SparkSession, place: str, form: str, rules: Rules | None = None) -> DataFrame:
     """Read a directory of control rows, JSON lines or Parquet, as a stream.
 
     A line that can't be read becomes a row without an id, which is refused: it must not stop the stream.
+
+    rules: of many queries; a row has the columns of a rule.
     """
-    columns = "id string, action string, text string, at timestamp"
+    id, texts = ("id", ["text"]) if rules is None else (rules.id, [])
+    columns = _CONTROL if rules is None else rules.control
     if form != "json":
         return spark.readStream.schema(columns).format(form).load(place)
-    reader = spark.readStream.schema(f"{columns}, {_LINE} string").option("columnNameOfCorruptRecord", _LINE)
+    with_line = T.StructType([*columns.fields, T.StructField(_LINE, T.StringType())])
+    reader = spark.readStream.schema(with_line).option("columnNameOfCorruptRecord", _LINE)
     rows, whole = reader.json(place), F.col(_LINE).isNull()
-    read = [F.when(whole, column_named(name)).alias(name) for name in ("id", "action")]
-    return rows.select(*read, F.coalesce(_LINE, "text").alias("text"), "at")
+    read = [F.when(whole, column_named(name)).alias(name) for name in (id, "action")]
+    read += [F.coalesce(_LINE, "text").alias("text") for _ in texts]
+    others = [column_named(name) for name in columns.names if name not in (id, "action", *texts)]
+    return rows.select(*read, *others)
 
 
 _LINE = "__cepheid_line"
+_CONTROL = T.StructType([T.StructField(name, T.StringType()) for name in ("id", "action", "text")])
+_CONTROL = _CONTROL.add("at", T.TimestampType())
 
 
 def with_watermark(events: DataFrame, time: str, delay: object) -> DataFrame:

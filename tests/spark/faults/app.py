@@ -29,6 +29,17 @@ WITHIN 4 seconds
 RETURN first.k AS k, first.id AS first, r.n AS some, r.total AS total, last.id AS last
 """
 """Rules that change while the stream runs."""
+MANY = """
+PATTERN SEQ(A a, B b, D d, !(C c))
+WHERE skip_till_next_match(a, b, d) { [k = own] AND a.x > least AND slow(d.x) >= 0 }
+WITHIN span
+RETURN a.k AS k, a.id AS first, 1 AS some, b.id AS total, d.id AS last
+"""
+QUICK = """
+PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { [k = own] AND b.x > least } WITHIN span
+RETURN a.k AS k, a.id AS first, 0 AS some, 0 AS total, b.id AS last
+"""
+"""Templates, of which rules come and go while the stream runs."""
 SLOW = 7
 """A value for which the function takes a while, with a file that says so."""
 
@@ -47,6 +58,15 @@ def make_query(folder: str | Path, pause: float = 0.5, text: str = QUERY) -> cep
         return x
 
     return cep.Query(text, functions={"slow": slow})
+
+
+def make_queries(folder: str | Path, pause: float = 0.5) -> cep.Queries:
+    """A rule for each key, in a function of which a kill can find a worker that is busy, and others without one."""
+    functions = make_query(folder, pause).compiled.functions
+    rules = [{"template": "slow", "id": f"u{k}", "own": k, "least": 3, "span": "4 seconds"} for k in range(20)]
+    rules += [{"template": "quick", "id": f"q{k}", "own": k, "least": k, "span": "2 seconds"} for k in range(25)]
+    templates = {"slow": MANY, "quick": QUICK}
+    return cep.Queries(templates, rules, functions=functions)
 
 
 def make_session(master: str, folder: str) -> SparkSession:
@@ -111,6 +131,18 @@ def run_control_log(spark: SparkSession, folder: str) -> None:
     run_control(spark, folder, speculate="all")
 
 
+def run_many(spark: SparkSession, folder: str) -> None:
+    """Many queries, of which some come and go."""
+    schema = spark.read.parquet(f"{folder}/in/00000.parquet").schema
+    source = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
+    columns = "id string, action string, at timestamp, template string, own long, least long, span string"
+    control = spark.readStream.schema(columns).option("maxFilesPerTrigger", 1).json(f"{folder}/control")
+    events: Any = source.withWatermark("ts", "1 second")
+    matches: Any = make_queries(folder).match(events, control=control, buckets=4, own=True)
+    writer = matches.writeStream.format("parquet").option("path", f"{folder}/out")
+    writer.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start().awaitTermination()
+
+
 def run_table(spark: SparkSession, folder: str) -> None:
     """A Delta table that is kept by MERGE, as the example does it."""
     sys.path.append(str(Path(__file__).parents[3] / "examples"))
@@ -132,6 +164,6 @@ if __name__ == "__main__":
     mode, folder, master = sys.argv[1:]
     session = make_session(master, folder)
     modes = {"stream": run_stream, "batch": run_batch, "log": run_log, "table": run_table}
-    modes |= {"control": run_control, "control_log": run_control_log}
+    modes |= {"control": run_control, "control_log": run_control_log, "many": run_many}
     modes[mode](session, folder)
     session.stop()

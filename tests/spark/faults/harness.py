@@ -108,6 +108,7 @@ def standing(spark: Any, folder: Path) -> Counter[tuple[Any, ...]]:
 
 
 FOUND = {"stream": sink, "batch": sink, "log": log, "table": table, "control": sink, "control_log": standing}
+FOUND |= {"many": sink}
 """By the mode of an application: what there is in the end."""
 
 

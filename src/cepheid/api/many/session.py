@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +31,9 @@ from cepheid.engine.many.protocol import Found
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
 from cepheid.engine.stream.late import LateFilter
-from cepheid.engine.stream.parts import FlatSink, Source
+from cepheid.engine.stream.parts import FlatSink, Sink, Source
 from cepheid.engine.stream.retyped import as_types, typed_like
-from cepheid.engine.stream.rows import arrival_of
+from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import telling_damage, to_bytes
 from cepheid.errors import InputError, PatternError, UsageError, did_you_mean
 from cepheid.pattern.schema import Schema, make_schema
@@ -195,11 +195,14 @@ class ManySession:
         return self._run(watermark)
 
     def _run(self, now: int | None) -> ManyMatches:
+        return self._given(self._advance(now))
+
+    def _advance(self, now: int | None) -> list[Found]:
         assert self._stream is not None
         self._failed = True  # until it has succeeded
         found = self._stream.advance(now)
         self._failed = False
-        return self._given(found)
+        return found
 
     def _given(self, found: list[Found]) -> ManyMatches:
         assert self._schema is not None
@@ -268,6 +271,10 @@ class ManySession:
         until = self._time(at)
         asked = [ids] if isinstance(ids, str | int) else ids
         numbers = self._alive_numbers(asked, until)
+        self._remove(numbers, until)
+
+    def _remove(self, numbers: Any, until: int | None) -> None:
+        """Rules, by their numbers, that end at a time."""
         if until is None or self._stream is None:  # there are no events yet
             self._rules = self._rules.without(numbers)
             self._lives = self._lives.removed(numbers, ALWAYS)
@@ -275,8 +282,12 @@ class ManySession:
         self._stream.remove(numbers, until)
         self._lives = self._lives.removed(numbers, until)
 
-    def update(self, rules: RuleSet) -> None:
-        """Go on with other rules, compared by id: those that are the same go on, others come and go now."""
+    def update(self, rules: RuleSet, at: int | None = None) -> None:
+        """Go on with other rules, compared by id: those that are the same go on, others come and go.
+
+        at: when they do, in ticks; None: now.
+        """
+        at = self._time(None) if at is None else at
         alive = np.zeros(len(self._rules.ids), bool)
         for some in self._rules.rules:
             alive[some.numbers] = self._lives.until[some.numbers] == NEVER
@@ -284,13 +295,11 @@ class ManySession:
         alive[same] = False
         gone = np.flatnonzero(alive)
         if len(gone):
-            self.remove(self._rules.names(gone))
+            self._remove(gone, at)
         every = np.concatenate([some.numbers for some in rules.rules] or [own])
         more = only(rules, np.setdiff1d(every, own)).after(self._rules.templates)
         if len(more.ids):
-            self._add(
-                more, Problems(more.ids, collect=self._queries.collects, what=self._problems.what), self._time(None)
-            )
+            self._add(more, Problems(more.ids, collect=self._queries.collects, what=self._problems.what), at)
 
     def _alive_numbers(self, ids: Iterable[Any], at: int | None) -> Any:
         """The numbers of rules that are not over at a time, by their ids."""
@@ -339,6 +348,41 @@ class ManySession:
             raise UsageError("CEP608", message, "let it hold from a later time on: at=…, or leave out at=")
         return time
 
+    # For Spark, which has watermarks, policies and rules in its own hands.
+
+    def open(self, schema: Schema, stream: ManyStream | None = None) -> None:
+        """Begin with columns that the rules are known to fit. stream: what runs these rules, if it is there already."""
+        self._schema = schema
+        self._stream = stream or self._queries.stream(self._rules, schema, self._engine, self._lives, self._watermark)
+
+    def take(self, arrival: Arrival, late: str) -> int:
+        """Take in events; return how many of them are not late."""
+        assert self._stream is not None
+        self._late.policy = late
+        arrival = self._late.on_time(arrival, self._stream.stream.arrivals, self._watermark)
+        self._stream.push(arrival)
+        self._events += arrival.count
+        return arrival.count
+
+    def reach(self, watermark: int | None) -> list[Found]:
+        """Move the watermark, in ticks; None: the stream ends. Return the matches that became certain."""
+        self._watermark = self._watermark if watermark is None else watermark
+        return self._advance(watermark)
+
+    def begin(self, rules: RuleSet, at: int) -> None:
+        """More rules that are known to be right, whose numbers begin at 0, on the events after a time in ticks."""
+        self._add(rules, Problems(rules.ids, collect=False, what=self._problems.what), at)
+
+    def end(self, ids: pa.Array, at: int) -> None:
+        """Those of some rules that there are end at a time in ticks."""
+        _, numbers = self._index.find(ids, self._rules.ids)
+        self._remove(np.unique(numbers[self._lives.until[numbers] > at]), at)
+
+    @property
+    def stream(self) -> ManyStream | None:
+        """What runs the rules."""
+        return self._stream
+
     # What it knows.
 
     @property
@@ -379,6 +423,10 @@ class ManySession:
         """The state with the rules, as bytes: `queries.restore(blob)` continues from here."""
         self._check_open()
         flat = FlatSink()
+        return to_bytes(self.save(flat), flat)
+
+    def save(self, flat: Sink, known: int = 0) -> dict[str, Any]:
+        """The state for a header; its parts go into a sink. known: so many rules are not written."""
         header: dict[str, Any] = {
             "many": {
                 "watermark": self._watermark,
@@ -389,7 +437,8 @@ class ManySession:
                 "events": self._events,
                 "matches": self._matches,
             },
-            "rules": write_rule_set(self._rules, flat),
+            "known": known,
+            "rules": write_rule_set(_later(self._rules, known), flat) if len(self._rules.ids) > known else None,
             "since": flat.array("since", self._lives.since),
             "until": flat.array("until", self._lives.until),
             "set_aside": flat.table("late", self.late_events) if self._late.set_aside else None,
@@ -399,10 +448,13 @@ class ManySession:
             header["state"] = self._stream.save(flat)
             seen = None if self._untyped is None else self._untyped.table()
             header["untyped"] = None if seen is None else flat.table("untyped", seen)
-        return to_bytes(header, flat)
+        return header
 
-    def load(self, header: dict[str, Any], source: Source) -> None:
-        """Take up a state, in a new session; the rules are those of the state."""
+    def load(self, header: dict[str, Any], source: Source, stream: ManyStream | None = None) -> None:
+        """Take up a state, in a new session; the rules are those of the state, after those that it does not have.
+
+        stream: what has run the same rules, if that is at hand.
+        """
         with telling_damage():
             facts = header["many"]
             self._watermark, self._latest = facts["watermark"], facts["latest"]
@@ -410,7 +462,10 @@ class ManySession:
             self._late.policy, self._late.count = facts["policy"], facts["late"]
             if header["set_aside"] is not None:
                 self._late.set_aside = [source.table(header["set_aside"])]
-            self._rules = read_rule_set(header["rules"], source, self._queries.rules, self._options)
+            if header["rules"] is not None:
+                saved = read_rule_set(header["rules"], source, self._queries.rules, self._options)
+                known = header.get("known", 0)
+                self._rules = self._rules.more(saved.numbered_from(known)) if known else saved
             self._index = IdIndex(self._rules.ids)
             self._lives = Lifetimes(source.array(header["since"]).copy(), source.array(header["until"]).copy())
             self._problems = Problems(self._rules.ids, collect=self._queries.collects, what=self._problems.what)
@@ -420,5 +475,15 @@ class ManySession:
                 if header.get("untyped") is not None:
                     self._untyped = EventsWithoutTypes(arrow)
                     self._untyped.add(source.table(header["untyped"]))
+                if stream is not None:
+                    stream.reload(header["state"], source)
+                    self._stream = stream
+                    return
                 self._stream = self._queries.stream(None, self._schema, self._engine)
                 self._stream.load(self._rules, self._lives, self._watermark, header["state"], source)
+
+
+def _later(rules: RuleSet, first: int) -> RuleSet:
+    """The rules from a number on, numbered from 0."""
+    kept = rules.without(np.arange(first)) if first else rules
+    return replace(kept.numbered_from(-first), ids=rules.ids.slice(first))

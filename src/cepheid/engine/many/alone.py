@@ -48,6 +48,8 @@ class _Rule:
 class Alone:
     """The rules of one template, each on its own."""
 
+    reloads = False
+
     def __init__(
         self, number: int, template: Template, roles: Roles, schema: Schema, factory: MachineFactory, *, once: bool
     ) -> None:
@@ -121,6 +123,12 @@ class Alone:
     def _named(pipeline: Pipeline, given: list[Matches]) -> Matches:
         names = zip(pipeline.program.names, given, strict=True)
         return given[-1].with_outputs({name: one for name, one in names if not is_hidden(name)})
+
+    def deadline(self) -> int | None:
+        """The first time of all pipelines, or at which a rule ends."""
+        moments = [time for rule in self._rules.values() for time in rule.pipeline.deadlines()]
+        moments += [rule.until + 1 for rule in self._rules.values() if rule.until is not None]
+        return min(moments, default=None)
 
     def compact(self, now: int) -> int | None:
         """Each pipeline keeps its own rows, and lets go of them itself."""

@@ -27,7 +27,12 @@ class Found:
 
 
 class Tier(Protocol):
-    """One way to run rules. Times are ticks; a rule has a number, and sees the events in (at, until]."""
+    """One way to run rules. Times are ticks; a rule has a number, and sees the events in (at, until].
+
+    reloads: whether `load` may come after events: rules stay as they are, and what ran is replaced.
+    """
+
+    reloads: bool
 
     def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
         """Rules with their constants; at: None is from the beginning. kind: what the tier must know of the template."""
@@ -43,6 +48,9 @@ class Tier(Protocol):
 
     def settle(self, now: int | None, rows: KeptRows) -> list[Found]:
         """The matches that became certain, given all events before a time (None: all)."""
+
+    def deadline(self) -> int | None:
+        """The time from which on there is something to settle even if no event comes; None if there is none."""
 
     def compact(self, now: int) -> int | None:
         """Let go of what no match to come can need; the first event that one can have among those so far."""

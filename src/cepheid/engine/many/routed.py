@@ -15,6 +15,7 @@ from cepheid.engine.machines.adaptive import AdaptiveMachine
 from cepheid.engine.machines.protocol import KeptRows, Machine
 from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.many.joined_stream import JoinedRows, JoinedStream
+from cepheid.engine.many.lifetimes import ALWAYS
 from cepheid.engine.many.protocol import RULE, Found, Router
 from cepheid.engine.many.results import Part, found_of, rows_of
 from cepheid.engine.many.routers import router_of
@@ -36,6 +37,8 @@ Factory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
 
 class RoutedTier:
     """The rules of one variant of a template."""
+
+    reloads = False
 
     def __init__(
         self,
@@ -220,6 +223,10 @@ class RoutedTier:
             for result in self.query.returns
         )
         return MatchTable(table.rows, table.variables, table.offsets, table.reached, table.reaches, values)
+
+    def deadline(self) -> int | None:
+        """When the first rules end; at any time if a match waits, since each rule can have a window of its own."""
+        return ALWAYS if self.machine.unsettled() is not None else min((at + 1 for at in self.ending), default=None)
 
     # Clearing.
 

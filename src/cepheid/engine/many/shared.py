@@ -60,6 +60,8 @@ class TextRules:
 class SharedTier:
     """All rules that are chains, of templates with one way to see an instant."""
 
+    reloads = True
+
     def __init__(self, codes: StreamCodes, *, simultaneous: bool, merge: bool = True) -> None:
         self.codes = codes
         self.simultaneous = simultaneous
@@ -253,6 +255,10 @@ class SharedTier:
                 else:
                     whole = given[:, slots_at + result.number]
                     yield pa.array(whole.astype(bool) if result.type.kind is Kind.BOOL else whole, mask=null)
+
+    def deadline(self) -> int | None:
+        """A match is certain with its last event, and nothing is settled by time alone."""
+        return None
 
     # Clearing, and the state.
 

@@ -140,6 +140,13 @@ class ManyStream:
             self.compact(now)
         return found
 
+    def deadlines(self) -> Iterator[int]:
+        """The times from which on there is something to do even if no event comes."""
+        yield from (arrival.low + 1 for arrival in self.stream.arrivals.waiting)
+        for tier in self._tiers.values():
+            if (time := tier.deadline()) is not None:
+                yield time
+
     def compact(self, now: int) -> None:
         """Let go of the events that no match to come can need."""
         needed = [tier.compact(now) for tier in self._tiers.values()]
@@ -184,6 +191,19 @@ class ManyStream:
         ending = ending[self._tier_of[ending] != NO_TIER]
         for time in np.unique(lives.until[ending]):
             self.remove(ending[lives.until[ending] == time], int(time))
+        self._load_tiers(header, source)
+
+    @property
+    def reloads(self) -> bool:
+        """Whether `reload` can be called."""
+        return all(tier.reloads for tier in self._tiers.values())
+
+    def reload(self, header: Mapping[str, Any], source: Source) -> None:
+        """Take up another state of the same rules, in place of this one: what finds the rules is not made anew."""
+        read_stream(header["stream"], self.stream, source)
+        self._load_tiers(header, source)
+
+    def _load_tiers(self, header: Mapping[str, Any], source: Source) -> None:
         for name, saved in header["tiers"].items():
             if name in self._tiers:
                 arrays = [source.array(found) for found in saved["arrays"]]

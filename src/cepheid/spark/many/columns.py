@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 
@@ -43,6 +44,13 @@ def own_schema(rules: RuleSet, options: Options, events: pa.Schema) -> pa.Schema
     if not schemas:
         return common_schema(rules, events)
     return schemas[0].insert(0, pa.field(QUERY, _id_type(rules)))
+
+
+def of_other_columns(rules: RuleSet, options: Options, events: pa.Schema, columns: pa.Schema) -> Iterator[Any]:
+    """The numbers of rules whose matches do not have some columns, of which the first is the id."""
+    for some, schema in zip(rules.rules, _schemas(rules, options, events), strict=True):
+        if [(field.name, field.type) for field in schema] != [(field.name, field.type) for field in columns][1:]:
+            yield some.numbers
 
 
 def _schemas(rules: RuleSet, options: Options, events: pa.Schema) -> Iterator[pa.Schema]:

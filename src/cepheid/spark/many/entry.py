@@ -2,77 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from cepheid.engine.many.rules import RuleSet
-from cepheid.errors import UsageError, did_you_mean
 from cepheid.explain import Explanation
 from cepheid.pattern.paths import spell
 from cepheid.pattern.schema import make_schema
 from cepheid.spark.checks import check_workers
 from cepheid.spark.introspect import parallelism, spark_context
 from cepheid.spark.job import check_key, check_names, session_zone
+from cepheid.spark.many.arranged import by_ids
 from cepheid.spark.many.columns import common_schema, own_schema
+from cepheid.spark.many.job import ManyJob, of_output
 from cepheid.spark.many.options import ManyOptions, read_many_options
 from cepheid.spark.many.placing import in_order, in_tasks, placed
 from cepheid.spark.many.shipped import ship
-from cepheid.spark.many.split import Way, split
+from cepheid.spark.many.split import Evenly, parts_of, split
+from cepheid.spark.many.stream import match_stream, stream_ways
 from cepheid.spark.many.worker import ManyWorker, match_in_buckets, match_in_slices
 from cepheid.spark.names import rename_for_python
 from cepheid.spark.schemas import collated_columns, events_schema, spark_schema
 from cepheid.spark.slices import slice_by_time
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from cepheid.api.queries import Queries
-
-
-@dataclass(frozen=True)
-class ManyJob:
-    """Queries on a DataFrame: the rules that fit it, and how its events are divided for them."""
-
-    df: DataFrame
-    queries: Queries
-    rules: RuleSet
-    ways: list[Way]
-    events: pa.Schema
-    options: ManyOptions
-
-    @property
-    def buckets(self) -> int:
-        """How many buckets there are."""
-        return sum(way.buckets for way in self.ways)
 
 
 def make_many_job(df: DataFrame, queries: Queries, options: ManyOptions) -> ManyJob:
     """Check queries against a DataFrame. No Spark job runs."""
-    if df.isStreaming:
-        remedy = "use foreachBatch with queries.session(), or match a batch DataFrame"
-        raise UsageError("CEP601", "Queries can't read a streaming DataFrame yet", remedy)
+    options.check(streaming=df.isStreaming)
     check_names(df)
     events = events_schema(df.schema, session_zone(df))
     schema = make_schema(events, queries.options.roles)
-    rules = _of_output(queries.fitting(schema), options.output)
-    tasks = options.partitions or parallelism(df)
-    ways = split(rules, queries.options, schema, tasks=tasks, collated=collated_columns(df.schema))
+    rules = of_output(queries.fitting(schema), options.output)
+    collated = collated_columns(df.schema)
+    if df.isStreaming:
+        rules = by_ids(rules)
+        ways = stream_ways(df, queries, rules, schema, options, collated)
+    else:
+        parts = parts_of(rules, queries.options, schema, collated)
+        ways = split(parts, Evenly(options.partitions or parallelism(df)))
     for way in ways:
         check_key(df, events, way.key)
     return ManyJob(df, queries, rules, ways, events, options)
-
-
-def _of_output(rules: RuleSet, output: str | None) -> RuleSet:
-    """The rules of one template."""
-    if output is None:
-        return rules
-    names = [str(template.name) for template in rules.templates if template.name is not None]
-    if output not in names:
-        raise UsageError("CEP603", f"there is no template {output!r}", did_you_mean(output, names, "templates"))
-    return replace(rules, rules=tuple(r for r in rules.rules if str(rules.templates[r.template].name) == output))
 
 
 def match_many(df: DataFrame, queries: Queries, **options: Any) -> DataFrame:
@@ -85,11 +59,20 @@ def match_many(df: DataFrame, queries: Queries, **options: Any) -> DataFrame:
     partitions: the number of tasks that run at the same time; by default as many as Spark has cores.
     output: the name of a template; only its rules run.
     own: whether matches have the columns of their queries instead, which then must be the same for all of them.
+    late: stream: what happens to late events, which the watermark has passed: "drop" (they are counted) or "error".
+    buckets: stream: the number of buckets that events are divided among; it is fixed once there is a checkpoint.
+    checkpoint: stream: its checkpoint location, so that a checkpoint of other rules is refused at once.
+    migrate: stream: whether to go on with the state of other rules, compared by id: those that are the same go on, the
+        others are removed, or added, after the greatest time so far.
+    control: stream: a streaming DataFrame with the columns of the rules, `action` ("add", "remove" or "replace") and
+        `at`, whose rows change the rules while the stream runs. What is refused is in `cepheid.spark.refusals`.
     """
     job = make_many_job(df, queries, read_many_options(options))
-    check_workers(df)
     own = job.options.own
     columns = own_schema(job.rules, queries.options, job.events) if own else common_schema(job.rules, job.events)
+    if df.isStreaming:
+        return match_stream(job, columns)
+    check_workers(df)
     if not job.ways:
         return df.sparkSession.createDataFrame([], spark_schema(columns))
     shipped = ship(job.rules, job.ways, queries.options, spark_context(df))
@@ -105,18 +88,22 @@ def match_many(df: DataFrame, queries: Queries, **options: Any) -> DataFrame:
 def explain_many(df: DataFrame, queries: Queries, **options: Any) -> Explanation:
     """Explain how the events would be divided among tasks, and why."""
     job = make_many_job(df, queries, read_many_options(options))
-    return Explanation("\n".join(["Spark batch", *(f"  {line}" for line in describe(job.ways))]))
+    head = "Spark stream" if df.isStreaming else "Spark batch"
+    return Explanation("\n".join([head, *(f"  {line}" for line in describe(job))]))
 
 
-def describe(ways: Sequence[Way]) -> Iterator[str]:
+def describe(job: ManyJob) -> Iterator[str]:
     """Yield what is done for which rules."""
+    ways = job.ways
     for way in ways:
         rules = f"{len(way.numbers):,} rule{'s' * (len(way.numbers) != 1)}"
         buckets = f"{way.buckets} bucket{'s' * (way.buckets != 1)}"
         if way.column is not None and way.values is not None:
             count = f"{len(way.values):,} value{'s' * (len(way.values) != 1)}"
             yield f"{rules}: split by constants, {way.column} has one of {count}: {buckets}, each with its own rules"
-            if len(ways) == 1:
+            if job.options.control is not None:
+                yield "  events with other values are sent too: rules may come that ask for them"
+            elif len(ways) == 1:
                 yield "  events with other values are dropped before the shuffle"
         elif way.key:
             names = ", ".join(path[0] if len(path) == 1 else spell(path) for path in way.key)
@@ -130,3 +117,5 @@ def describe(ways: Sequence[Way]) -> Iterator[str]:
         yield "an event is sent once for each line above that needs it; a match is found in one bucket"
     if not ways:
         yield "there are no rules"
+    if job.options.control is not None:
+        yield "rows of the control stream go to all buckets, and each keeps the rules that are its own"

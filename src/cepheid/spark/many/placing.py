@@ -8,7 +8,9 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from cepheid.spark.job import after_watermark
 from cepheid.spark.many.split import Way
+from cepheid.spark.many.steady import hash_of
 from cepheid.spark.names import column_named
 from cepheid.spark.stream.buckets import bucket_of
 from cepheid.spark.worker import SLICE
@@ -44,6 +46,49 @@ def _with_values(df: DataFrame, way: Way, number: int, *, needed: bool) -> DataF
     wanted = column.cast("long") if pa.types.is_integer(way.values.schema.field("value").type) else column
     joined = df.join(F.broadcast(values), wanted == F.col(value), "inner" if needed else "left")
     return joined.drop(value)
+
+
+def with_buckets(df: DataFrame, ways: Sequence[Way], events: pa.Schema, time: str, *, drop: bool) -> DataFrame:
+    """The events of a stream, then for each way a column with the bucket; NULL where an event matters to no rule of it.
+
+    Ways that send every event to every bucket have no column.
+
+    drop: leave out events that have a value which no rule asks for.
+    """
+    names = [column_named(name) for name in df.columns]
+    places: list[Column] = []
+    for number, way in enumerate(ways):
+        if way.column is not None:
+            place = F.pmod(hash_of(column_named(way.column)), F.lit(way.buckets)) + F.lit(way.first)
+            if drop:
+                value = F.col(f"{_VALUE}{number}")
+                df = _with_value(df, way, value, number)
+                place = F.when(value.isNotNull(), place)
+            places.append(place.cast("int").alias(bucket_column(number)))
+        elif way.key:
+            place = bucket_of(events, way.key, way.buckets) + F.lit(way.first)
+            places.append(place.alias(bucket_column(number)))
+    rows = df.select(*names, *places)
+    if not drop or any(way.column is None for way in ways) or not ways:
+        return rows
+    needed = F.coalesce(*(F.col(bucket_column(number)) for number in range(len(ways)))).isNotNull()
+    return rows.where(after_watermark(needed, time))
+
+
+def bucket_column(number: int) -> str:
+    """The column with the buckets of a way."""
+    return f"{_BUCKET}{number}"
+
+
+def _with_value(df: DataFrame, way: Way, value: Column, number: int) -> DataFrame:
+    """The events with the value that rules ask for, or NULL."""
+    if way.values is None or not len(way.values):
+        return df.withColumn(f"{_VALUE}{number}", F.lit(None).cast("string"))
+    values = df.sparkSession.createDataFrame(way.values.rename_columns([f"{_VALUE}{number}"]))
+    assert way.column is not None
+    column = column_named(way.column)
+    wanted = column.cast("long") if pa.types.is_integer(way.values.schema.field("value").type) else column
+    return df.join(F.broadcast(values), wanted == value, "left")
 
 
 def in_tasks(df: DataFrame, count: int) -> DataFrame:

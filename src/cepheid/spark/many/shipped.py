@@ -33,17 +33,28 @@ class Shipped:
 
     def load(self) -> tuple[RuleSet, list[Way]]:
         """The rules; a worker reads them once."""
+        if self.functions:  # others may have the same names
+            return self._read()
         found = _LOADED.get(self.digest)
         if found is None:
-            _LOADED.clear()  # those of an earlier job
+            if len(_LOADED) > 1:  # a stream that goes on with other rules has those before too
+                _LOADED.clear()  # those of earlier jobs
             found = _LOADED[self.digest] = self._read()
         return found
 
+    @property
+    def functions(self) -> bool:
+        """Whether some rules call functions of the user."""
+        return any(template.functions for template in self.templates)
+
+    def body(self) -> Any:
+        """The rules as bytes, as they are on this machine."""
+        if isinstance(self.blob, str):
+            return memoryview(pa.memory_map(SparkFiles.get(self.blob)).read_buffer())
+        return self.blob
+
     def _read(self) -> tuple[RuleSet, list[Way]]:
-        body: Any = self.blob
-        if isinstance(body, str):
-            body = memoryview(pa.memory_map(SparkFiles.get(body)).read_buffer())
-        header, source = from_bytes(body)
+        header, source = from_bytes(self.body())
         known = RuleSet(self.templates, (), pa.array([], pa.string()), self.options.roles)
         rules = read_rule_set(header["rules"], source, known, self.options)
         ways = [
@@ -51,6 +62,8 @@ class Shipped:
                 source.array(one["numbers"]),
                 one["buckets"],
                 one["first"],
+                key=tuple(map(tuple, one["key"])),
+                column=one["column"],
                 places=None if one["places"] is None else source.array(one["places"]),
             )
             for one in header["ways"]
@@ -71,6 +84,8 @@ def ship(rules: RuleSet, ways: list[Way], options: Options, context: Any | None)
                 "numbers": flat.array(f"way.{k}", way.numbers),
                 "buckets": way.buckets,
                 "first": way.first,
+                "key": [list(path) for path in way.key],
+                "column": way.column,
                 "places": None if way.places is None else flat.array(f"places.{k}", way.places),
             }
             for k, way in enumerate(ways)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -48,9 +48,14 @@ class Way:
         """The rules of a bucket."""
         return self.numbers if self.places is None else self.numbers[self.places == bucket]
 
+    @property
+    def named(self) -> list[Any]:
+        """What the state of a stream depends on: how events are divided, whatever rules there are."""
+        return [self.buckets, self.first, [list(path) for path in self.key], self.column]
+
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class Part:
     """Rules of one variant: the keys, windows and constants by which events can be divided for them."""
 
     numbers: Any
@@ -62,14 +67,53 @@ class _Part:
         """The columns on which all events of a match agree."""
         return self.by.key
 
+    def only(self, kept: Any) -> Part:
+        """Some of the rules, by a mask."""
+        constants = {name: values.filter(from_numpy(kept)) for name, values in self.constants.items()}
+        return Part(self.numbers[kept], self.by, constants)
 
-def split(rules: RuleSet, options: Options, schema: Schema, *, tasks: int, collated: frozenset[str]) -> list[Way]:
-    """How to divide the events for all rules. collated: columns that Spark does not compare byte by byte.
 
-    tasks: how many run at the same time.
+class Placement(Protocol):
+    """How many buckets there are, and which rules are in which.
+
+    keyed: how many buckets events are divided among by a key. slices: into how many times, if that may be.
     """
-    parts = [part for some in rules.rules for part in _parts(rules.templates[some.template], some, options, schema)]
-    parts = [_without(part, collated) for part in parts if len(part.numbers)]
+
+    keyed: int
+    slices: int | None
+
+    def by_constant(self, parts: Sequence[Part], column: str, first: int) -> Way:
+        """Rules by the constant that they ask for in a column."""
+
+    def by_rules(self, numbers: Any, first: int) -> Way:
+        """Rules that are divided among buckets, to each of which all events go."""
+
+
+class Evenly:
+    """Rules and values one after the other, as many in each bucket. tasks: how many run at the same time."""
+
+    def __init__(self, tasks: int) -> None:
+        self.keyed = tasks
+        self.slices: int | None = 2 * tasks
+
+    def by_constant(self, parts: Sequence[Part], column: str, first: int) -> Way:
+        """As many values in each bucket."""
+        numbers, coded = constants_of(parts, column)
+        buckets = max(1, min(2 * self.keyed, len(coded.dictionary)))
+        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        places = np.where(codes < 0, -1, first + codes % buckets)
+        of_value = from_numpy(first + np.arange(len(coded.dictionary)) % buckets).cast(pa.int32())
+        values = pa.table({"value": coded.dictionary, "bucket": of_value})
+        return Way(numbers, buckets, first, column=column, values=values, places=places)
+
+    def by_rules(self, numbers: Any, first: int) -> Way:
+        """As many rules in each bucket."""
+        buckets = max(1, min(self.keyed, len(numbers)))
+        return Way(numbers, buckets, first, places=first + np.arange(len(numbers)) % buckets)
+
+
+def split(parts: Sequence[Part], placement: Placement) -> list[Way]:
+    """How to divide the events for all rules."""
     ways: list[Way] = []
 
     def first() -> int:
@@ -78,28 +122,31 @@ def split(rules: RuleSet, options: Options, schema: Schema, *, tasks: int, colla
     common = _common_key(parts)
     shared = [c for c in _shared_constants(parts) if not common or (c,) in common]
     if common and not shared:
-        return [Way(_numbers(parts), tasks, 0, key=common)]
+        return [Way(_numbers(parts), placement.keyed, 0, key=common)]
     rest = parts
     while found := _shared_constants_of_some(rest, shared):
         column, own = found
         rest = [part for part in rest if part not in own]
-        ways.append(_by_constant(own, column, first(), 2 * tasks))
-    if rest and not ways and not any(part.key for part in rest) and (slices := _slices(rest)) is not None:
-        return [Way(_numbers(rest), 2 * tasks, 0, slices=slices)]
-    keys: dict[tuple[Path, ...], list[_Part]] = {}
+        ways.append(placement.by_constant(own, column, first()))
+    timed = placement.slices if rest and not ways and not any(part.key for part in rest) else None
+    if timed is not None and (slices := _slices(rest)) is not None:
+        return [Way(_numbers(rest), timed, 0, slices=slices)]
+    keys: dict[tuple[Path, ...], list[Part]] = {}
     for part in rest:
         keys.setdefault(part.key, []).append(part)
     for key, own in keys.items():
         numbers = _numbers(own)
-        if key:
-            ways.append(Way(numbers, tasks, first(), key=key))
-            continue
-        buckets = max(1, min(tasks, len(numbers)))
-        ways.append(Way(numbers, buckets, first(), places=first() + np.arange(len(numbers)) % buckets))
+        ways.append(Way(numbers, placement.keyed, first(), key=key) if key else placement.by_rules(numbers, first()))
     return ways
 
 
-def _slices(parts: Sequence[_Part]) -> Partitioning | None:
+def parts_of(rules: RuleSet, options: Options, schema: Schema, collated: frozenset[str] = frozenset()) -> list[Part]:
+    """Rules by what can divide the events for them. collated: columns that Spark does not compare byte by byte."""
+    parts = [part for some in rules.rules for part in _parts(rules.templates[some.template], some, options, schema)]
+    return [_without(part, collated) for part in parts if len(part.numbers)]
+
+
+def _slices(parts: Sequence[Part]) -> Partitioning | None:
     """How to divide the events by time, if the matches of all rules are within a window."""
     windows = [part.by.window for part in parts if part.by.window is not None]
     if len(windows) < len(parts):
@@ -107,28 +154,28 @@ def _slices(parts: Sequence[_Part]) -> Partitioning | None:
     return Partitioning((), max(windows), max(part.by.lookback for part in parts))
 
 
-def _numbers(parts: Sequence[_Part]) -> Any:
+def _numbers(parts: Sequence[Part]) -> Any:
     return np.sort(np.concatenate([part.numbers for part in parts]))
 
 
-def _without(part: _Part, collated: frozenset[str]) -> _Part:
+def _without(part: Part, collated: frozenset[str]) -> Part:
     constants = {name: values for name, values in part.constants.items() if name not in collated}
-    return _Part(part.numbers, part.by, constants)
+    return Part(part.numbers, part.by, constants)
 
 
-def _common_key(parts: Sequence[_Part]) -> tuple[Path, ...]:
+def _common_key(parts: Sequence[Part]) -> tuple[Path, ...]:
     """The columns that are keys of all rules."""
     if not parts:
         return ()
     return tuple(path for path in parts[0].key if all(path in part.key for part in parts))
 
 
-def _shared_constants(parts: Sequence[_Part]) -> list[str]:
+def _shared_constants(parts: Sequence[Part]) -> list[str]:
     """The columns that must have a constant, for all rules."""
     return [name for name in parts[0].constants if all(name in part.constants for part in parts)] if parts else []
 
 
-def _shared_constants_of_some(parts: Sequence[_Part], first: Sequence[str]) -> tuple[str, list[_Part]] | None:
+def _shared_constants_of_some(parts: Sequence[Part], first: Sequence[str]) -> tuple[str, list[Part]] | None:
     """The column whose constants divide the events for most rules, and these. first: those that are for all."""
     counts: dict[str, int] = {}
     for part in parts:
@@ -140,41 +187,58 @@ def _shared_constants_of_some(parts: Sequence[_Part], first: Sequence[str]) -> t
     return column, [part for part in parts if column in part.constants]
 
 
-def _by_constant(parts: Sequence[_Part], column: str, first: int, most: int) -> Way:
+def constants_of(parts: Sequence[Part], column: str) -> tuple[Any, pa.DictionaryArray]:
+    """The numbers of rules, ascending, and what each asks for in a column."""
     numbers = np.concatenate([part.numbers for part in parts])
     known = [part.constants[column].type for part in parts if not pa.types.is_null(part.constants[column].type)]
     type_ = pa.int64() if all(map(pa.types.is_integer, known)) else pa.string()
-    coded = pa.concat_arrays([part.constants[column].cast(type_) for part in parts]).dictionary_encode()
-    buckets = max(1, min(most, len(coded.dictionary)))
-    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    places = np.where(codes < 0, -1, first + codes % buckets)
-    of_value = from_numpy(first + np.arange(len(coded.dictionary)) % buckets).cast(pa.int32())
     order = np.argsort(numbers)
-    values = pa.table({"value": coded.dictionary, "bucket": of_value})
-    return Way(numbers[order], buckets, first, column=column, values=values, places=places[order])
+    values = pa.concat_arrays([part.constants[column].cast(type_) for part in parts]).take(from_numpy(order))
+    return numbers[order], values.dictionary_encode()
 
 
-def _parts(template: Template, rules: Rules, options: Options, schema: Schema) -> Iterator[_Part]:
+def _parts(template: Template, rules: Rules, options: Options, schema: Schema) -> Iterator[Part]:
     """The rules of a template, by what can divide the events for them."""
     if template.texts:  # each has conditions of its own
-        yield _Part(rules.numbers, Partitioning(()), {})
+        yield Part(rules.numbers, Partitioning(()), {})
         return
     varied = VariedTemplate(template.program, options.roles, template.functions or {}, schema, template.params)
     try:
         columns = {name[1:]: rules.constants.column(name) for name in rules.constants.column_names}
-        shares, wrong = varied.split(pa.table(columns) if columns else pa.table({"": pa.nulls(len(rules))}))
+        shares, wrong = varied.split(
+            _with_twins(pa.table(columns)) if columns else pa.table({"": pa.nulls(len(rules))})
+        )
     except NotJoinedError:
         yield from _alone(template, rules, options, schema)
         return
     for one in wrong:
-        raise one.error
+        if (one.rows < len(rules)).any():
+            raise one.error
     for share in shares:
         by = choose_partitioning([share.variant.joined.plain], [EVENTS])
         constants = constant_keys(share, [path[0] for path in by.key if len(path) == 1])
-        yield _Part(rules.numbers[share.rows], by, constants)
+        own = share.rows < len(rules)
+        yield Part(rules.numbers[np.where(own, share.rows, 0)], by, constants).only(own)
 
 
-def _alone(template: Template, rules: Rules, options: Options, schema: Schema) -> Iterator[_Part]:
+def _with_twins(constants: pa.Table) -> pa.Table:
+    """Rules that have NULL once more without it: a value says how events are divided for a rule, and NULL does not."""
+    missing = [column.is_null().to_numpy() for column in constants.columns if column.null_count]
+    if not missing:
+        return constants
+    some = constants.filter(from_numpy(np.logical_or.reduce(missing)))
+    twins = [filled(column.combine_chunks()) for column in some.columns]
+    return pa.concat_tables([constants, pa.table(dict(zip(constants.column_names, twins, strict=True)))])
+
+
+def filled(values: pa.Array) -> pa.Array:
+    """Numbers or texts in place of NULL; texts are such that they can be windows."""
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return values.fill_null("1 second")
+    return values.fill_null(1) if pa.types.is_integer(values.type) or pa.types.is_floating(values.type) else values
+
+
+def _alone(template: Template, rules: Rules, options: Options, schema: Schema) -> Iterator[Part]:
     """Rules that each run on their own: whether a window counts events changes what can divide them."""
     counts = np.zeros(len(rules), bool) if rules.within is None else pc.is_null(rules.within).to_numpy(False)
     for wanted in (np.flatnonzero(counts), np.flatnonzero(~counts)):
@@ -184,4 +248,4 @@ def _alone(template: Template, rules: Rules, options: Options, schema: Schema) -
             bound = compiled.bind(schema)
             by = choose_partitioning(bound, [source for _, source in compiled.flow])
             same = not template.parameters  # else the windows of other rules may be longer
-            yield _Part(own.numbers, by if same else Partitioning(by.key), {})
+            yield Part(own.numbers, by if same else Partitioning(by.key), {})

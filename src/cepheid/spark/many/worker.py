@@ -66,7 +66,7 @@ class ManyWorker:
         stream = many_stream(rules, schema, self.engine, events=rows)
         for arrival in waiting:
             stream.push(arrival)
-        yield from self._rows(rules, stream.advance(None))
+        yield from self.rows(rules, stream.advance(None))
 
     def starting(self, table: pa.Table, starts: range | None) -> pa.Table:
         """The matches that start at one of these ticks; None: all."""
@@ -83,13 +83,14 @@ class ManyWorker:
         rows = 0
         for arrival in arrivals:
             if rows >= PUSH:
-                yield from self._rows(rules, stream.advance(arrival.low))  # what is before this time is complete
+                yield from self.rows(rules, stream.advance(arrival.low))  # what is before this time is complete
                 rows = 0
             stream.push(arrival)
             rows += arrival.count
-        yield from self._rows(rules, stream.advance(None))
+        yield from self.rows(rules, stream.advance(None))
 
-    def _rows(self, rules: RuleSet, found: list[Found]) -> Iterator[pa.Table]:
+    def rows(self, rules: RuleSet, found: list[Found]) -> Iterator[pa.Table]:
+        """Yield matches in the columns that were declared to Spark."""
         for one in found:
             if len(one.numbers):
                 yield (

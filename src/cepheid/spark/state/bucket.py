@@ -65,6 +65,11 @@ class Bucket:
         self.size = 0  # in the store, in bytes
 
     @property
+    def functions(self) -> bool:
+        """Whether the query has functions of the user."""
+        return bool(self.worker_query.query.compiled.functions)
+
+    @property
     def log(self) -> list[AnyChange]:
         """How the query has changed so far. All buckets have the same."""
         return self._log if self.session is None else self.session.log
@@ -164,21 +169,21 @@ class Bucket:
         return self._opened().close()
 
     def due(self) -> int | None:
-        """Return the time, in milliseconds, after which a watermark has something to do even if no event arrives.
-
-        Spark calls when the watermark is after a timer or, in some versions, at it; and then it deletes the timer. So
-        the time is after the watermark: a timer that was due at once would be gone with nothing done.
-        """
+        """Return the time, in milliseconds, after which a watermark has something to do even if no event arrives."""
         if self.session is None:
             return None
         moments, over = list(self.session.deadlines()), self.session.over
         if over is not None and (self.watermark is None or over > self.watermark):
             moments.append(over)  # then the session may be dropped
-        if not moments:
-            return None
-        due = -(-min(moments) // self.ticks_per_ms)
-        now = 0 if self.watermark is None else self.watermark // self.ticks_per_ms
-        return max(due - 1, now + 1)
+        return due_after(moments, self.watermark, self.ticks_per_ms)
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """How many runs there are, and how many bytes they take in memory."""
+        if self.session is None:
+            return 0, 0
+        stats = self.session.stats
+        return stats.runs, stats.state_bytes
 
     # The store.
 
@@ -233,6 +238,19 @@ class Bucket:
         """Read parts from the store of the running task; the one that they were loaded from was another task's."""
         if self.reader is not None:
             self.reader.store = store
+
+
+def due_after(moments: Sequence[int], watermark: int | None, ticks_per_ms: int) -> int | None:
+    """Return the time, in milliseconds, of a timer for the first of some moments, in ticks; None if there is none.
+
+    Spark calls when the watermark is after a timer or, in some versions, at it; and then it deletes the timer. So the
+    time is after the watermark: a timer that was due at once would be gone with nothing done.
+    """
+    if not moments:
+        return None
+    due = -(-min(moments) // ticks_per_ms)
+    now = 0 if watermark is None else watermark // ticks_per_ms
+    return max(due - 1, now + 1)
 
 
 @contextmanager

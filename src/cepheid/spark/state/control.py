@@ -27,6 +27,7 @@ class ControlHeader:
     """What a control header says: the stream, the columns of its events, and whether other queries had it before.
 
     log, refused: what has become of the rows of the control stream; the changes as they are written.
+    rules, lives: of many queries, in chunks: the rules at the start, and when those of the control stream live.
     """
 
     fingerprint: StreamFingerprint
@@ -34,6 +35,8 @@ class ControlHeader:
     migrated: bool = False
     log: list[dict[str, Any]] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
+    rules: list[tuple[str, int]] = field(default_factory=list)
+    lives: list[tuple[str, int]] = field(default_factory=list)
 
 
 def claim_checkpoint(
@@ -66,6 +69,8 @@ def write_control_header(store: StateStore, control: ControlHeader) -> None:
         MIGRATED: control.migrated,
         "log": control.log,
         "refused": [[*astuple(one.row), one.reason] for one in control.refused],
+        "rules": control.rules,
+        "lives": control.lives,
     }
     store.put_header(bytes(NONCE) + to_bytes(facts, flat))
 
@@ -75,6 +80,6 @@ def read_control_header(blob: bytes) -> ControlHeader:
     header, flat = read_header(blob)
     columns = pa.ipc.read_schema(pa.py_buffer(flat.part(header[COLUMNS])))
     refused = [Refused(ControlRow(*row), reason) for *row, reason in header.get("refused", ())]
-    return ControlHeader(
-        StreamFingerprint(**header["stream"]), columns, header.get(MIGRATED, False), header.get("log", []), refused
-    )
+    chunks = ([(digest, size) for digest, size in header.get(name, ())] for name in ("rules", "lives"))
+    stream = StreamFingerprint(**header["stream"])
+    return ControlHeader(stream, columns, header.get(MIGRATED, False), header.get("log", []), refused, *chunks)

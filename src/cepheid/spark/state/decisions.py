@@ -49,9 +49,7 @@ class Control:
         schema = worker_query.schema
         ticks = 1_000_000 // schema.tick
         now = None if watermark is None else watermark * ticks
-        present = (
-            _BEGINNING if watermark is None else watermark + self.delay + 1
-        ) * ticks  # Spark cuts off microseconds
+        present = present_of(watermark, self.delay) * ticks
         trial = opened(log)
         if now is not None:
             trial.reach(now)
@@ -85,6 +83,12 @@ NOTHING = Control()
 
 _BEGINNING = -61_851_600_000_000
 """A time before all events that still is a date in every zone: the year 10, in milliseconds."""
+
+
+def present_of(watermark: int | None, delay: int) -> int:
+    """A time after all events of earlier micro-batches, in milliseconds; before the first one, before all events."""
+    return _BEGINNING if watermark is None else watermark + delay + 1  # Spark cuts off microseconds
+
 
 _ROOM = 8
 _DECIDED: dict[tuple[StreamFingerprint, Control, int | None, str], Decision] = {}

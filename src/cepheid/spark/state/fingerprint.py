@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+import pyarrow as pa
+
 from cepheid.engine.state_shape import differences, state_shape
 from cepheid.errors import UsageError
 from cepheid.spark.state.store import other_format
@@ -17,6 +19,7 @@ FORMAT = 2
 
 _START_AGAIN = "start the stream with a new checkpoint location, or restore what the checkpoint was created with"
 _MIGRATE = "its state fits this query: pass migrate=True (cepheid run --migrate) to go on with it"
+_MIGRATE_RULES = "pass migrate=True and checkpoint=… to go on: rules are compared by id, others come and go"
 _CAN_CHANGE = "only RETURN and the constants of conditions can change; start the stream with a new checkpoint location"
 
 
@@ -30,6 +33,7 @@ class StreamFingerprint:
     shape: digests of the clauses that the state depends on; empty if an earlier release wrote it.
     op, speculate, sequence: as the options of the stream.
     control: whether a control stream changes the query.
+    many: the stream is of many queries; `query` is a digest of their rules, `shape` how events are divided for them.
     """
 
     query: str
@@ -41,6 +45,7 @@ class StreamFingerprint:
     speculate: str | None = None
     sequence: str | None = None
     control: bool = False
+    many: bool = False
 
     def check(self, stored: dict[str, Any], *, by_shape: bool = False) -> None:
         """Raise CEP905 if the state was written by another stream.
@@ -52,10 +57,18 @@ class StreamFingerprint:
         shape: Mapping[str, str] = stored.get("shape") or {}
         others = differences(self.shape, shape)
         same_query = stored["query"] == self.query
-        if not same_query and by_shape and others:
+        if stored.get("many", False) != self.many:
+            kinds = ("one query", "many queries")
+            message = (
+                f"the checkpoint belongs to a stream of {kinds[not self.many]}, and this one is of {kinds[self.many]}"
+            )
+            raise UsageError("CEP905", message, _START_AGAIN)
+        if self.many and not same_query:
+            self._check_rules(others, migrate=by_shape)
+        elif not same_query and by_shape and others:
             told = f"{', '.join(others)} changed" if shape else "an earlier release wrote it"
             raise UsageError("CEP905", f"the state in the checkpoint does not fit the new query: {told}", _CAN_CHANGE)
-        if not same_query and not by_shape:
+        elif not same_query and not by_shape:
             message = "the checkpoint belongs to another query, or to other parameters or column roles"
             fits = not others and (stored["columns"], stored["buckets"]) == (self.columns, self.buckets)
             raise UsageError("CEP905", message, f"{_MIGRATE}, or {_START_AGAIN}" if fits else _START_AGAIN)
@@ -79,14 +92,26 @@ class StreamFingerprint:
                 message = f"the checkpoint belongs to a stream with {name}={was!r}, and this one has {name}={now!r}"
                 raise UsageError("CEP905", message, f"pass {name}={was!r}, or {_START_AGAIN}")
 
+    def _check_rules(self, others: list[str], *, migrate: bool) -> None:
+        if others:
+            message = f"the checkpoint belongs to other rules, and {' and '.join(others)} changed with them"
+            raise UsageError("CEP905", message, _START_AGAIN)
+        if not migrate:
+            message = "the checkpoint belongs to other rules, or to other column roles"
+            raise UsageError("CEP905", message, f"{_MIGRATE_RULES}, or {_START_AGAIN}")
+
+
+def columns_digest(events: pa.Schema) -> str:
+    """Return a digest of the names and types of columns."""
+    return sha256(events.remove_metadata().serialize().to_pybytes()).hexdigest()
+
 
 def stream_fingerprint(worker_query: WorkerQuery, buckets: int) -> StreamFingerprint:
     """Return the fingerprint of a stream that runs a query in some number of buckets."""
-    columns = sha256(worker_query.event_schema.remove_metadata().serialize().to_pybytes()).hexdigest()
     query = worker_query.query
     return StreamFingerprint(
         query.compiled.fingerprint,
-        columns,
+        columns_digest(worker_query.event_schema),
         buckets,
         shape=state_shape(query.compiled),
         op=worker_query.op,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,12 +107,8 @@ class StateWriter(FlatSink):
         chunks: list[tuple[str, int]] = []
         body, inner = self.parts, FlatSink()
         if self.length > SMALL:
-            for chunk in cut(b"".join(body)):
-                digest = digest_of(chunk)
-                if digest not in self.stored.digests and digest not in self.written.digests:
-                    self.store.put(digest, CODEC.compress(chunk, asbytes=True), digest)
-                self.written.digests[digest] = digest
-                chunks.append((digest, len(chunk)))
+            chunks = put_chunks(self.store, b"".join(body), {**self.stored.digests, **self.written.digests})
+            self.written.digests |= {digest: digest for digest, _ in chunks}
         else:
             inner = self
         inventory = {"chunks": chunks, "parts": self.written.digests, "rows": self.written.segments}
@@ -126,6 +123,33 @@ class StateWriter(FlatSink):
         return nonce
 
 
+def put_chunks(store: StateStore, body: bytes, known: Container[str] = ()) -> list[tuple[str, int]]:
+    """Write bytes in chunks, but for those that the store has; return the digest and the size of each."""
+    chunks: list[tuple[str, int]] = []
+    written: set[str] = set()
+    for chunk in cut(body):
+        digest = digest_of(chunk)
+        if digest not in known and digest not in written:
+            store.put(digest, CODEC.compress(chunk, asbytes=True), digest)
+            written.add(digest)
+        chunks.append((digest, len(chunk)))
+    return chunks
+
+
+def read_chunk(store: StateStore, digest: str, size: int) -> bytes:
+    """Read and decompress a chunk. Its digest is that of the decompressed bytes."""
+    stored = store.part(digest, digest)
+    if stored is None:
+        raise damaged(f"part {digest} is missing")
+    try:
+        part = CODEC.decompress(stored, size, asbytes=True)
+    except (OSError, pa.ArrowInvalid) as error:  # cut off, empty, or no compressed bytes at all
+        raise damaged(f"part {digest} is not as it was written: {error}") from None
+    if digest_of(part) != digest:
+        raise damaged(f"part {digest} is not as it was written")
+    return bytes(part)
+
+
 class StateReader(FlatSource):
     """Reads the parts of a state back, and checks that they are as they were written."""
 
@@ -136,26 +160,16 @@ class StateReader(FlatSource):
         super().__init__(memoryview(b"".join(self.chunk(*chunk) for chunk in chunks)) if chunks else flat.body)
 
     def chunk(self, digest: str, size: int) -> bytes:
-        """Read and decompress a chunk of the body. Its digest is that of the decompressed bytes."""
-        stored = self.fetch(digest, digested=False)
-        try:
-            part = CODEC.decompress(stored, size, asbytes=True)
-        except (OSError, pa.ArrowInvalid) as error:  # cut off, empty, or no compressed bytes at all
-            raise damaged(f"part {digest} is not as it was written: {error}") from None
-        if digest_of(part) != digest:
-            raise damaged(f"part {digest} is not as it was written")
-        return bytes(part)
+        """Read a chunk of the body."""
+        return read_chunk(self.store, digest, size)
 
-    def fetch(self, name: str, *, digested: bool = True) -> bytes:
-        """Read a part.
-
-        digested: check its digest, which is that of the stored bytes.
-        """
+    def fetch(self, name: str) -> bytes:
+        """Read a part, and check its digest, which is that of the stored bytes."""
         digest = self.stored.digests[name]
         part = self.store.part(name, digest)
         if part is None:
             raise damaged(f"part {name} is missing")
-        if digested and digest_of(part) != digest:
+        if digest_of(part) != digest:
             raise damaged(f"part {name} is not as it was written")
         return part
 

@@ -69,12 +69,23 @@ def pending(
         control=fingerprint.control,
     )
     stream_fingerprint(worker_query, fingerprint.buckets).check(asdict(fingerprint), by_shape=migrate)
-    headers = _read(spark, checkpoint, number, "header").selectExpr("key.slot", "'' AS name", "value.header AS value")
-    parts = _read(spark, checkpoint, number, "parts")
-    parts = parts.selectExpr("key.slot", "concat('/', user_map_key.name)", "user_map_value.part")
-    states = headers.union(parts).repartition("slot")
     closer = bucket_closer(worker_query, fingerprint, by_shape=migrate or control.migrated)
+    states = slot_states(spark, checkpoint, number).repartition("slot")
     return states.mapInArrow(closer, spark_schema(worker_query.match_schema))
+
+
+def slot_states(spark: SparkSession, checkpoint: str, operator: int) -> DataFrame:
+    """Return the state of all slots as rows: the header under "", and each part under a slash and its name."""
+    headers = _read(spark, checkpoint, operator, "header")
+    headers = headers.selectExpr("key.slot", "'' AS name", "value.header AS value")
+    parts = _read(spark, checkpoint, operator, "parts")
+    return headers.union(parts.selectExpr("key.slot", "concat('/', user_map_key.name)", "user_map_value.part"))
+
+
+def bucket_states(spark: SparkSession, checkpoint: str, operator: int, slot: int) -> dict[str, bytes]:
+    """Return the state of one slot."""
+    rows = slot_states(spark, checkpoint, operator).where(F.col("slot") == slot).collect()
+    return {row["name"]: bytes(row["value"]) for row in rows}
 
 
 def _is_of(fingerprint: StreamFingerprint, query: Query) -> bool:

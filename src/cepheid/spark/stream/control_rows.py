@@ -19,17 +19,12 @@ from cepheid.spark.names import column_named
 from cepheid.spark.slices import ticks_of
 from cepheid.spark.stream.buckets import CONTROL, slot
 
-_TIMES = (st.TimestampType, st.TimestampNTZType)
+TIMES = (st.TimestampType, st.TimestampNTZType)
 
 
 def check_control(control: Any) -> None:
     """Refuse what is no stream of control rows. No job runs."""
-    columns = "id string, action string, text string, at timestamp"
-    remedy = f"pass a streaming DataFrame, such as spark.readStream.schema('{columns}').json('rules/')"
-    if not hasattr(control, "isStreaming"):
-        raise UsageError("CEP912", f"control is a {type(control).__name__}, not a DataFrame", remedy)
-    if not control.isStreaming:
-        raise UsageError("CEP912", "control is a DataFrame of a batch", f"{remedy}, or changes=[…] in a batch")
+    check_is_stream(control, "id string, action string, text string, at timestamp", ", or changes=[…] in a batch")
     missing = [name for name in COLUMNS if name not in control.columns]
     extra = [name for name in control.columns if name not in COLUMNS]
     if missing or extra or len(control.columns) > len(COLUMNS):
@@ -39,9 +34,23 @@ def check_control(control: Any) -> None:
     for name in COLUMNS:
         kind = control.schema[name].dataType
         wanted = "timestamp" if name == "at" else "string"
-        if not isinstance(kind, _TIMES if name == "at" else st.StringType):
+        if not isinstance(kind, TIMES if name == "at" else st.StringType):
             message = f"column '{name}' of the control stream is {kind.simpleString()}, not {wanted}"
             raise UsageError("CEP912", message, f"cast it: withColumn('{name}', col('{name}').cast('{wanted}'))")
+    check_no_watermark(control)
+
+
+def check_is_stream(control: Any, columns: str, more: str = "") -> None:
+    """Refuse what is no streaming DataFrame. columns: those that it should have; more: what else to do in a batch."""
+    remedy = f"pass a streaming DataFrame, such as spark.readStream.schema('{columns}').json('rules/')"
+    if not hasattr(control, "isStreaming"):
+        raise UsageError("CEP912", f"control is a {type(control).__name__}, not a DataFrame", remedy)
+    if not control.isStreaming:
+        raise UsageError("CEP912", "control is a DataFrame of a batch", f"{remedy}{more}")
+
+
+def check_no_watermark(control: DataFrame) -> None:
+    """Refuse a control stream with a watermark."""
     if _watermarks(control) or any(WATERMARK in (field.metadata or {}) for field in control.schema):
         message = "the control stream has a watermark, which would hold back that of the events"
         raise UsageError("CEP912", message, "leave out withWatermark there: its rows need none")
@@ -51,14 +60,19 @@ def _watermarks(df: DataFrame) -> int:
     return sum(str(node.nodeName()) == "EventTimeWatermark" for node in plan_nodes(df))
 
 
+def check_one_watermark(df: DataFrame) -> None:
+    """Refuse events with several watermarks."""
+    if (count := _watermarks(df)) > 1:
+        message = f"the events have {count} watermarks, so that theirs does not tell how far they have come"
+        raise UsageError("CEP912", message, "union the streams first, and set one watermark on all of them")
+
+
 def control_rows(job: Job, buckets: int) -> DataFrame:
     """Return each row of the control stream once for every slot, as blobs of no events."""
     control = job.options.control
     assert control is not None
     check_control(control)
-    if (count := _watermarks(job.df)) > 1:
-        message = f"the events have {count} watermarks, so that theirs does not tell how far they have come"
-        raise UsageError("CEP912", message, "union the streams first, and set one watermark on all of them")
+    check_one_watermark(job.df)
     kind = job.df.schema[job.time].dataType
     rows = control.withColumn("at", column_named("at").cast(kind))
     texts = [column_named(name) for name in COLUMNS if name != "at"]

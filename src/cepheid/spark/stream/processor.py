@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from cepheid.spark.worker import WorkerQuery
 OUTPUT = pa.schema([("blob", pa.binary()), *((name, pa.int64()) for name in COUNTERS)])
 """What a call returns: matches in blobs, and what the metrics count."""
 
-_CACHE = BucketCache(room=256 << 20)
+BUCKETS = BucketCache(room=256 << 20)
 """The buckets that this worker keeps in memory."""
 
 
@@ -65,7 +65,7 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         """Spark calls this for a bucket that has new events."""
         given = [row for frame in rows for row in frame.itertuples() if row.blob is not None]
         blobs = [row.blob for row in given if not row.rows]  # of no events: rows of the control stream
-        control = Control(tuple(read_control_rows(blobs)), self.delay) if blobs else NOTHING
+        control = self.read_control(blobs) if blobs else NOTHING
         if key[0] == CONTROL:
             yield from self.keep(control, timerValues)
             return
@@ -79,13 +79,27 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
     def close(self) -> None:
         """Spark calls this after the last bucket of a task."""
 
-    def keep(self, control: Control, times: Any) -> Iterator[Any]:
+    def read_control(self, blobs: list[bytes]) -> Any:
+        """Return the rows of the control stream."""
+        return Control(tuple(read_control_rows(blobs)), self.delay)
+
+    def bucket(self, number: int) -> tuple[Any, int]:
+        """Return a bucket with its state, and its place among those that are kept in memory."""
+        found = BUCKETS.take(self.worker_query, self.fingerprint, number, self.store, by_shape=self.by_shape)
+        return found, number
+
+    def frames(self, bucket: Any, number: int, output: Any, counters: dict[str, int]) -> Iterator[Any]:
+        """Yield what a bucket has given."""
+        place = number if self.fingerprint.buckets > 1 else None
+        return output_frames(self.worker_query, output, counters, self.event_time, place)
+
+    def keep(self, control: Any, times: Any) -> Iterator[Any]:
         """Keep what becomes of the rows of the control stream: the whole log, and what was refused."""
         import pandas as pd
 
         known = claim_checkpoint(self.store, self.fingerprint, self.worker_query.event_schema, migrate=self.migrate)
         slot = open_bucket(self.worker_query, self.fingerprint, log=read_log(known.log, self.worker_query.query))
-        made = slot.decide(control, _watermark(times))
+        made = slot.decide(control, watermark_of(times))
         if not made.changes and not made.refused:
             return
         log = [*known.log, *write_changes(made.changes, self.worker_query.query)]
@@ -94,11 +108,11 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         counters = dict.fromkeys(COUNTERS, 0) | {"refused": len(made.refused)}
         yield pd.DataFrame([{"blob": None, **counters}])
 
-    def run(self, number: int, arrived: list[PackedEvents], times: Any, control: Control = NOTHING) -> Iterator[Any]:
+    def run(self, number: int, arrived: list[PackedEvents], times: Any, control: Any = NOTHING) -> Iterator[Any]:
         """Process one bucket up to the watermark, save its state, and set its timer."""
-        known = _watermark(times)
+        known = watermark_of(times)
         watermark = known or 0
-        bucket = _CACHE.take(self.worker_query, self.fingerprint, number, self.store, by_shape=self.by_shape)
+        bucket, place = self.bucket(number)
         output = bucket.take(arrived, known, self.late, chained=self.chained, control=control)
         due = bucket.due()
         if due != bucket.timer:
@@ -108,22 +122,21 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
                 self.handle.registerTimer(due)
             bucket.timer = due
         bucket.save(self.store)
-        stats = None if bucket.session is None else bucket.session.stats
+        runs, memory = bucket.held
         counters = {
             "events": output.events,
-            "runs": 0 if stats is None else stats.runs,
+            "runs": runs,
             "state_bytes": bucket.size,
             "matches": 0,
             "withdrawn": 0,
             "late": output.late,
             "refused": 0,
         }
-        place = number if self.fingerprint.buckets > 1 else None
-        yield from output_frames(self.worker_query, output, counters, self.event_time, place)
-        _CACHE.put(bucket, number, bucket.size + (0 if stats is None else stats.state_bytes))
+        yield from self.frames(bucket, number, output, counters)
+        BUCKETS.put(bucket, place, bucket.size + memory)
 
 
-def _watermark(times: Any) -> int | None:
+def watermark_of(times: Any) -> int | None:
     """Return the watermark. Spark says 0 before the first one, so events before 1970 wait until later ones arrive."""
     found = int(times.getCurrentWatermarkInMs())
     return found if found > 0 else None
@@ -137,12 +150,21 @@ def output_frames(
     bucket: int | None,
 ) -> Iterator[Any]:
     """Yield pandas DataFrames, as Spark wants them. Matches are packed, because pandas has no nested columns."""
+
+    def tables() -> Iterator[tuple[pa.Table, int, int]]:
+        for table in _tables(worker_query, output, bucket):
+            if event_time is not None:
+                table = event_time.add(worker_query, table, output.passed)
+            yield table, *worker_query.count(table)
+
+    return frames_of(tables(), counters)
+
+
+def frames_of(tables: Iterable[tuple[pa.Table, int, int]], counters: dict[str, int]) -> Iterator[Any]:
+    """Yield the same of tables, each with how many matches it has, and how many it takes back."""
     import pandas as pd
 
-    for table in _tables(worker_query, output, bucket):
-        if event_time is not None:
-            table = event_time.add(worker_query, table, output.passed)
-        matches, withdrawn = worker_query.count(table)
+    for table, matches, withdrawn in tables:
         counters |= {"matches": matches, "withdrawn": withdrawn}
         yield pd.DataFrame([{"blob": write(table), **counters}])
         counters = dict.fromkeys(counters, 0)

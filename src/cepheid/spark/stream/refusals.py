@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from cepheid.api import Query
 from cepheid.api.changing import shown
 from cepheid.api.history import AnyChange
+from cepheid.errors import UsageError
 from cepheid.spark.state.control import ControlHeader
 from cepheid.spark.state.decisions import read_log
 from cepheid.spark.stream.checkpoint import control_headers, no_state
@@ -31,6 +32,9 @@ def refusals(spark: SparkSession, checkpoint: str) -> DataFrame:
 def changes(spark: SparkSession, query: Query, checkpoint: str) -> list[AnyChange]:
     """Return how the control stream has changed a query so far: `query.match(events, changes=…)` gives the same."""
     header = _header(spark, checkpoint)
+    if header.fingerprint.many:
+        message = "the checkpoint is of a stream of many queries, whose rules are not changes of a query"
+        raise UsageError("CEP603", message, "read what was refused with cep.spark.refusals(spark, checkpoint)")
     return shown(read_log(header.log, query), query.compiled.schema(header.event_schema))
 
 

@@ -1,0 +1,96 @@
+"""Rules in the buckets that a stream has: those of its start, those that come later, those of a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.api.many.options import Options
+from cepheid.api.many.read_rules import TEMPLATE, with_parameters
+from cepheid.engine.many.protocol import constant_column
+from cepheid.engine.many.rules import Rules, RuleSet, Template
+from cepheid.errors import CepheidError
+from cepheid.pattern.schema import Schema
+from cepheid.spark.many.split import Part, Way, filled, parts_of
+from cepheid.spark.many.steady import Steadily
+
+
+def by_ids(rules: RuleSet) -> RuleSet:
+    """The same rules, numbered in the order of their ids: in which order they were given does not matter then."""
+    every = np.concatenate([some.numbers for some in rules.rules] or [np.zeros(0, np.int64)])
+    wanted = every[pc.sort_indices(rules.names(every)).to_numpy()]
+    rank = np.zeros(len(rules.ids), np.int64)
+    rank[wanted] = np.arange(len(wanted))
+    moved = []
+    for some in rules.rules:
+        order = np.argsort(rank[some.numbers])
+        moved.append(replace(some.take(order), numbers=rank[some.numbers][order], framed=None))
+    return replace(rules, rules=tuple(moved), ids=rules.names(wanted))
+
+
+def arranged(ways: Sequence[Way], parts: Sequence[Part], ids: pa.Array) -> tuple[list[Way], Any]:
+    """Other rules in the buckets of some ways; also the numbers of those that fit none of these."""
+    own: list[list[Part]] = [[] for _ in ways]
+    left: list[Any] = [np.zeros(0, np.int64)]
+    for part in parts:
+        place = next((k for k, way in enumerate(ways) if _fits(part, way)), None)
+        if place is None:
+            left.append(part.numbers)
+        else:
+            own[place].append(part)
+    return [_with(way, mine, ids) for way, mine in zip(ways, own, strict=True)], np.concatenate(left)
+
+
+def _fits(part: Part, way: Way) -> bool:
+    if way.column is not None:
+        return way.column in part.constants
+    return all(path in part.key for path in way.key)
+
+
+def _with(way: Way, parts: Sequence[Part], ids: pa.Array) -> Way:
+    if not parts:
+        nobody = np.zeros(0, np.int64)
+        return replace(way, numbers=nobody, places=None if way.key else nobody, values=None)
+    placement = Steadily(way.buckets, ids)
+    if way.column is not None:
+        return placement.by_constant(parts, way.column, way.first)
+    numbers = np.sort(np.concatenate([part.numbers for part in parts]))
+    return replace(way, numbers=numbers) if way.key else placement.by_rules(numbers, way.first)
+
+
+# Templates that have no rules yet.
+
+
+def with_all_parameters(rules: RuleSet, columns: Sequence[str], id: str) -> RuleSet:
+    """The parameters of templates without rules, which are columns of the control stream."""
+    templates = tuple(
+        one if one.parameters or one.texts else with_parameters(one, columns, (id, TEMPLATE)) for one in rules.templates
+    )
+    return replace(rules, templates=templates)
+
+
+def forms_to_come(rules: RuleSet, columns: pa.Schema, options: Options, schema: Schema) -> list[Part]:
+    """How events would be divided for the first rules of templates that have none."""
+    used = {some.template for some in rules.rules}
+    found: list[Part] = []
+    for number, template in enumerate(rules.templates):
+        if number in used or template.texts:
+            continue
+        sample = Rules(number, np.zeros(1, np.int64), _sample(template, columns))
+        try:
+            parts = parts_of(replace(rules, rules=(sample,)), options, schema)
+        except CepheidError:  # they will be told what is wrong with them
+            continue
+        found += [part.only(np.zeros(len(part.numbers), bool)) for part in parts]
+    return found
+
+
+def _sample(template: Template, columns: pa.Schema) -> pa.Table:
+    """Values of the types that rules will have."""
+    given = {name: columns.field(name).type for name in template.parameters}
+    return pa.table({constant_column(name): filled(pa.nulls(1, type_)) for name, type_ in given.items()})
