@@ -22,6 +22,7 @@ from cepheid.api.many.read_queries import is_list, read_list, read_templates, wi
 from cepheid.api.many.read_rules import example, read_rules, rule_table
 from cepheid.api.many.running import many_stream
 from cepheid.api.many.session import ManySession
+from cepheid.api.many.surprises import surprises_of
 from cepheid.api.query import ENGINES
 from cepheid.api.readable import readable_schema, telling_of_text
 from cepheid.api.spark_bridge import Frame, is_spark, spark_room
@@ -31,7 +32,7 @@ from cepheid.engine.many.stream import ManyStream
 from cepheid.engine.progress import Progress
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import from_bytes
-from cepheid.errors import UsageError, did_you_mean
+from cepheid.errors import UsageError, did_you_mean, warn
 from cepheid.explain import Explanation
 from cepheid.pattern.analysis import columns_read
 from cepheid.pattern.schema import Schema, make_schema
@@ -113,6 +114,7 @@ class Queries:
         self._listed = listed
         self._latest: Problems | None = None  # of the events that were matched last
         self._prepared: Prepared | None = None  # for events such as those
+        self._warned = False  # of what the first events say
         if listed:
             if rules is not None:
                 remedy = "pass a template with rules, a dict of templates with rules, or a list of queries with ids="
@@ -124,7 +126,10 @@ class Queries:
         if ids is not None:
             remedy = f"name the column of the ids with id= (it is '{id}')"
             raise UsageError("CEP603", "ids= is for a list of queries; rules have a column of ids", remedy)
-        table = pa.table({}) if rules is None else rule_table(rules)
+        if rules is None:
+            remedy = "pass a table of them; [] begins without any, and one query alone is a Query"
+            raise UsageError("CEP603", "a template needs rules", remedy)
+        table = rule_table(rules)
         templates = read_templates(source, options)
         self._rules, self._problems = read_rules(
             templates, table, options, id=id, named=self._named, collect=self._collects
@@ -135,7 +140,7 @@ class Queries:
         """Queries whose rules were read before. Wrong ones that come later are collected."""
         made = cls.__new__(cls)
         made._options, made._id, made._named, made._listed = like.options, like.id, like.named, like.listed
-        made._collects, made._latest, made._prepared = True, None, None
+        made._collects, made._latest, made._prepared, made._warned = True, None, None, True
         made._rules = rules
         made._problems = Problems(rules.ids, collect=True, what="query" if like.listed else "rule")
         return made
@@ -224,6 +229,7 @@ class Queries:
         schema = make_schema(table.schema, self._options.roles)
         known = self.prepared(schema)
         self._latest = known.problems
+        self._warn_of(known.rules, schema, table)
         if engine == "reference":
             found = match_each(known.rules, self._options, table)
         else:
@@ -260,6 +266,14 @@ class Queries:
         made = self._stream_of(known, schema, "auto")
         stream = many_stream(known.rules, schema, "auto", events=count, prepared=made)
         return explain_many(known.rules, len(known.problems.numbers), stream)
+
+    def _warn_of(self, rules: RuleSet, schema: Schema, events: pa.Table) -> None:
+        """Warn of what templates may have got wrong of events, such as a misspelt type; once."""
+        if not self._warned and events.num_rows:
+            self._warned = True
+            found = {str(warning): warning for warning in surprises_of(rules, self._options, schema, events)}
+            for warning in found.values():
+                warn(warning)
 
     def _table_of(self, events: object) -> pa.Table:
         table = to_table(events, self._options.roles.type)

@@ -167,7 +167,7 @@ def test_parameters_for_all_rules() -> None:
 
 
 def test_no_rules_and_no_events() -> None:
-    assert repr(cep.Queries(TEMPLATE).match(TICKS)) == "<0 matches: query>"
+    assert repr(cep.Queries(TEMPLATE, []).match(TICKS)) == "<0 matches: query>"
     found = cep.Queries(TEMPLATE, RULES).match([])
     assert repr(found) == "<0 matches: query, match_start, match_end, a, b>"
     assert found.to_arrow().num_rows == 0

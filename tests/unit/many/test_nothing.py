@@ -16,7 +16,7 @@ NO_RULES = pa.table({"id": pa.array([], pa.string()), "low": pa.array([], pa.int
 
 @pytest.mark.parametrize("engine", ["auto", "reference"])
 @pytest.mark.parametrize("events", [[], EVENTS, NO_EVENTS])
-@pytest.mark.parametrize("source", [[[]], [PAIR, []], [PAIR, NO_RULES], [PAIR], [{"pair": PAIR}, []], [{}, []]])
+@pytest.mark.parametrize("source", [[[]], [PAIR, []], [PAIR, NO_RULES], [{"pair": PAIR}, []], [{}, []]])
 def test_no_rules(source: list[Any], events: Any, engine: str) -> None:
     queries = cep.Queries(*source)
     found = queries.match(events, engine=engine)

@@ -89,3 +89,19 @@ def test_what_is_no_table_of_rules() -> None:
         cep.Queries("PATTERN A a WHERE a.x > p", "nope.parquet")
     with pytest.raises(cep.CepheidError, match=r"did you mean 'idd'\? name the column of the ids with id="):
         cep.Queries("PATTERN A a WHERE a.x > p", [{"idd": 1, "p": 1}])
+
+
+def test_rules_that_were_forgotten() -> None:
+    with pytest.raises(cep.CepheidError, match="a template needs rules"):
+        cep.Queries("PATTERN A a WHERE a.x > p")
+    assert len(cep.Queries("PATTERN A a WHERE a.x > p", [])) == 0
+
+
+def test_a_misspelt_type_is_told_once() -> None:
+    queries = cep.Queries(
+        {"one": "PATTERN Stok s WHERE s.price > p", "other": "PATTERN SEQ(Stok s, Stock t) WHERE s.price > p"},
+        [{"id": 1, "template": "one", "p": 1}, {"id": 2, "template": "other", "p": 1}],
+    )
+    with pytest.warns(cep.CepheidWarning) as told:
+        [queries.match(quotes((1, "u", 1), (2, "u", 2))) for _ in range(2)]
+    assert [str(one.message) for one in told] == ["CEP005: no event has the type 'Stok'; did you mean 'Stock'?"]

@@ -1,0 +1,35 @@
+"""Warnings about templates on their events: what runs without an error, and does not do what its author meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from cepheid.api.many.framed_texts import samples
+from cepheid.api.many.options import Options
+from cepheid.api.many.read_rules import example
+from cepheid.api.observed import observe
+from cepheid.api.surprises import Surprises
+from cepheid.engine.encoding.times import ticks
+from cepheid.engine.many.rules import RuleSet
+from cepheid.errors import CepheidWarning
+from cepheid.pattern.schema import Schema
+
+MOST_TEMPLATES, MOST_EVENTS = 16, 100_000
+"""How many are looked at: it must not take long."""
+_CODES = ("CEP005", "CEP008", "CEP009")  # of windows, which each rule has its own, nothing is said
+
+
+def surprises_of(rules: RuleSet, options: Options, schema: Schema, events: pa.Table) -> Iterator[CepheidWarning]:
+    """What the first events say about the first templates: types that none has, keys that are all NULL, units."""
+    some, whole = events.slice(0, MOST_EVENTS), events.num_rows <= MOST_EVENTS
+    times = ticks(schema, some)
+    for own in rules.rules[:MOST_TEMPLATES]:
+        template = rules.templates[own.template]
+        program, params = template.of(example(template, own))
+        if template.texts:
+            program = next(samples(own), program)
+        compiled = options.compiled_program(template, program, params)
+        found = Surprises(compiled).of_events(schema, observe(compiled, schema, some, times, whole=whole))
+        yield from (warning for warning in found if warning.code in _CODES)
