@@ -41,3 +41,33 @@ def test_that_strategies_can_be_mixed(by: str, key: str) -> None:
     expected = times(queries.match(events, engine="reference"))
     assert len(expected) > 20
     assert times(queries.match(events)) == expected
+
+
+CONTIGUOUS = {
+    "an automaton": "AUTOMATON q0 -> q2 REGISTER c INT = 0 ARC q0 -> q1 WHEN e.v > low SET c = e.v "
+    "ARC q1 -> q1 WHEN e.v > r.c SET c = e.v ARC q1 -> q2 WHEN e.v < r.c WHERE [k = own] WITHIN 20 ms",
+    "an automaton by partition": "AUTOMATON q0 -> q1 ARC q0 -> q0 WHEN e.v > low ARC q0 -> q1 WHEN e.v = low "
+    "WHERE [k = own] PARTITION BY j WITHIN 20 ms",
+    "repetitions": "PATTERN SEQ(A+ a[], B b) WHERE partition_contiguity { [k = own] AND b.v > low } WITHIN 20 ms",
+    "strict repetitions": "PATTERN SEQ(A+ a[], B b) WHERE strict_contiguity { [k = own] AND b.v > low } WITHIN 20 ms",
+    "by partition": "PATTERN SEQ(A+ a[], B b) WHERE strict_contiguity { [k = own] AND b.v > low } "
+    "PARTITION BY k WITHIN 20 ms",
+    "absences": "PATTERN SEQ(!(C n), A a, A+ b[], !(B m)) WHERE partition_contiguity { [k = own] AND a.v > low } "
+    "WITHIN 5 ms",
+}
+
+
+@pytest.mark.parametrize("name", CONTIGUOUS)
+@pytest.mark.parametrize("seed", range(3))
+def test_that_rules_of_a_lane_see_that_lane_alone(name: str, seed: int) -> None:
+    rnd = random.Random(seed)
+    events = [
+        {"ts": ts // 2, "type": rnd.choice("AAB" if ts % 9 else "C"), "k": rnd.choice(["x", "y", "z", None])}
+        | {"j": rnd.choice("uw"), "v": rnd.randrange(4)}
+        for ts in range(160)
+    ]
+    rules = [{"id": n, "own": "xyzw"[n % 4], "low": n % 3} for n in range(12)]
+    queries = cep.Queries(CONTIGUOUS[name], rules)
+    expected = queries.match(events, engine="reference").to_pylist()
+    assert expected
+    assert queries.match(events).to_pylist() == expected

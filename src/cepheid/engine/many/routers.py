@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -185,7 +185,8 @@ def router_of(compiled: CompiledQuery) -> tuple[Router, str]:
     """What finds the rules of a joined query, and why that is all of them, if it is."""
     found = concerns(compiled)
     if isinstance(found, str):
-        return AllPairs(), found
+        pair = _lane_pair(compiled)
+        return (AllPairs(), found) if pair is None else (ByConstants([Way((), pair)]), "")
     ways = [_way(concern, compiled.query.schema) for concern in found]
     if any(way.pair is None and not way.bounds and not way.types for way in ways):
         return AllPairs(), "an event may matter that no constant of a rule is compared with"
@@ -213,15 +214,34 @@ def _way(concern: Concern, schema: Schema) -> Way:
     return Way(types, None, tuple(dict.fromkeys(own)))
 
 
+def _lane_pair(compiled: CompiledQuery) -> Pair | None:
+    """A column that splits the events, and the constant in it without which nothing begins.
+
+    Other events are of other lanes, so that even a strategy that sees every event does not see them.
+    """
+    query = compiled.query
+    if compiled.why_interpreted or query.counted:
+        return None
+    begins = [
+        {pair for pair in _pairs([test.condition for test in arc.fence], query.schema) if pair[0] in query.lanes.all}
+        for arc in compiled.automaton.arcs
+        if arc.source is None
+    ]
+    return min(set.intersection(*begins), default=None) if begins else None
+
+
 def _pair(concern: Concern, schema: Schema) -> Pair | None:
     """A column and a constant that an event must have in common with a rule."""
-    for condition in concern.conditions:
+    return next(_pairs(concern.conditions, schema), None)
+
+
+def _pairs(conditions: Sequence[ex.Expression], schema: Schema) -> Iterator[Pair]:
+    for condition in conditions:
         match condition:
             case ex.Compare(operator="=", left=Now() as left, right=Now() as right):
                 for one, other in ((left, right), (right, left)):
                     if other.column in schema.constants and _is_plain(one, other, schema):
-                        return one.column, other.column
-    return None
+                        yield one.column, other.column
 
 
 def _is_plain(column: Now, constant: Now, schema: Schema) -> bool:
