@@ -36,7 +36,7 @@ _STRATEGIES = re.compile(
     r"\s*(?:skip[_-]till[_-](?:next|any)[_-]match|(?:strict|partition)[_-]contiguity)\b[^{}]*\{", re.IGNORECASE
 )
 _CLAUSE = re.compile(r"\b(?:partition|within|having|return|output|ties)\b|;|\Z", re.IGNORECASE)
-_OPENED = re.compile(r"(?:\b(?:select|then)|σ|;)\s*(?:\[|_\s*\{)", re.IGNORECASE)
+_OPENED = re.compile(r"(?:\b(?:select|then)|σ|;)\s*(?:\[|_\s*\{)|\biterate\s*\[\s*id\s*,", re.IGNORECASE)
 _BRACKET = re.compile(r"[\[\]{}]")
 
 

@@ -243,7 +243,7 @@ class _Reader:
                 return
             if len(states) != 1:
                 raise NotChained("several ways to go on")
-            onward = [one for one in self._leaving(states[0]) if not self._is_dead(one)]
+            onward = [one for one in self._leaving(states[0]) if not self._is_dead(one) and not self._stays(one)]
             if len(onward) != 1 or automaton.states[states[0]].config != arc.target:
                 raise NotChained("several ways to go on")
             arc, number = onward[0], number + 1
@@ -252,6 +252,11 @@ class _Reader:
 
     def _leaving(self, state: int) -> list[Arc]:
         return [arc for arc in self.automaton.arcs if arc.source == state]
+
+    def _stays(self, arc: Arc) -> bool:
+        """Whether a run that takes an arc is what it was before, as with an ITERATE of which nothing is kept."""
+        changed = [value for value in arc.transfer.values() if not isinstance(value, Now) or value.column != RULE]
+        return self.automaton.valued and self.automaton.entries[arc.target] == (arc.source,) and not changed
 
     def _is_dead(self, arc: Arc) -> bool:
         return not self.automaton.entries[arc.target] and arc.target != self.automaton.exits[0].config
@@ -342,7 +347,11 @@ class _Reader:
             if kill.source == state:
                 lasts = self._longest(kill)
         dead = [one for one in self._leaving(state) if self._is_dead(one) and one.decides]
-        (onward,) = (one for one in self._leaving(state) if not self._is_dead(one))
+        (onward,) = (one for one in self._leaving(state) if not self._is_dead(one) and not self._stays(one))
+        if again := [one for one in self._leaving(state) if self._stays(one)]:
+            if dead or any(not one.decides or one.types != onward.types for one in again):
+                raise NotChained("several ways to go on")
+            return Wait(Ends.NOTHING, lasts)  # what ends the wait begins it again
         if ends is not Ends.DECISION or (onward.decides and not dead):
             return Wait(ends, lasts)
         if len(dead) != 1 or onward.decides:
