@@ -50,6 +50,8 @@ class Asked:
 
     def take(self, rows: Any) -> Asked:
         """Those of some rows."""
+        if len(rows) == len(self) and (rows == np.arange(len(rows))).all():
+            return self
         counts = self.counts[rows]
         offsets = np.concatenate([[0], np.cumsum(counts)])
         index = np.repeat(self.offsets[rows] - offsets[:-1], counts) + np.arange(offsets[-1])
@@ -79,7 +81,9 @@ class Asked:
     def ordered(self, rank: Any) -> Asked:
         """The conditions of each row in the order of a rank of theirs, then of their columns."""
         rows = np.repeat(np.arange(len(self)), self.counts)
-        order = np.lexsort((self.lows, self.columns, rank, rows))
+        order, alike = _sorted(rows, rank, self.columns)
+        if alike:
+            order = np.lexsort((self.lows, self.columns, rank, rows))
         return Asked(self.columns[order], self.lows[order], self.highs[order], self.offsets, self.never)
 
     def hashes(self) -> Any:
@@ -131,6 +135,18 @@ class Ways:
         return cls(all_rows[order], joined.take(order))
 
 
+def _sorted(*keys: Any) -> tuple[Any, bool]:
+    """The order by some numbers, the first ones first, and whether some are alike: one sort for all of them."""
+    packed: Any = np.zeros(len(keys[0]), np.int64)
+    for values in keys:
+        if len(values):
+            least = values.min()
+            packed = packed * int(values.max() - least + 1) + (values - least)
+    order = np.argsort(packed, kind="stable")
+    packed = packed[order]
+    return order, bool((packed[1:] == packed[:-1]).any())
+
+
 def stir(mixed: Any, values: Any) -> Any:
     """Mix numbers into hashes."""
     found = (mixed ^ np.ascontiguousarray(values, np.int64).view(np.uint64)) * _MIX
@@ -179,7 +195,7 @@ class Asking:
             return Asked(empty, empty, empty, np.zeros(count + 1, np.int64), np.zeros(count, bool))
         rows, columns = np.concatenate(self.rows), np.concatenate(self.columns)
         lows, highs = np.concatenate(self.lows).astype(np.int64), np.concatenate(self.highs).astype(np.int64)
-        order = np.lexsort((columns, rows))
+        order, _ = _sorted(rows, columns)
         rows, columns, lows, highs = rows[order], columns[order], lows[order], highs[order]
         new = np.ones(len(rows), bool)
         new[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1]) | (columns[1:] < 0)
