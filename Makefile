@@ -6,8 +6,6 @@
 
 BIN := .venv/bin
 STAMP := .venv/.installed
-# One process for each core; the tests of Spark share one.
-EVERY_CORE := --numprocesses auto --dist loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: demo test test-long bench bench-spark lint format lock clean help java
@@ -16,10 +14,10 @@ demo: $(STAMP) java ## Set up, then find the shoplifters in a store's readings: 
 	@$(BIN)/cepheid demo
 
 test: $(STAMP) java lint ## Set up, then lint, check types and import contracts, and run the tests
-	$(BIN)/pytest $(EVERY_CORE)
+	$(BIN)/pytest --numprocesses auto
 
 test-long: $(STAMP) java lint ## As test, with thousands of examples a property; about an hour
-	HYPOTHESIS_PROFILE=long $(BIN)/pytest $(EVERY_CORE) -m "slow or not slow"
+	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow"
 
 bench: $(STAMP) ## Time the engine against hand-written C++ and the papers; needs g++, takes some minutes
 	$(BIN)/python -m bench $(BENCH)

@@ -1,4 +1,4 @@
-"""One Spark session for all tests of this folder, as a user would start it on a laptop."""
+"""One Spark session for all tests of this folder (and each process of a run), as a user would start it on a laptop."""
 
 import os
 import shutil
@@ -23,13 +23,9 @@ OF_PYSPARK = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What pyspark itself warns of is not for us to mend; what we warn of is an error as elsewhere.
-
-    One process runs all tests of this folder: a second one would start a second Spark.
-    """
+    """What pyspark itself warns of is not for us to mend; what we warn of is an error as elsewhere."""
     for item in items:
         if FOLDER in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("spark"))
             for warning in OF_PYSPARK:
                 item.add_marker(pytest.mark.filterwarnings(warning), append=False)
 
