@@ -73,6 +73,7 @@ class SharedTier:
         self._old: list[Placed] = []  # in which no run begins any more
         self._pending: list[RulesPart] = []
         self._gone = 0  # rules that were removed, or are in a level in which no run begins any more
+        self._ending = 0, EVER  # how many were kept that end later, and when all of them have
         self._renewal: Renewal | None = None
         self._since = self._until = self._kind_of = np.zeros(0, np.int64)
         self._mortal = False  # whether some rule has not lived from the beginning, or is removed
@@ -172,13 +173,28 @@ class SharedTier:
             renewal.begin(left, self._alive(self._until.copy()))
             return
         self.tables = renewal.finish(left, self._alive(self._until))
-        self._levels, self._old, self._gone, self._renewal = renewal.placed, [], 0, None
+        self._levels, self._old, self._renewal = renewal.placed, [], None
+        self._count_gone()
+
+    def _count_gone(self) -> None:
+        """Rules that have ended since the new tables were begun are still in them, as are those that end later."""
+        kept = np.concatenate(
+            [part.numbers for level in self._levels for _, part in level.parts] or [np.zeros(0, np.int64)]
+        )
+        until = self._until[kept]
+        ending = until[until < FOREVER]
+        last = self.tables.last
+        self._gone = 0 if last is None else int((ending < last).sum())
+        self._ending = len(ending) - self._gone, int(ending.max(initial=EVER))
 
     @property
     def _is_crowded(self) -> bool:
         """Whether much of the tables is of rules that are gone, or in small levels."""
         if len(self._levels) > MOST_LEVELS or self.tables.level_count > k.MOST_LEVELS // 2:
             return True
+        ending, end = self._ending
+        if ending and self.tables.last is not None and self.tables.last > end:
+            self._gone, self._ending = self._gone + ending, (0, EVER)
         sizes = [len(level) for level in self._levels]
         kept = sum(sizes)
         return self._gone + kept - max(sizes, default=0) > kept // 8 + SOME_RULES

@@ -83,7 +83,7 @@ class ManyBuckets:
 
     def rulings(self) -> Rulings:
         """What rows of the control stream are decided by; a worker makes it once."""
-        known = self.fingerprint, self.worker.own
+        known = self.fingerprint, self.worker.own, self.worker.shipped.digest
         if known not in _RULINGS or self.worker.shipped.functions:
             rules, ways = self.worker.shipped.load()
             every = np.concatenate([some.numbers for some in rules.rules] or [np.zeros(0, np.int64)])
@@ -96,7 +96,8 @@ class ManyBuckets:
 
     def decide(self, control: ManyControl, book: Book, watermark: int | None) -> Decided:
         """Decide about rows of the control stream. watermark: in milliseconds."""
-        key = self.fingerprint, self.worker.own, control.mark, watermark, book.mark
+        shipped = self.worker.shipped.digest
+        key = self.fingerprint, self.worker.own, shipped, control.mark, control.delay, watermark, book.mark
         if key not in _DECIDED:
             schema = self.schema
             ticks = 1_000_000 // schema.tick
@@ -107,11 +108,12 @@ class ManyBuckets:
                 watermark=None if watermark is None else watermark * ticks,
                 present=present_of(watermark, control.delay) * ticks,
                 shown=lambda time: from_ticks(schema, time),
+                stream=repr(self.fingerprint),
             )
         return _DECIDED[key]
 
 
-_RULINGS: dict[tuple[StreamFingerprint, bool], Rulings] = {}
+_RULINGS: dict[tuple[StreamFingerprint, bool, str], Rulings] = {}
 _DECIDED: dict[Any, Decided] = {}
 
 

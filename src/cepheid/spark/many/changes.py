@@ -100,12 +100,19 @@ class Rulings:
     columns: pa.Schema | None = None
 
     def decide(
-        self, control: ManyControl, book: Book, *, watermark: int | None, present: int, shown: Callable[[int], object]
+        self,
+        control: ManyControl,
+        book: Book,
+        *,
+        watermark: int | None,
+        present: int,
+        shown: Callable[[int], object],
+        stream: str,
     ) -> Decided:
         """Decide about rows. The order in which they came does not matter.
 
         watermark: in ticks, before which nothing changes any more. present: when a row holds from that does not say it.
-        shown: a time as a reader knows it.
+        shown: a time as a reader knows it. stream: tells it from others of this worker, whose rules are others.
         """
         table = pa.concat_tables([unpack(blob) for blob in control.rows], promote_options="default")
         rows = _Rows(table, self.id, present)
@@ -131,7 +138,7 @@ class Rulings:
                 else:
                     errors[n] = error
         refused = [Refused(rows.row(n), reason_of(errors[n])) for n in rows.order if n in errors]
-        mark = sha256(f"{book.mark} {control.mark} {watermark} {present}".encode()).hexdigest()
+        mark = sha256(f"{stream} {book.mark} {control.mark} {watermark} {present}".encode()).hexdigest()
         return Decided([steps[at] for at in sorted(steps)], refused, remembered(Book(mark, lives)))
 
     def _read(self, rows: _Rows, wanted: Sequence[int], errors: dict[int, CepheidError]) -> Any:
