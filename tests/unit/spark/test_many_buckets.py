@@ -524,3 +524,21 @@ def test_a_rule_with_other_columns_is_refused_where_matches_have_their_own():
     stream.run([], None, [{**added, "id": "u2", "template": "constant"}, {**added, "id": "u3", "template": "returns"}])
     assert [(one.row.id, one.reason[:6]) for one in stream.refused] == [("u3", "CEP229")]
     assert set(stream.book.lives) == {"u2"}
+
+
+def test_that_streams_of_one_worker_decide_for_themselves() -> None:
+    """Two streams with other rules that read the same rows of a control stream: `add x` is right in one of them."""
+
+    def rule(name: str) -> dict[str, Any]:
+        return {"id": name, "template": "constant", "name": "X", "place": 1, "high": 8, "span": "30 days"}
+
+    def stream(*names: str) -> Stream:
+        queries = cep.Queries({"constant": TEMPLATES["constant"]}, table_of([rule(name) for name in names]))
+        return Stream(queries, control=True)
+
+    one, other = stream("x", "z"), stream("y", "z")
+    for row in ({**rule("x"), "action": "add", "at": second(0)}, {"id": "x", "action": "remove", "at": second(1)}):
+        one.run([], None, [row])
+        other.run([], None, [row])
+    assert len(one.refused) == 1
+    assert other.refused == []
