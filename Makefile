@@ -14,7 +14,7 @@ demo: $(STAMP) java ## Set up, then find the shoplifters in a store's readings: 
 	@$(BIN)/cepheid demo
 
 test: $(STAMP) java lint ## Set up, then lint, check types and import contracts, and run the tests
-	$(BIN)/pytest --numprocesses auto
+	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 test-long: $(STAMP) java lint ## As test, with thousands of examples a property; about an hour
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow"
