@@ -109,7 +109,7 @@ def test_refused_changes_alter_nothing() -> None:
 
 
 def test_rules_before_the_first_event() -> None:
-    s = cep.Queries(PAIR).session()
+    s = cep.Queries(PAIR, []).session()
     with pytest.raises(cep.UsageError, match="before the first push"):
         s.add(RULES, at=3)
     s.add(RULES)
