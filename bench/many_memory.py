@@ -16,6 +16,7 @@ from bench.cayuga import workload
 from bench.many_texts import SASE, texts
 from bench.rows.many_rules import rule_table, template
 from cepheid import Queries
+from cepheid.api.many.session import ManySession
 
 
 def main() -> None:
@@ -31,7 +32,7 @@ def main() -> None:
     print(json.dumps({"tables": tables, "constants": constants, "held": held}))
 
 
-def _session(how: str, count: int, first: pa.Table):  # type: ignore[no-untyped-def]
+def _session(how: str, count: int, first: pa.Table) -> tuple[Queries, ManySession]:
     """Queries, and a session that has seen events."""
     queries = _queries(how, count)
     session = queries.session(lateness=0)

@@ -4,6 +4,7 @@ import pytest
 from rule_sets import PAIR, heads, quotes
 
 import cepheid as cep
+from cepheid.engine.many import renewal, shared
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 
@@ -70,3 +71,16 @@ def test_a_refused_change_alters_nothing() -> None:
     session.push(quotes((6, "X", 4)))
     found = heads(session.close())
     assert {head[0] for head in found} <= {"old"}
+
+
+def test_a_session_goes_on_where_there_is_no_room_for_new_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(shared, "SOME_RULES", 1)
+    monkeypatch.setattr(renewal, "place", no_room)
+    session = cep.Queries("PATTERN A a WHERE a.x = p", [{"id": k, "p": k} for k in range(20)]).session(lateness=0)
+    session.push([{"ts": 1, "type": "A", "x": 3}])
+    session.remove(range(15), at=1)
+    found = [session.push([{"ts": ts, "type": "A", "x": 19}]) for ts in range(2, 40)]
+    assert sum(map(len, [*found, session.close()])) == 39

@@ -80,6 +80,11 @@ class Renewal:
         """Whether the process was forked: it has no thread that would go on."""
         return self.ready and not self._done and self._failure is None
 
+    @property
+    def lacked_memory(self) -> bool:
+        """Whether there was no room for tables beside the old ones, which are as they were."""
+        return self.ready and isinstance(self._failure, MemoryError)
+
     def wait(self) -> None:
         """Until the round is over."""
         if self._thread is not None:

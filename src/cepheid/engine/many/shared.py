@@ -73,6 +73,7 @@ class SharedTier:
         self._old: list[Placed] = []  # in which no run begins any more
         self._pending: list[RulesPart] = []
         self._gone = 0  # rules that were removed, or are in a level in which no run begins any more
+        self._slack = SOME_RULES  # so many may be out of place; more, when memory was short
         self._ending = 0, EVER  # how many were kept that end later, and when all of them have
         self._renewal: Renewal | None = None
         self._since = self._until = self._kind_of = np.zeros(0, np.int64)
@@ -157,6 +158,8 @@ class SharedTier:
         """Begin to make tables anew, or go on with those that were made, if it is time."""
         if self._renewal is not None and self._renewal.lost:
             self._renewal = None
+        if self._renewal is not None and self._renewal.lacked_memory:
+            self._renewal, self._slack = None, 2 * self._slack
         renewal = self._renewal
         if renewal is None:
             if self._is_crowded:
@@ -197,7 +200,7 @@ class SharedTier:
             self._gone, self._ending = self._gone + ending, (0, EVER)
         sizes = [len(level) for level in self._levels]
         kept = sum(sizes)
-        return self._gone + kept - max(sizes, default=0) > kept // 8 + SOME_RULES
+        return self._gone + kept - max(sizes, default=0) > kept // 8 + self._slack
 
     # Events.
 
