@@ -162,6 +162,9 @@ class SharedTier:
             self._renewal, self._slack = None, 2 * self._slack
         renewal = self._renewal
         if renewal is None:
+            ending, end = self._ending
+            if ending and self.tables.last is not None and self.tables.last > end:
+                self._gone, self._ending = self._gone + ending, (0, EVER)
             if self._is_crowded:
                 renewal = self._renewal = Renewal(self.tables)
                 renewal.begin([*self._levels, *self._old], self._alive(self._until.copy()))
@@ -195,9 +198,6 @@ class SharedTier:
         """Whether much of the tables is of rules that are gone, or in small levels."""
         if len(self._levels) > MOST_LEVELS or self.tables.level_count > k.MOST_LEVELS // 2:
             return True
-        ending, end = self._ending
-        if ending and self.tables.last is not None and self.tables.last > end:
-            self._gone, self._ending = self._gone + ending, (0, EVER)
         sizes = [len(level) for level in self._levels]
         kept = sum(sizes)
         return self._gone + kept - max(sizes, default=0) > kept // 8 + self._slack

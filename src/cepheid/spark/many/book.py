@@ -20,7 +20,7 @@ Life = tuple[int, int]
 class Book:
     """The last life of each rule that came or went, by its id.
 
-    mark: identifies the rows that made it, in their order; books with the same mark are the same.
+    mark: identifies the stream, and the rows that made it, in their order; books with the same mark are the same.
     """
 
     mark: str = ""
