@@ -1,4 +1,4 @@
-// The queries of Cayuga's benchmark in C++: the algorithm and the tables of `kernel/shared.py`, written for its templates.
+// The queries of Cayuga's benchmark in C++: the algorithm of `kernel/shared_loop.py` and its tables, written for its templates.
 //
 // It reads the same edges, nodes, conditions and hash table. Runs, lists and matches are its own: structs in vectors that grow,
 // so that there is no pass that first looks whether there is room, and what a template does not need has no place in its code.

@@ -22,9 +22,12 @@ from cepheid.kernel import (
     order,
     packing,
     runtime,
-    shared,
+    shared_conditions,
+    shared_edges,
     shared_keys,
     shared_lists,
+    shared_lookup,
+    shared_loop,
     shared_ranges,
     sorting,
     store,
@@ -37,7 +40,8 @@ from cepheid.kernel.code.walk import calls
 
 MODULES = (
     runtime, store, counting_nodes, counting_blocks, order, packing, decoding, keys, entries, sorting, lane_order,
-    stretches, comparing, shared, shared_keys, shared_lists, shared_ranges,
+    stretches, comparing, shared_loop, shared_lookup, shared_edges, shared_ranges, shared_conditions, shared_lists,
+    shared_keys,
 )  # fmt: skip
 
 

@@ -13,25 +13,43 @@ from cepheid.kernel.shared import (
     FLAGS,
     FREE,
     FRESH,
+    HASH,
     HELD,
     LASTS,
     LISTEN_AT,
     LISTENERS,
     LISTENS,
     LOW,
+    MIX,
     NEXT_AT,
     NOBODY,
     NODE,
     NULL,
+    POSITIVE,
     SIMULTANEOUS,
     START,
     USED,
     WAITS,
-    expiry,
-    find_listener,
 )
 
 # fmt: off
+
+
+def find_listener(column: Int64, value: Int64, mask: Int64, listeners: Int64s) -> Int64:
+    """The place of a key among the listeners, or the free one where it belongs."""
+    found = ((column * MIX) ^ (value & HASH)) & HASH
+    found = ((found ^ (found >> 31)) * MIX) & HASH
+    place = (found ^ (found >> 29)) & mask
+    while listeners[3 * place] != NOBODY and (listeners[3 * place] != column or listeners[3 * place + 1] != value):
+        place = (place + 1) & mask
+    return place
+
+
+def expiry(start: Int64, lasts: Int64) -> Int64:
+    """The time from which on a run is over; without a window, never."""
+    if lasts <= 0 or (start > 0 and lasts > POSITIVE - start):
+        return POSITIVE
+    return start + lasts
 
 
 def rehash_listeners(size: Int64, old: Int64s, mask: Int64, listeners: Int64s, stride: Int64, runs: Int64s) -> Int64:

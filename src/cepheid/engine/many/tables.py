@@ -17,6 +17,7 @@ from cepheid.engine.many.level import LevelBuilder, Rules
 from cepheid.engine.many.node_tables import Level
 from cepheid.kernel import shared as k
 from cepheid.kernel.compile import run_on_arrays
+from cepheid.kernel.shared_lists import find_listener
 from cepheid.kernel.shared_ranges import RANGED
 
 GROWTH = 2
@@ -239,7 +240,7 @@ class SharedTables:
             place = int(self.fresh[3 * at + 1])
             if place:
                 column, value = int(old[3 * place]), int(old[3 * place + 1])
-                found = k.find_listener(column, value, mask, new)
+                found = find_listener(column, value, mask, new)
                 if new[3 * found] == k.NOBODY:
                     new[3 * found], new[3 * found + 1], new[3 * found + 2] = column, value, k.NOBODY
                     self.cells[k.LISTENERS] += 1
