@@ -16,8 +16,9 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.language import parse
+from cepheid.pattern.rule_columns import NotJoinedError
 from cepheid.pattern.schema import Roles, make_schema
-from cepheid.pattern.templates import NotJoinedError, parameters, shapes, window_parameter
+from cepheid.pattern.template_parameters import parameters, shapes, window_parameter
 from cepheid.plan.spec import AUTO
 
 EVENTS = pa.table(

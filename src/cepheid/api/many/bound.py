@@ -20,8 +20,8 @@ from cepheid.errors import CepheidError
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.functions import UNITS_OF
 from cepheid.pattern.parameter_uses import window_uses
+from cepheid.pattern.rule_columns import NotJoinedError
 from cepheid.pattern.schema import Schema
-from cepheid.pattern.templates import NotJoinedError
 from cepheid.pattern.tree import Program
 from cepheid.pattern.types import Kind, from_arrow
 from cepheid.pattern.walk import expressions, walk

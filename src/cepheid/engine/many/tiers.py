@@ -28,8 +28,9 @@ from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.pipeline import MachineFactory
 from cepheid.kernel.compile import has_compiler
 from cepheid.language.template import read_texts
+from cepheid.pattern.rule_columns import NotJoinedError
 from cepheid.pattern.schema import Roles
-from cepheid.pattern.templates import Joined, NotJoinedError, join
+from cepheid.pattern.templates import Joined, join
 from cepheid.pattern.tree import Program
 
 Planned = tuple[str, Tier, Rules, object]

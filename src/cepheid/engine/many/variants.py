@@ -19,20 +19,11 @@ from cepheid.pattern.bind import Bound, Within, bind
 from cepheid.pattern.expressions import Literal
 from cepheid.pattern.flow import EVENTS, check_flow, roles_in
 from cepheid.pattern.parameters import literal, resolve_window, window_nanoseconds
+from cepheid.pattern.rule_columns import WINDOW, ConstantColumn, NotJoinedError, power_above
 from cepheid.pattern.sampled import Sample
 from cepheid.pattern.schema import Roles, Schema
-from cepheid.pattern.templates import (
-    WINDOW,
-    ConstantColumn,
-    Joined,
-    NotJoinedError,
-    join,
-    parameters,
-    power_above,
-    shapes,
-    window_parameter,
-    window_type,
-)
+from cepheid.pattern.template_parameters import parameters, shapes, window_parameter
+from cepheid.pattern.templates import Joined, join, window_type
 from cepheid.pattern.tree import Program
 from cepheid.pattern.types import NULL, Kind, Type
 

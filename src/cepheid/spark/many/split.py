@@ -17,8 +17,8 @@ from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.engine.many.variants import Template as VariedTemplate
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.paths import Path
+from cepheid.pattern.rule_columns import NotJoinedError
 from cepheid.pattern.schema import Schema
-from cepheid.pattern.templates import NotJoinedError
 from cepheid.spark.many.constant_keys import constant_keys
 from cepheid.spark.partitioning import Partitioning, choose_partitioning
 
