@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from cepheid import Query
-from cepheid.engine.many.chain import Bounds, Chain, Constant, Fence, RuleConstant, chain_of
+from cepheid.engine.many.chain import Bounds, Chain, Constant, Fence, RuleConstant
+from cepheid.engine.many.chain_reader import chain_of
 from cepheid.engine.many.framed import shared_rules
 from cepheid.engine.many.level import Rules
 from cepheid.engine.planning.compiled_query import CompiledQuery

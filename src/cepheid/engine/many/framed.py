@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.automaton.model import NotNative
-from cepheid.engine.many.chain import Bounds, Chain, Fence, Form, NotChained, RuleConstant, Step, chain_of
+from cepheid.engine.many.chain import Bounds, Chain, Fence, Form, NotChained, RuleConstant, Step
+from cepheid.engine.many.chain_reader import chain_of
 from cepheid.engine.many.keys import LEAST, fits
 from cepheid.engine.many.level import Extra, Rules
 from cepheid.engine.many.protocol import WINDOW

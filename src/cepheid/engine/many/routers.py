@@ -13,7 +13,8 @@ import pyarrow as pa
 from cepheid.automaton.model import Now
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.columns import type_numbers
-from cepheid.engine.many.chain import Bounds, RuleConstant, bounds_of, parts_of
+from cepheid.engine.many.bounds import bounds_of, parts_of
+from cepheid.engine.many.chain import Bounds, RuleConstant
 from cepheid.engine.many.concerns import Concern, concerns
 from cepheid.engine.many.protocol import Router
 from cepheid.engine.many.range_index import RangeIndex

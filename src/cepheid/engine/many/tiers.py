@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from cepheid.automaton.model import NotNative
 from cepheid.engine.many.alone import Alone
-from cepheid.engine.many.chain import Chain, NotChained, chain_of
+from cepheid.engine.many.chain import Chain, NotChained
+from cepheid.engine.many.chain_reader import chain_of
 from cepheid.engine.many.code import check_code
 from cepheid.engine.many.framed import fitting, shared_rules
 from cepheid.engine.many.keys import fits
