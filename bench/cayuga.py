@@ -46,10 +46,14 @@ class Workload:
         """The same with values that are greater by a number."""
         return replace(self, value=self.value + by, other_values=self.other_values + by)
 
+    def limits(self) -> tuple[Any, Any]:
+        """The lower and the upper ends of the ranges."""
+        lows = np.arange(RANGES) / RANGES * (1 - self.selectivity)
+        return np.round(lows, 4), np.round(lows + self.selectivity, 4)
+
     def steps(self) -> Iterator[tuple[str, list[list[str]]]]:
         """Of each query its primary condition, and the conditions of its steps, all without the name of an event."""
-        lows = np.arange(RANGES) / RANGES * (1 - self.selectivity)
-        written = [(f"{low:.4f}", f"{low + self.selectivity:.4f}") for low in lows]
+        written = [(f"{low:.4f}", f"{high:.4f}") for low, high in zip(*self.limits(), strict=True)]
         arrays = self.primary, self.value, self.others, self.other_values, self.columns, self.ranges
         for primary, value, others, values, columns, ranges in zip(*(a.tolist() for a in arrays), strict=True):
             first = f"d{primary} = {value}"

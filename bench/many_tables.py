@@ -12,7 +12,7 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa
 
-from bench.cayuga import ATTRIBUTES, RANGES, STEPS, Workload
+from bench.cayuga import ATTRIBUTES, STEPS, Workload
 from bench.many_texts import texts
 from bench.native.build import library
 from cepheid import Queries
@@ -61,8 +61,7 @@ class Pattern:
         )
 
     def _extras(self, queries: Workload, *, filtered: bool) -> Iterator[Extra]:
-        lows = np.round(np.arange(RANGES) / RANGES * (1 - queries.selectivity), 4)
-        highs = np.round(np.arange(RANGES) / RANGES * (1 - queries.selectivity) + queries.selectivity, 4)
+        lows, highs = queries.limits()
         for step in range(STEPS):
             yield from self._asks("d", "=", step, queries.primary, queries.value)
             if filtered and step < STEPS - 1:
@@ -124,8 +123,21 @@ class ManyKernel:
 
     def found(self) -> int:
         """How many matches of queries there are: several may have the same leaf."""
-        leaves = self.matches()[:, 0]
-        return int((self.tables.nodes.array[leaves * k.NODE + k.CHILDREN] >> 32).sum())
+        return int(self._members(self.matches()[:, 0])[1].sum())
+
+    def by_query(self) -> Any:
+        """The query and the events of each match, sorted."""
+        matches = self.matches()
+        begin, count = self._members(matches[:, 0])
+        each = np.repeat(np.arange(len(matches)), count)
+        at = np.arange(len(each)) - np.repeat(np.cumsum(count) - count, count)
+        queries = self.tables.members.array[begin[each] + at]
+        return _sorted(np.column_stack([queries, matches[each, 2:]]))
+
+    def _members(self, leaves: Any) -> tuple[Any, Any]:
+        """Where the queries of leaves begin, and how many they are."""
+        where = self.tables.nodes.array[leaves * k.NODE + k.CHILDREN]
+        return where & k.LOW, where >> 32
 
 
 _COUNTED = {"touched": k.TOUCHED, "candidates": k.CANDIDATES, "made": k.MADE}

@@ -20,6 +20,7 @@ _COUNTERS = {
     "cesar": ("matches",),
     "cql": ("matches",),
     "many": ("matches",),
+    "naive": ("matches", "made"),
 }
 
 
