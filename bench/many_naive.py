@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from bench.cayuga import ATTRIBUTES, STEPS, Workload
-from bench.native.build import library
+from bench.native.build import address, library
 
 STEP = np.dtype([("values", "i2", 2), ("attributes", "u1", 2), ("columns", "u1", 2), ("ranges", "u1", 2)])
 
@@ -28,7 +28,7 @@ class Naive:
         self._columns = [table.column(f"{x}{k}").to_numpy() for x in "dc" for k in range(ATTRIBUTES)]
         self._steps, self._limits = _steps(queries), queries.limits()
         self.state = c_void_p(
-            library("naive").naive_new(c_int64(len(queries)), *map(_address, (self._steps, *self._limits)))
+            library("naive").naive_new(c_int64(len(queries)), *map(address, (self._steps, *self._limits)))
         )
         finalize(self, library("naive").naive_free, self.state)
 
@@ -36,10 +36,10 @@ class Naive:
         """From columns to matches; how many there are."""
         library("naive").naive_reset(self.state)
         discrete, continuous = (
-            (c_void_p * ATTRIBUTES)(*map(_address, some))
+            (c_void_p * ATTRIBUTES)(*map(address, some))
             for some in (self._columns[:ATTRIBUTES], self._columns[ATTRIBUTES:])
         )
-        self._push(self.state, c_int64(len(self._times)), _address(self._times), discrete, continuous)
+        self._push(self.state, c_int64(len(self._times)), address(self._times), discrete, continuous)
         return int(library("naive").naive_matches(self.state))
 
     @property
@@ -50,7 +50,7 @@ class Naive:
     def matches(self) -> Any:
         """The query and the events of each match, sorted."""
         rows = np.empty((self.run(), 1 + STEPS), np.int64)
-        library("naive").naive_enumerate(self.state, _address(rows))
+        library("naive").naive_enumerate(self.state, address(rows))
         return rows[np.lexsort(rows.T[::-1])]
 
 
@@ -62,7 +62,3 @@ def _steps(queries: Workload) -> Any:
         own["values"] = np.stack([queries.value, queries.other_values[:, step]], axis=1)
         own["columns"], own["ranges"] = queries.columns[:, step], queries.ranges[:, step]
     return found
-
-
-def _address(array: Any) -> c_void_p:
-    return c_void_p(array.ctypes.data)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from bench.cayuga import ATTRIBUTES, STEPS, Workload
 from bench.many_texts import texts
-from bench.native.build import library
+from bench.native.build import address, library
 from cepheid import Queries
 from cepheid.api.many.running import many_stream
 from cepheid.engine.encoding.batch import Batch, StreamCodes
@@ -173,8 +173,8 @@ class Native:
         library("many").many_reset(self.state)
         arrays = self._times, self.ours.keys, self.ours.quick
         self._push(
-            self.state, c_int64(len(self._times)), c_int64(len(self.ours.tables.keys)), *map(_address, arrays),
-            self._prices, _address(self._columns), c_int64(len(self.ours.tables.listening)),
+            self.state, c_int64(len(self._times)), c_int64(len(self.ours.tables.keys)), *map(address, arrays),
+            self._prices, address(self._columns), c_int64(len(self.ours.tables.listening)),
         )  # fmt: skip
         return int(library("many").many_matches(self.state))
 
@@ -182,16 +182,12 @@ class Native:
         """Likewise."""
         count = self.run()
         rows = np.empty((count, 2 + STEPS), np.int64)
-        library("many").many_enumerate(self.state, _address(rows))
+        library("many").many_enumerate(self.state, address(rows))
         return _sorted(rows)
 
     @cached_property
     def _prices(self) -> Any:
         return (c_void_p * 4)(*(column.ctypes.data for column in self._own))
-
-
-def _address(array: Any) -> c_void_p:
-    return c_void_p(array.ctypes.data)
 
 
 def _sorted(rows: Any) -> Any:

@@ -9,6 +9,7 @@ import subprocess
 from ctypes import c_int64, c_void_p
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from bench.cache import kept
 
@@ -36,6 +37,11 @@ def library(name: str) -> ctypes.CDLL:
     if name in ("cesar", "cql"):
         getattr(loaded, f"{name}_column").restype = c_void_p
     return loaded
+
+
+def address(array: Any) -> c_void_p:
+    """Where the numbers of an array are."""
+    return c_void_p(array.ctypes.data)
 
 
 def _compile(source: Path, target: Path) -> None:

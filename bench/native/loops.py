@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bench.native.build import library
+from bench.native.build import address, library
 
 Array = npt.NDArray[np.generic]
 Positions = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # of match k: positions[offsets[k]:offsets[k + 1]]
@@ -43,7 +43,7 @@ class Loop:
         state = self._run()
         offsets = np.empty(self._call("matches", state) + 1, np.int64)
         positions = np.empty(self._call("positions", state), np.int64)
-        self._call("enumerate", state, _address(offsets), _address(positions))
+        self._call("enumerate", state, address(offsets), address(positions))
         return offsets, positions
 
     def find(self) -> int:
@@ -57,7 +57,7 @@ class Loop:
     def _run(self) -> c_void_p:
         self._call("reset", self.state)
         batch = c_int64(len(self.columns[0])), c_int32(0)
-        self._call(self.push, self.state, *batch, *map(c_int32, self.codes), *map(_address, self.columns))
+        self._call(self.push, self.state, *batch, *map(c_int32, self.codes), *map(address, self.columns))
         return self.state
 
     @cached_property
@@ -144,7 +144,3 @@ def coded(table: pa.Table) -> tuple[dict[str, int], Array]:
 def distinct(codes: Array) -> int:
     """How many dense keys there are."""
     return int(codes.max(initial=-1)) + 1
-
-
-def _address(array: Array) -> c_void_p:
-    return c_void_p(array.ctypes.data)
