@@ -138,7 +138,7 @@ class Native:
         self.ours = ours
         tables = ours.tables
         assert tables.level_count == 1
-        level = tables.levels.array
+        level = tables.levels
         self._own = [np.ascontiguousarray(ours.table.column(f"c{j}").to_numpy()) for j in range(4)]
         self._columns = np.array(sorted(tables.listening) or [0], np.int64)
         self._times = np.ascontiguousarray(ours.batch.times, np.int64)

@@ -91,7 +91,7 @@ def layout_of(tables: SharedTables, chains: Iterator[tuple[int, Chain, int]], le
 def _lookups(tables: SharedTables, depths: Any, depth: int) -> tuple[Lookup, ...]:
     """How nodes of a depth are looked up; those of most nodes first."""
     found: dict[Lookup, Lookup] = {}
-    for level in tables.levels.values.reshape(-1, k.LEVEL):
+    for level in tables.levels.reshape(-1, k.LEVEL):
         begin, size = int(level[k.HASH_AT]), int(level[k.HASH_MASK]) + 1
         hashes = tables.hashes.values[k.SLOT * begin : k.SLOT * (begin + size)].reshape(-1, k.SLOT)
         hashes = hashes[hashes[:, 0] != k.NOBODY]

@@ -35,5 +35,6 @@ class Placed:
 def place(tables: SharedTables, parts: Sequence[Part]) -> Placed:
     """Put rules into tables."""
     made = tables.add([part for _, part in parts])
-    numbers = np.concatenate([part.numbers for _, part in parts])
+    each = [part.numbers for _, part in parts]
+    numbers = each[0] if len(each) == 1 else np.concatenate(each)
     return Placed(tables.level_count - 1, tuple(parts), numbers, made.paths.astype(np.int32))

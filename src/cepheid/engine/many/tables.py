@@ -12,46 +12,13 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.many.chain import Form
 from cepheid.engine.many.code import CodeNumbers
+from cepheid.engine.many.growing import GROWTH, Growing
 from cepheid.engine.many.keys import KeyColumns
 from cepheid.engine.many.level import LevelBuilder, Rules
 from cepheid.engine.many.node_tables import Level
 from cepheid.kernel import shared as k
 from cepheid.kernel.compile import run_on_arrays
 from cepheid.kernel.shared_ranges import RANGED
-
-GROWTH = 2
-"""Arrays become so many times as long."""
-
-
-class Growing:
-    """An array with room at its end."""
-
-    def __init__(self, dtype: Any, first: int = 0) -> None:
-        self.array: Any = np.zeros(max(16, first), dtype)
-        self.size = first
-
-    def append(self, values: Any) -> int:
-        """Put values at the end; where they begin."""
-        begin = self.size
-        self.size += len(values)
-        if self.size > len(self.array):
-            # Memory that nothing is written to costs nothing, and a copy later on would be a pause.
-            longer = np.zeros(GROWTH * self.size, self.array.dtype)
-            longer[:begin] = self.array[:begin]
-            self.array = longer
-        self.array[begin : self.size] = values
-        return begin
-
-    def copy(self) -> Growing:
-        """The same, with room of its own."""
-        found = Growing(self.array.dtype)
-        found.append(self.values)
-        return found
-
-    @property
-    def values(self) -> Any:
-        """What it has."""
-        return self.array[: self.size]
 
 
 class SharedTables:
@@ -66,7 +33,7 @@ class SharedTables:
         self.native = native
         self.edges, self.nodes = Growing(np.int64, k.EDGE), Growing(np.int64, k.NODE)
         self.rules, self.constants, self.reals = Growing(np.int64), Growing(np.int64), Growing(np.float64)
-        self.hashes, self.sets, self.levels = Growing(np.int64), Growing(np.int32), Growing(np.int64)
+        self.hashes, self.sets, self.levels = Growing(np.int64), Growing(np.int32), np.zeros(0, np.int64)
         self.ranges = Growing(np.int64)
         self.members = Growing(np.int64)
         self.level_count = 0
@@ -93,9 +60,11 @@ class SharedTables:
     def anew(self, *, own: bool) -> SharedTables:
         """The same tables without runs; own: rules can be added, so that nothing that they alter is shared."""
         found = copy(self)
-        for name, one in vars(self).items() if own else ():
+        for name, one in vars(self).items() if own else ():  # what is in the tables stays where it is
             if isinstance(one, Growing | KeyColumns | CodeNumbers | list | set):
                 setattr(found, name, one.copy())
+        if own:
+            found.levels = self.levels.copy()  # which are linked anew
         found._begin(len(self.cells))
         return found
 
@@ -121,7 +90,9 @@ class SharedTables:
         buckets = made.hashes[3 :: k.SLOT]
         buckets[buckets >= RANGED] += self.ranges.size
         mask = len(made.hashes) // k.SLOT - 1
-        self.levels.append([self.hashes.size // k.SLOT, mask, self.sets.size, made.root_sets, k.NOBODY])
+        self.levels = np.append(
+            self.levels, [self.hashes.size // k.SLOT, mask, self.sets.size, made.root_sets, k.NOBODY]
+        )
         for own, values in (
             (self.edges, made.edges), (self.nodes, made.nodes), (self.ranges, made.ranges),
             (self.rules, made.rules), (self.constants, made.constants), (self.reals, made.reals),
@@ -147,7 +118,7 @@ class SharedTables:
     def _link_levels(self) -> None:
         """Tell the kernel which levels runs begin in."""
         for level, after in zip(self.active, [*self.active[1:], k.NOBODY], strict=False):
-            self.levels.array[level * k.LEVEL + k.LEVEL_AFTER] = after
+            self.levels[level * k.LEVEL + k.LEVEL_AFTER] = after
 
     # The state.
 
@@ -274,7 +245,7 @@ class SharedTables:
             cells[k.ACTION_ROOM], cells[k.LISTENER_MASK] = len(self.actions) // 3 - 1, len(self.listeners) // 3 - 1
             at = function(
                 at, len(batch), batch.first, times, keys, quick, numbers, reals, nulls,
-                self.levels.array, self.sets.array, self.hashes.array, self.ranges.array, self.edges.array,
+                self.levels, self.sets.array, self.hashes.array, self.ranges.array, self.edges.array,
                 self.nodes.array, self.rules.array, self.constants.array, self.reals.array, columns,
                 self.listeners, self.runs, self.held, self.actions, self.fresh, self.matches, self.real_matches, cells,
             )  # fmt: skip
