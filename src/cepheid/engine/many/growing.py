@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-GROWTH = 2
-"""Arrays become so many times as long."""
+ROOM = 8
+"""An array that becomes longer gets room for one in so many of what it has then."""
 
 
 class Growing:
@@ -24,8 +24,7 @@ class Growing:
         begin, self.size = self.size, self.size + len(values)
         mine = object()
         if self.size > len(self.array) or self._begun.setdefault(begin, mine) is not mine:
-            # Memory that nothing is written to costs nothing, and a copy later on would be a pause.
-            longer = np.zeros(GROWTH * self.size, self.array.dtype)
+            longer = np.empty(self.size + self.size // ROOM + 16, self.array.dtype)
             longer[:begin] = self.array[:begin]
             self.array, self._begun = longer, {begin: mine}
         self.array[begin : self.size] = values

@@ -12,7 +12,7 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.many.chain import Form
 from cepheid.engine.many.code import CodeNumbers
-from cepheid.engine.many.growing import GROWTH, Growing
+from cepheid.engine.many.growing import Growing
 from cepheid.engine.many.keys import KeyColumns
 from cepheid.engine.many.level import LevelBuilder, Rules
 from cepheid.engine.many.node_tables import Level
@@ -165,7 +165,7 @@ class SharedTables:
         if cells[k.USED] + wanted > cells[k.ROOM]:
             self.make_room_for(max(2 * wanted, int(cells[k.ROOM])))
         if cells[k.MATCHES] + wanted > cells[k.MATCH_ROOM]:
-            room = max(1 << 12, GROWTH * int(cells[k.MATCH_ROOM]), int(cells[k.MATCHES]) + 2 * wanted)
+            room = max(1 << 12, 2 * int(cells[k.MATCH_ROOM]), int(cells[k.MATCHES]) + 2 * wanted)
             self.matches = _longer(self.matches, room * stride)
             self.real_matches = _longer(self.real_matches, room * reals)
             cells[k.MATCH_ROOM] = room
