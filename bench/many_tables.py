@@ -145,7 +145,10 @@ class Native:
         self._push = library("many").many_push_dyn if dynamic else library("many").many_push
         if not indexed:
             self._push = library("many").many_push_all
-        arrays = tables.edges, tables.nodes, tables.rules, tables.hashes, tables.sets, tables.ranges
+        arrays = (
+            tables.edges, tables.nodes, tables.kinds, tables.lists, tables.rules, tables.hashes,
+            tables.sets, tables.ranges,
+        )  # fmt: skip
         self.state = c_void_p(
             library("many").many_new(
                 *(c_void_p(one.array.ctypes.data) for one in arrays),

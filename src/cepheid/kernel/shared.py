@@ -3,9 +3,11 @@
 A *node* is a step that queries have in common, and the edge that leads to it has the same number; 0 is where all begin.
 A *run* waits at a node. The rows of the tables are numbers side by side; see `engine/many` for how they are made.
 
-    edges   4: two quick bounds (columns; low and high of each, 32 bits), where the full conditions are
-    nodes   6: children, flags, what runs listen for, the window, the edge that ends a wait, the sets of its children
-    rules   3: a column and its bounds; or no column, a test and where its constants are
+    edges   3: the columns of two quick bounds and where the list of conditions is; both lows; both highs (32 bits)
+    nodes   3: children, what runs listen for, and the kind, of which many nodes are
+    kinds   4: flags, the window, the list of conditions that end a wait, the sets of the children
+    lists   how many conditions, their numbers, and of an edge that is one of several the stamp of its node
+    rules   3: a condition: a column and its bounds; or no column, a test and where its constants are
     runs    stride: node and next run, start, NULLs, what is often asked of the node, positions of events, held numbers
 
 An event is gone over in two passes. The first one finds what happens and changes nothing that could not be undone, so
@@ -55,15 +57,20 @@ SERIAL, CELL_COUNT = 22, 24
 STAMP = 2
 """After the cells, of each node that can be reached in several ways: when it was last, as SERIAL says, by which run."""
 # Of an edge.
-EDGE, COLUMN_BITS = 4, 12
+EDGE, COLUMN_BITS = 3, 12
 COLUMN = (1 << COLUMN_BITS) - 1
 MORE, ROUGH = 1 << 24, 1 << 25
 """Besides the quick bounds it has other conditions; these are rough at their ends."""
-AGAIN, STAMP_AT = 1 << 26, 27
+AGAIN = 1 << 26
 """Other edges lead to the same node, which has a stamp."""
+KEYED_AT, KEYED, LIST_AT = 27, 31, 32
+"""How many conditions, which are the first ones of its list, are known to hold when it is found; where the list is."""
 # Of a node.
-NODE = 6
-CHILDREN, FLAGS, LISTENS, LASTS, ENDING, SETS = 0, 1, 2, 3, 4, 5
+NODE = 3
+CHILDREN, LISTENS, KIND_OF = 0, 1, 2
+# Of a kind of nodes.
+NODE_KIND = 4
+FLAGS, LASTS, ENDING, SETS = 0, 1, 2, 3
 DEPTH, ENDS_ALWAYS, ENDS_NEVER, DYNAMIC, LEAF, EVERYTHING, LOOKS, ALIAS = (
     255, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14,
 )  # fmt: skip
@@ -108,20 +115,21 @@ def shared_transfer(
 
 
 def rules_hold(
-    begin: Int64, end: Int64, i: Int64, row: Int64, run: Int64, keys: Int64s, rules: Int64s, numbers: Int64s,
-    reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s,
+    begin: Int64, end: Int64, i: Int64, row: Int64, run: Int64, keys: Int64s, lists: Int32s, rules: Int64s, numbers:
+    Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s,
     cells: Int64s,
 ) -> Bool:
-    """Whether all of some conditions hold."""
+    """Whether all conditions of a part of a list hold."""
     k = begin
     while k < end:
-        column = rules[3 * k]
+        rule = 3 * int(lists[k])
+        column = rules[rule]
         if column >= 0:
             value = keys[row + column]
-            if value < rules[3 * k + 1] or value > rules[3 * k + 2]:
+            if value < rules[rule + 1] or value > rules[rule + 2]:
                 return False
         elif not shared_test(
-            rules[3 * k + 1], i, run, rules[3 * k + 2], numbers, reals, nulls, runs, held, constants, real_constants,
+            rules[rule + 1], i, run, rules[rule + 2], numbers, reals, nulls, runs, held, constants, real_constants,
             cells,
         ):
             return False
@@ -147,9 +155,9 @@ def expiry(start: Int64, lasts: Int64) -> Int64:
 
 
 def edge_holds(
-    child: Int64, known: Int64, run: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s, edges: Int64s,
-    rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s,
-    real_constants: Real64s, cells: Int64s,
+    child: Int64, known: Int64, run: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s, edges: Int64s, lists:
+    Int32s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants:
+    Int64s, real_constants: Real64s, cells: Int64s,
 ) -> Bool:
     """Whether an event passes an edge; known: 1 if its equalities are known to hold."""
     head = edges[EDGE * child]
@@ -169,20 +177,21 @@ def edge_holds(
         more = more or least or a == high or b == other_high
     if not more:
         return True
-    where = edges[EDGE * child + 3]
-    begin = (where & LOW) + (((where >> 32) & 255) if known == 1 else 0)
+    where = (head >> LIST_AT) + 1
+    begin = where + (((head >> KEYED_AT) & KEYED) if known == 1 else 0)
     return rules_hold(
-        begin, (where & LOW) + (where >> 40), i, row, run, keys, rules, numbers, reals, nulls, runs, held, constants,
-        real_constants, cells,
+        begin, where + int(lists[where - 1]), i, row, run, keys, lists, rules, numbers, reals, nulls, runs, held,
+        constants, real_constants, cells,
     )
 
 
-def is_new(child: Int64, run: Int64, edges: Int64s, cells: Int64s) -> Bool:
+def is_new(child: Int64, run: Int64, edges: Int64s, lists: Int32s, cells: Int64s) -> Bool:
     """Whether a run has not reached the node of an edge with the event at hand by another edge."""
     head = edges[EDGE * child]
     if (head & AGAIN) == 0:
         return True
-    at = CELL_COUNT + STAMP * (head >> STAMP_AT)
+    where = (head >> LIST_AT) + 1
+    at = CELL_COUNT + STAMP * int(lists[where + int(lists[where - 1])])
     if cells[at] == cells[SERIAL] and cells[at + 1] == run:
         return False
     cells[at] = cells[SERIAL]
@@ -191,8 +200,8 @@ def is_new(child: Int64, run: Int64, edges: Int64s, cells: Int64s) -> Bool:
 
 
 def pass_edges(
-    child: Int64, last: Int64, known: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s,
-    quick: UInt32s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
+    child: Int64, last: Int64, known: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s, quick:
+    UInt32s, edges: Int64s, lists: Int32s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
     held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Note the edges, of some side by side, that an event passes; how many actions there are then, or NOBODY: no room.
@@ -204,9 +213,9 @@ def pass_edges(
     cells[CANDIDATES] += last - child
     while child < last:
         if edge_holds(
-            child, known, run, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs, held, constants,
+            child, known, run, i, row, keys, quick, edges, lists, rules, numbers, reals, nulls, runs, held, constants,
             real_constants, cells,
-        ) and is_new(child, run, edges, cells):
+        ) and is_new(child, run, edges, lists, cells):
             actions[3 * done] = run
             actions[3 * done + 1] = child
             done += 1
@@ -215,9 +224,9 @@ def pass_edges(
 
 
 def pass_marked(
-    base: Int64, word: Int64, count: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s,
-    quick: UInt32s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
-    held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
+    base: Int64, word: Int64, count: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s,
+    edges: Int64s, lists: Int32s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held:
+    Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Likewise, of the edges that a word says, counted from its first one; there are so many."""
     if done + count > cells[ACTION_ROOM]:
@@ -227,9 +236,9 @@ def pass_marked(
         child = base + lowest_bit(word)
         word = word & (word - 1)
         if edge_holds(
-            child, 1, run, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs, held, constants,
+            child, 1, run, i, row, keys, quick, edges, lists, rules, numbers, reals, nulls, runs, held, constants,
             real_constants, cells,
-        ) and is_new(child, run, edges, cells):
+        ) and is_new(child, run, edges, lists, cells):
             actions[3 * done] = run
             actions[3 * done + 1] = child
             done += 1
@@ -238,8 +247,8 @@ def pass_marked(
 
 def pass_inside(
     begin: Int64, child: Int64, count: Int64, value: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s,
-    quick: UInt32s, ranges: Int64s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s,
-    runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
+    quick: UInt32s, ranges: Int64s, edges: Int64s, lists: Int32s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls:
+    UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Likewise, of edges sorted by their lower bounds; parts whose upper bounds are all too low are left out."""
     last = reached(ranges, begin, count, value)
@@ -254,8 +263,8 @@ def pass_inside(
         if ranges[sides + side] >= value:
             end = at + SIDE
             done = pass_edges(
-                child + at, child + (end if end < last else last), 1, run, done, i, row, keys, quick, edges, rules,
-                numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
+                child + at, child + (end if end < last else last), 1, run, done, i, row, keys, quick, edges, lists,
+                rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
             )
             if done == NOBODY:
                 return NOBODY
@@ -265,8 +274,8 @@ def pass_inside(
 
 def pass_cells(
     block: Int64, begin: Int64, child: Int64, count: Int64, width: Int64, run: Int64, done: Int64, i: Int64, row: Int64,
-    keys: Int64s, quick: UInt32s, ranges: Int64s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s,
-    nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s,
+    keys: Int64s, quick: UInt32s, ranges: Int64s, edges: Int64s, lists: Int32s, rules: Int64s, numbers: Int64s, reals:
+    Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s,
     cells: Int64s,
 ) -> Int64:
     """Likewise, of edges that up to three columns have marks for."""
@@ -297,13 +306,13 @@ def pass_cells(
             if found >= DENSE:
                 left = count - WORD * k
                 done = pass_edges(
-                    base, base + (WORD if left > WORD else left), 1, run, done, i, row, keys, quick, edges, rules,
-                    numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
+                    base, base + (WORD if left > WORD else left), 1, run, done, i, row, keys, quick, edges, lists,
+                    rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
                 )
             else:
                 done = pass_marked(
-                    base, word, found, run, done, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs, held,
-                    constants, real_constants, actions, cells,
+                    base, word, found, run, done, i, row, keys, quick, edges, lists, rules, numbers, reals, nulls, runs,
+                    held, constants, real_constants, actions, cells,
                 )
             if done == NOBODY:
                 return NOBODY
@@ -313,8 +322,8 @@ def pass_cells(
 
 def pass_ranges(
     block: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s, ranges: Int64s,
-    edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s,
-    constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
+    edges: Int64s, lists: Int32s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
+    held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Likewise, of the edges of a bucket that has a block; their equalities are known to hold."""
     j = 0
@@ -325,8 +334,8 @@ def pass_ranges(
         child, count, begin = ranges[at + 1], ranges[at + 2], block + ranges[at + 3]
         if kind == MARKED:
             done = pass_cells(
-                block, begin, child, count, column, run, done, i, row, keys, quick, ranges, edges, rules, numbers,
-                reals, nulls, runs, held, constants, real_constants, actions, cells,
+                block, begin, child, count, column, run, done, i, row, keys, quick, ranges, edges, lists, rules,
+                numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
             )
         else:
             value = keys[row + column]
@@ -334,8 +343,8 @@ def pass_ranges(
                 continue
             if kind == INSIDE:
                 done = pass_inside(
-                    begin, child, count, value, run, done, i, row, keys, quick, ranges, edges, rules, numbers, reals,
-                    nulls, runs, held, constants, real_constants, actions, cells,
+                    begin, child, count, value, run, done, i, row, keys, quick, ranges, edges, lists, rules, numbers,
+                    reals, nulls, runs, held, constants, real_constants, actions, cells,
                 )
             else:
                 if kind == AT_LEAST:
@@ -343,8 +352,8 @@ def pass_ranges(
                 elif kind == AT_MOST:
                     count = reached(ranges, begin, count, -value)
                 done = pass_edges(
-                    child, child + count, 1, run, done, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs,
-                    held, constants, real_constants, actions, cells,
+                    child, child + count, 1, run, done, i, row, keys, quick, edges, lists, rules, numbers, reals, nulls,
+                    runs, held, constants, real_constants, actions, cells,
                 )
         if done == NOBODY:
             return NOBODY
@@ -353,8 +362,8 @@ def pass_ranges(
 
 def probe(
     node: Int64, level: Int64, bits: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s,
-    levels: Int64s, sets: Int32s, hashes: Int64s, ranges: Int64s, edges: Int64s, rules: Int64s, numbers: Int64s,
-    reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s,
+    levels: Int64s, sets: Int32s, hashes: Int64s, ranges: Int64s, edges: Int64s, lists: Int32s, rules: Int64s, numbers:
+    Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s,
     actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Likewise, of the edges of a node that are found by the values of an event."""
@@ -383,20 +392,21 @@ def probe(
                     child = ranges[bucket - RANGED + SEGMENTS_AT + 1] if ranged else bucket & LOW
                     same = True
                     if sets[at] > 2:
-                        where = edges[EDGE * child + 3]
+                        head = edges[EDGE * child]
+                        where = (head >> LIST_AT) + 1
                         same = rules_hold(
-                            where & LOW, (where & LOW) + ((where >> 32) & 255), i, row, run, keys, rules, numbers,
+                            where, where + ((head >> KEYED_AT) & KEYED), i, row, run, keys, lists, rules, numbers,
                             reals, nulls, runs, held, constants, real_constants, cells,
                         )
                     if same:
                         if ranged:
                             done = pass_ranges(
-                                bucket - RANGED, run, done, i, row, keys, quick, ranges, edges, rules, numbers, reals,
-                                nulls, runs, held, constants, real_constants, actions, cells,
+                                bucket - RANGED, run, done, i, row, keys, quick, ranges, edges, lists, rules, numbers,
+                                reals, nulls, runs, held, constants, real_constants, actions, cells,
                             )
                         else:
                             done = pass_edges(
-                                child, child + (bucket >> 32), 1, run, done, i, row, keys, quick, edges, rules,
+                                child, child + (bucket >> 32), 1, run, done, i, row, keys, quick, edges, lists, rules,
                                 numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
                             )
                         if done == NOBODY:
@@ -408,10 +418,11 @@ def probe(
 
 
 def run_shared(
-    begin: Int64, end: Int64, first: Int64, times: Int64s, keys: Int64s, quick: UInt32s, numbers: Int64s,
-    reals: Real64s, nulls: UInt8s, levels: Int64s, sets: Int32s, hashes: Int64s, ranges: Int64s, edges: Int64s,
-    nodes: Int64s, rules: Int64s, constants: Int64s, real_constants: Real64s, columns: Int64s, listeners: Int64s,
-    runs: Int64s, held: Real64s, actions: Int64s, fresh: Int64s, matches: Int64s, real_matches: Real64s, cells: Int64s,
+    begin: Int64, end: Int64, first: Int64, times: Int64s, keys: Int64s, quick: UInt32s, numbers: Int64s, reals:
+    Real64s, nulls: UInt8s, levels: Int64s, sets: Int32s, hashes: Int64s, ranges: Int64s, edges: Int64s, nodes: Int64s,
+    kinds: Int64s, lists: Int32s, rules: Int64s, constants: Int64s, real_constants: Real64s, columns: Int64s, listeners:
+    Int64s, runs: Int64s, held: Real64s, actions: Int64s, fresh: Int64s, matches: Int64s, real_matches: Real64s, cells:
+    Int64s,
 ) -> Int64:
     """Go over events; where it stops for want of room, the cell STOPPED says of what, and the event is returned."""
     free, used, room = cells[FREE], cells[USED], cells[ROOM]
@@ -472,17 +483,18 @@ def run_shared(
                     run = after
                     continue
                 passed = 0
-                bits = nodes[NODE * number + SETS] if (flags & LOOKS) != 0 else 0
+                kind = NODE_KIND * nodes[NODE * number + KIND_OF] if (flags & LOOKS) != 0 else 0
+                bits = kinds[kind + SETS]
                 if bits == 0:
                     children = runs[at + BELOW]
                     passed = pass_edges(
                         children & LOW, (children & LOW) + (children >> 32), 0, run, done, i, row, keys, quick, edges,
-                        rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
+                        lists, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
                     )
                 else:
                     passed = probe(
-                        number, flags >> LEVEL_AT, bits, run, done, i, row, keys, quick, levels, sets, hashes,
-                        ranges, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions,
+                        number, flags >> LEVEL_AT, bits, run, done, i, row, keys, quick, levels, sets, hashes, ranges,
+                        edges, lists, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions,
                         cells,
                     )
                 if passed == NOBODY or passed >= cells[ACTION_ROOM]:
@@ -490,11 +502,11 @@ def run_shared(
                     break
                 over = (flags & ENDS_ALWAYS) != 0 or ((flags & ENDS_NEVER) == 0 and passed > done)
                 done = passed
-                ending = nodes[NODE * number + ENDING] if (flags & LOOKS) != 0 else 0
+                ending = kinds[kind + ENDING]
                 if ending != 0:
                     over = rules_hold(
-                        ending & LOW, (ending & LOW) + (ending >> 40), i, row, run, keys, rules, numbers, reals, nulls,
-                        runs, held, constants, real_constants, cells,
+                        ending + 1, ending + 1 + int(lists[ending]), i, row, run, keys, lists, rules, numbers, reals,
+                        nulls, runs, held, constants, real_constants, cells,
                     )
                 if over and simultaneous:
                     runs[at + stride - 1] = now
@@ -516,7 +528,8 @@ def run_shared(
         while level != NOBODY and not full:
             passed = probe(
                 0, level, levels[LEVEL * level + ROOT_SETS], NOBODY, done, i, row, keys, quick, levels, sets, hashes,
-                ranges, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
+                ranges, edges, lists, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions,
+                cells,
             )
             full = passed == NOBODY
             done = done if full else passed
@@ -545,10 +558,11 @@ def run_shared(
                 free = run
                 alive -= 1
                 continue
-            flags = nodes[NODE * child + FLAGS]
-            if (flags & ALIAS) != 0:
+            kind = NODE_KIND * nodes[NODE * child + KIND_OF]
+            if (kinds[kind + FLAGS] & ALIAS) != 0:
                 child = nodes[NODE * child + CHILDREN]
-                flags = nodes[NODE * child + FLAGS]
+                kind = NODE_KIND * nodes[NODE * child + KIND_OF]
+            flags = kinds[kind + FLAGS]
             depth = flags & DEPTH
             transfer = (flags >> TRANSFER_AT) & 65535
             old = run * stride
@@ -577,7 +591,7 @@ def run_shared(
             at = new * stride
             runs[at + START] = now if run == NOBODY else runs[old + START]
             runs[at + NULLS] = 0 if run == NOBODY else runs[old + NULLS]
-            runs[at + EXPIRES] = expiry(runs[at + START], nodes[NODE * child + LASTS])
+            runs[at + EXPIRES] = expiry(runs[at + START], kinds[kind + LASTS])
             runs[at + BELOW] = nodes[NODE * child + CHILDREN]
             runs[at + WAITS] = flags
             p = HELD

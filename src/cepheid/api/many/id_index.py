@@ -1,4 +1,4 @@
-"""Finds rules by their ids, without a look at all of them: sorted arrays of hashes, of which whole numbers need none."""
+"""Finds rules by their ids, without a look at all of them: hashes, ascending."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ ROOM = 8
 
 
 class Growing:
-    """An array with room at its end. What it has never changes: copies share it, and the first to go on has the room."""
+    """An array with room at its end. What it has stays: copies share it, and the first to go on has the room."""
 
     def __init__(self, dtype: Any, first: int = 0) -> None:
         self.array: Any = np.zeros(max(16, first), dtype)

@@ -19,7 +19,7 @@ from cepheid.engine.many.asked import Asked, Asking, Ways
 from cepheid.engine.many.chain import Bounds, Chain, Constant, Fence, RuleConstant, Test, Wait
 from cepheid.engine.many.code import CodeNumbers
 from cepheid.engine.many.keys import MOST, KeyColumns
-from cepheid.engine.many.node_tables import Level, NodeTables, Steps
+from cepheid.engine.many.node_tables import Begin, Level, NodeTables, Steps
 from cepheid.kernel import shared as k
 from cepheid.kernel.expressions import Sort, sort_of
 
@@ -117,8 +117,8 @@ class LevelBuilder:
         self.choices: dict[tuple[Fence, ...], int] = {}
         self.chosen = 1  # constants of choices that are told apart; 0: there are none
 
-    def build(self, parts: Sequence[Rules], level: int, base: int) -> Level:
-        """The tables, whose nodes are numbered from a base."""
+    def build(self, parts: Sequence[Rules], begin: Begin) -> Level:
+        """The tables, to be put behind others."""
         sizes = [len(part.numbers) for part in parts]
         begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         count = int(begins[-1])
@@ -130,7 +130,7 @@ class LevelBuilder:
         for one in asked:
             never |= one.never
         ranks = self._ranks(asked, len(self.keys))
-        tables = NodeTables(self.keys, ranks, level, base)
+        tables = NodeTables(self.keys, ranks, begin)
         paths = np.zeros((count, max(depth, 1)), np.int64)
         for step in range(depth):
             rows = np.flatnonzero(~never & (lengths > step))

@@ -22,7 +22,8 @@ class Lifetimes:
     def for_good(cls, count: int, since: int | None = None) -> Lifetimes:
         """Rules that no one has removed."""
         # All alike, these are one number each; with the first change they become arrays.
-        return cls(np.broadcast_to(np.int64(ALWAYS if since is None else since), count), np.broadcast_to(np.int64(NEVER), count))
+        begin = ALWAYS if since is None else since
+        return cls(np.broadcast_to(np.int64(begin), count), np.broadcast_to(np.int64(NEVER), count))
 
     @property
     def whole(self) -> bool:

@@ -234,7 +234,7 @@ class SharedTier:
         begin = np.repeat((where & k.LOW) - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
         numbers = tables.members.array[begin + np.arange(len(match))]
         if self._mortal:
-            depth = tables.nodes.array[given[:, 0] * k.NODE + k.FLAGS] & k.DEPTH
+            depth = tables.flags(given[:, 0]) & k.DEPTH
             last = given[np.arange(len(given)), k.HELD + depth]
             ends = ticks(self.codes.schema, rows.kept)[last - rows.base]
             alive = (given[match, k.START] > self._since[numbers]) & (ends[match] <= self._until[numbers])

@@ -15,10 +15,9 @@ from cepheid.engine.many.code import CodeNumbers
 from cepheid.engine.many.growing import Growing
 from cepheid.engine.many.keys import KeyColumns
 from cepheid.engine.many.level import LevelBuilder, Rules
-from cepheid.engine.many.node_tables import Level
+from cepheid.engine.many.node_tables import Begin, Level
 from cepheid.kernel import shared as k
 from cepheid.kernel.compile import run_on_arrays
-from cepheid.kernel.shared_ranges import RANGED
 
 
 class SharedTables:
@@ -31,11 +30,13 @@ class SharedTables:
         self.numbers = CodeNumbers() if numbers is None else numbers
         self.merge = merge
         self.native = native
+        # Nothing is at the beginning: 0 is no child, no list, and the kind of a node of which nothing is asked.
         self.edges, self.nodes = Growing(np.int64, k.EDGE), Growing(np.int64, k.NODE)
+        self.kinds, self.lists = Growing(np.int64, k.NODE_KIND), Growing(np.int32, 1)
         self.rules, self.constants, self.reals = Growing(np.int64), Growing(np.int64), Growing(np.float64)
         self.hashes, self.sets, self.levels = Growing(np.int64), Growing(np.int32), np.zeros(0, np.int64)
         self.ranges = Growing(np.int64)
-        self.members = Growing(np.int64)
+        self.members = Growing(np.int32)
         self.level_count = 0
         self.active: list[int] = []  # the levels in which runs can begin
         self.listening: set[int] = set()
@@ -73,30 +74,16 @@ class SharedTables:
     def add(self, parts: Sequence[Rules]) -> Level:
         """More rules, in tables of their own."""
         builder = LevelBuilder(self.keys, self.numbers, merge=self.merge)
-        base = self.nodes.size // k.NODE
-        made = builder.build(parts, self.level_count, base)
-        rule_base, constant_base = self.rules.size // 3, self.constants.size
-        edges = made.edges.reshape(-1, k.EDGE)
-        edges[:, 3] += rule_base
-        edges[(edges[:, 0] & k.AGAIN) != 0, 0] += (len(self.cells) - k.CELL_COUNT) // k.STAMP << k.STAMP_AT
+        made = builder.build(parts, self._end)
         self.cells = np.concatenate([self.cells, np.zeros(k.STAMP * made.stamps, np.int64)])
-        nodes = made.nodes.reshape(-1, k.NODE)
-        ended = nodes[:, k.ENDING] != 0
-        nodes[ended, k.ENDING] += rule_base
-        leaf = (nodes[:, k.FLAGS] & k.LEAF) != 0
-        nodes[leaf, k.CHILDREN] += self.members.size
-        rules = made.rules.reshape(-1, 3)
-        rules[rules[:, 0] == k.NOBODY, 2] += constant_base
-        buckets = made.hashes[3 :: k.SLOT]
-        buckets[buckets >= RANGED] += self.ranges.size
         mask = len(made.hashes) // k.SLOT - 1
         self.levels = np.append(
             self.levels, [self.hashes.size // k.SLOT, mask, self.sets.size, made.root_sets, k.NOBODY]
         )
         for own, values in (
-            (self.edges, made.edges), (self.nodes, made.nodes), (self.ranges, made.ranges),
-            (self.rules, made.rules), (self.constants, made.constants), (self.reals, made.reals),
-            (self.hashes, made.hashes), (self.sets, made.sets), (self.members, made.members),
+            (self.edges, made.edges), (self.nodes, made.nodes), (self.kinds, made.kinds), (self.ranges, made.ranges),
+            (self.rules, made.rules), (self.lists, made.lists), (self.constants, made.constants),
+            (self.reals, made.reals), (self.hashes, made.hashes), (self.sets, made.sets), (self.members, made.members),
         ):  # fmt: skip
             own.append(values)
         self.active.append(self.level_count)
@@ -109,6 +96,25 @@ class SharedTables:
         self.positions = max(self.positions, *(len(part.chain.steps) for part in parts))
         self.lay_out()
         return made
+
+    @property
+    def _end(self) -> Begin:
+        """Where another level begins."""
+        return Begin(
+            level=self.level_count,
+            nodes=self.nodes.size // k.NODE,
+            kinds=self.kinds.size // k.NODE_KIND,
+            rules=self.rules.size // 3,
+            lists=self.lists.size,
+            constants=self.constants.size,
+            ranges=self.ranges.size,
+            members=self.members.size,
+            stamps=(len(self.cells) - k.CELL_COUNT) // k.STAMP,
+        )
+
+    def flags(self, numbers: Any) -> Any:
+        """The flags of nodes."""
+        return self.kinds.array[self.nodes.array[numbers * k.NODE + k.KIND_OF] * k.NODE_KIND + k.FLAGS]
 
     def retire(self, levels: Sequence[int]) -> None:
         """No run begins in some levels any more; those that wait there go on."""
@@ -246,8 +252,9 @@ class SharedTables:
             at = function(
                 at, len(batch), batch.first, times, keys, quick, numbers, reals, nulls,
                 self.levels, self.sets.array, self.hashes.array, self.ranges.array, self.edges.array,
-                self.nodes.array, self.rules.array, self.constants.array, self.reals.array, columns,
-                self.listeners, self.runs, self.held, self.actions, self.fresh, self.matches, self.real_matches, cells,
+                self.nodes.array, self.kinds.array, self.lists.array, self.rules.array, self.constants.array,
+                self.reals.array, columns, self.listeners, self.runs, self.held, self.actions, self.fresh, self.matches,
+                self.real_matches, cells,
             )  # fmt: skip
             if at < len(batch):
                 if cells[k.ALIVE] > self._swept:
@@ -301,7 +308,7 @@ class SharedTables:
         cells[k.FREE], cells[k.USED], cells[k.ROOM], cells[k.ALIVE], cells[k.FRESH] = k.NOBODY, count, room, count, 0
         cells[k.LISTENERS] = run_on_arrays(
             "install_runs", count, np.ascontiguousarray(listened), size - 1, self.listeners, self.stride, self.runs,
-            self.nodes.array, native=self.native,
+            self.nodes.array, self.kinds.array, native=self.native,
         )  # fmt: skip
 
     def nbytes(self) -> int:
