@@ -103,6 +103,8 @@ class Renewal:
         base = self.new.nodes.size // k.NODE
         made = place(self.new, parts)
         self.placed.append(made)
+        if not len(made):
+            return
         order = np.argsort(made.numbers, kind="stable")
         numbers = made.numbers[order]
         pairs = [np.zeros(0, np.int64)]
