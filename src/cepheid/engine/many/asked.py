@@ -7,6 +7,7 @@ choice, below all tests, with a number for its constants: it only says which row
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,12 @@ class Asked:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @property
+    @cached_property
     def counts(self) -> Any:
         """How many conditions a row has."""
         return np.diff(self.offsets)
 
-    @property
+    @cached_property
     def equal(self) -> Any:
         """Which conditions are equalities."""
         return (self.columns >= 0) & (self.lows == self.highs)
