@@ -150,14 +150,17 @@ class Native:
         self.ours = ours
         tables = ours.tables
         assert tables.level_count == 1
-        level = tables.levels.array
+        level = tables.levels
         self._own = [np.ascontiguousarray(ours.table.column(f"c{j}").to_numpy()) for j in range(4)]
         self._columns = np.array(sorted(tables.listening) or [0], np.int64)
         self._times = np.ascontiguousarray(ours.batch.times, np.int64)
         self._push = library("many").many_push_dyn if dynamic else library("many").many_push
         if not indexed:
             self._push = library("many").many_push_all
-        arrays = tables.edges, tables.nodes, tables.rules, tables.hashes, tables.sets, tables.ranges
+        arrays = (
+            tables.edges, tables.nodes, tables.kinds, tables.lists, tables.rules, tables.hashes,
+            tables.sets, tables.ranges,
+        )  # fmt: skip
         self.state = c_void_p(
             library("many").many_new(
                 *(c_void_p(one.array.ctypes.data) for one in arrays),

@@ -17,12 +17,13 @@ constexpr int64_t MORE = 1 << 24, ROUGH = 1 << 25;
 constexpr int64_t RANGED = int64_t(1) << 62, NULL_KEY = INT64_MIN;
 constexpr int64_t AT_LEAST = 1, AT_MOST = 2, INSIDE = 3, MARKED = 4, SIDE = 64, WORD = 63, DENSE = 24;
 
-struct Edge { int64_t head; uint32_t low2, low1, high2, high1; int64_t where; };
-struct Node { int64_t children, flags, listens, lasts, ending, sets; };
+struct Edge { int64_t head; uint32_t low2, low1, high2, high1; };
+struct Node { int64_t children, listens, kind; };
+struct Kind { int64_t flags, lasts, ending, sets; };
 struct Rule { int64_t column, low, high; };
 struct Slot { int64_t owner, first, second, bucket; };
 struct Set { int32_t count, columns[7]; };
-static_assert(sizeof(Edge) == 32 && sizeof(Node) == 48 && sizeof(Rule) == 24 && sizeof(Slot) == 32 && sizeof(Set) == 32, "");
+static_assert(sizeof(Edge) == 24 && sizeof(Node) == 24 && sizeof(Kind) == 32 && sizeof(Rule) == 24 && sizeof(Slot) == 32 && sizeof(Set) == 32, "");
 
 struct Run {
   uint32_t node, next;
@@ -37,7 +38,7 @@ struct List { int64_t column, value; uint32_t head; };
 struct Fresh { uint32_t run, place; };
 
 struct State {
-  const Edge* edges; const Node* nodes; const Rule* rules; const Slot* hashes; const Set* sets; const int64_t* ranges;
+  const Edge* edges; const Node* nodes; const Kind* kinds; const int32_t* asks; const Rule* rules; const Slot* hashes; const Set* sets; const int64_t* ranges;
   uint64_t mask; int64_t root_sets; bool instants;
   std::vector<Run> runs;
   std::vector<List> lists;
@@ -91,7 +92,7 @@ struct Loop {
 
   bool hold(int64_t begin, int64_t end, const Run* run) const {
     for (int64_t k = begin; k < end; k++) {
-      const Rule& rule = s.rules[k];
+      const Rule& rule = s.rules[s.asks[k]];
       if (rule.column >= 0) {
         int64_t value = keys[i * width + rule.column];
         if (value < rule.low || value > rule.high) return false;
@@ -102,9 +103,12 @@ struct Loop {
     return true;
   }
 
+  static int64_t keyed(const Edge& edge) { return (edge.head >> 27) & 31; }
+
   void reach(uint32_t child, uint32_t from) {
     const Node& node = s.nodes[child];
-    const int64_t flags = node.flags, depth = flags & 255;
+    const Kind& kind = s.kinds[node.kind];
+    const int64_t flags = kind.flags, depth = flags & 255;
     const int64_t start = from == NIL ? now : s.runs[from].start;
     if (flags & LEAF) {
       Match match{child, start, {0, 0, 0}};
@@ -123,7 +127,7 @@ struct Loop {
     Run& run = s.runs[at];
     run.node = child;
     run.start = start;
-    run.expires = node.lasts > 0 ? start + node.lasts : NEVER;
+    run.expires = kind.lasts > 0 ? start + kind.lasts : NEVER;
     run.ended = NOT;
     run.below = uint64_t(node.children);
     run.flags = flags;
@@ -152,8 +156,8 @@ struct Loop {
       bool more = edge.head & MORE;
       if (edge.head & ROUGH) more = more || a == edge.low1 || a == edge.high1 || b == edge.low2 || b == edge.high2;
       if (more) {
-        const int64_t at = edge.where & NIL;
-        if (!hold(at + (known ? (edge.where >> 32) & 255 : 0), at + (edge.where >> 40), from == NIL ? nullptr : &s.runs[from])) continue;
+        const int64_t at = (edge.head >> 32) + 1;
+        if (!hold(at + (known ? keyed(edge) : 0), at + s.asks[at - 1], from == NIL ? nullptr : &s.runs[from])) continue;
       }
       passed++;
       reach(child, from);
@@ -256,8 +260,9 @@ struct Loop {
         const int64_t* block = slot.bucket >= RANGED ? s.ranges + (slot.bucket - RANGED) : nullptr;
         const uint32_t child = uint32_t(block ? block[3] : slot.bucket);
         if (set.count > 2) {
-          const int64_t where = s.edges[child].where;
-          if (!hold(where & NIL, (where & NIL) + ((where >> 32) & 255), nullptr)) continue;
+          const Edge& edge = s.edges[child];
+          const int64_t where = (edge.head >> 32) + 1;
+          if (!hold(where, where + keyed(edge), nullptr)) continue;
         }
         passed += block ? range(block, from) : pass(child, child + uint32_t(slot.bucket >> 32), true, from);
         break;
@@ -281,7 +286,7 @@ struct Loop {
       }
       if (!over) {
         const int64_t flags = at.flags;
-        const Node* looks = flags & LOOKS ? &s.nodes[at.node] : nullptr;
+        const Kind* looks = flags & LOOKS ? &s.kinds[s.nodes[at.node].kind] : nullptr;
         int passed;
         if (looks && looks->sets)
           passed = probe(at.node, uint64_t(looks->sets), run);
@@ -289,8 +294,8 @@ struct Loop {
           passed = pass(uint32_t(at.below), uint32_t(at.below) + uint32_t(at.below >> 32), false, run);
         bool ends = (flags & ENDS_ALWAYS) || (!(flags & ENDS_NEVER) && passed);
         if (looks && looks->ending) {
-          const int64_t begin = looks->ending & NIL;
-          ends = hold(begin, begin + (looks->ending >> 40), &s.runs[run]);
+          const int64_t begin = looks->ending + 1;
+          ends = hold(begin, begin + s.asks[begin - 1], &s.runs[run]);
         }
         if (ends && !alone) s.runs[run].ended = now;  // other events of the instant may pass too
         over = ends && alone;
@@ -343,9 +348,9 @@ void push(void* state, int64_t count, int64_t width, const int64_t* times, const
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-EXPORT void* many_new(const Edge* edges, const Node* nodes, const Rule* rules, const Slot* hashes, const Set* sets,
+EXPORT void* many_new(const Edge* edges, const Node* nodes, const Kind* kinds, const int32_t* asks, const Rule* rules, const Slot* hashes, const Set* sets,
                       const int64_t* ranges, int64_t mask, int64_t root_sets, int64_t instants) {
-  auto* s = new State{edges, nodes, rules, hashes, sets, ranges, uint64_t(mask), root_sets, instants != 0};
+  auto* s = new State{edges, nodes, kinds, asks, rules, hashes, sets, ranges, uint64_t(mask), root_sets, instants != 0};
   s->reset();
   return s;
 }

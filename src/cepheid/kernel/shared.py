@@ -3,9 +3,11 @@
 A *node* is a step that queries have in common, and the edge that leads to it has the same number; 0 is where all begin.
 A *run* waits at a node. The rows of the tables are numbers side by side; see `engine/many` for how they are made.
 
-    edges   4: two quick bounds (columns; low and high of each, 32 bits), where the full conditions are
-    nodes   6: children, flags, what runs listen for, the window, the edge that ends a wait, the sets of its children
-    rules   3: a column and its bounds; or no column, a test and where its constants are
+    edges   3: the columns of two quick bounds and where the list of conditions is; both lows; both highs (32 bits)
+    nodes   3: children, what runs listen for, and the kind, of which many nodes are
+    kinds   4: flags, the window, the list of conditions that end a wait, the sets of the children
+    lists   how many conditions, their numbers, and of an edge that is one of several the stamp of its node
+    rules   3: a condition: a column and its bounds; or no column, a test and where its constants are
     runs    stride: node and next run, start, NULLs, what is often asked of the node, positions of events, held numbers
 """
 
@@ -30,15 +32,20 @@ SERIAL, CELL_COUNT = 22, 24
 STAMP = 2
 """After the cells, of each node that can be reached in several ways: when it was last, as SERIAL says, by which run."""
 # Of an edge.
-EDGE, COLUMN_BITS = 4, 12
+EDGE, COLUMN_BITS = 3, 12
 COLUMN = (1 << COLUMN_BITS) - 1
 MORE, ROUGH = 1 << 24, 1 << 25
 """Besides the quick bounds it has other conditions; these are rough at their ends."""
-AGAIN, STAMP_AT = 1 << 26, 27
+AGAIN = 1 << 26
 """Other edges lead to the same node, which has a stamp."""
+KEYED_AT, KEYED, LIST_AT = 27, 31, 32
+"""How many conditions, which are the first ones of its list, are known to hold when it is found; where the list is."""
 # Of a node.
-NODE = 6
-CHILDREN, FLAGS, LISTENS, LASTS, ENDING, SETS = 0, 1, 2, 3, 4, 5
+NODE = 3
+CHILDREN, LISTENS, KIND_OF = 0, 1, 2
+# Of a kind of nodes.
+NODE_KIND = 4
+FLAGS, LASTS, ENDING, SETS = 0, 1, 2, 3
 DEPTH, ENDS_ALWAYS, ENDS_NEVER, DYNAMIC, LEAF, EVERYTHING, LOOKS, ALIAS = (
     255, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14,
 )  # fmt: skip

@@ -5,7 +5,7 @@ Where tables have tests and transfers, generated functions take the place of the
 
 from __future__ import annotations
 
-from cepheid.kernel.code.reader import Bool, Int64, Int64s, Real64s, UInt8s
+from cepheid.kernel.code.reader import Bool, Int32s, Int64, Int64s, Real64s, UInt8s
 
 # Lists of arrays side by side: one line for each would hide the code.
 # fmt: off
@@ -28,20 +28,21 @@ def shared_transfer(
 
 
 def rules_hold(
-    begin: Int64, end: Int64, i: Int64, row: Int64, run: Int64, keys: Int64s, rules: Int64s, numbers: Int64s,
-    reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s,
+    begin: Int64, end: Int64, i: Int64, row: Int64, run: Int64, keys: Int64s, lists: Int32s, rules: Int64s, numbers:
+    Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s,
     cells: Int64s,
 ) -> Bool:
-    """Whether all of some conditions hold."""
+    """Whether all conditions of a part of a list hold."""
     k = begin
     while k < end:
-        column = rules[3 * k]
+        rule = 3 * int(lists[k])
+        column = rules[rule]
         if column >= 0:
             value = keys[row + column]
-            if value < rules[3 * k + 1] or value > rules[3 * k + 2]:
+            if value < rules[rule + 1] or value > rules[rule + 2]:
                 return False
         elif not shared_test(
-            rules[3 * k + 1], i, run, rules[3 * k + 2], numbers, reals, nulls, runs, held, constants, real_constants,
+            rules[rule + 1], i, run, rules[rule + 2], numbers, reals, nulls, runs, held, constants, real_constants,
             cells,
         ):
             return False

@@ -5,7 +5,7 @@ They are noted as actions, a run and an edge each, which the loop does when all 
 
 from __future__ import annotations
 
-from cepheid.kernel.code.reader import Bool, Int64, Int64s, Real64s, UInt8s, UInt32s
+from cepheid.kernel.code.reader import Bool, Int32s, Int64, Int64s, Real64s, UInt8s, UInt32s
 from cepheid.kernel.shared import (
     ACTION_ROOM,
     AGAIN,
@@ -14,6 +14,9 @@ from cepheid.kernel.shared import (
     COLUMN,
     COLUMN_BITS,
     EDGE,
+    KEYED,
+    KEYED_AT,
+    LIST_AT,
     LOW,
     MORE,
     NOBODY,
@@ -21,7 +24,6 @@ from cepheid.kernel.shared import (
     ROUGH,
     SERIAL,
     STAMP,
-    STAMP_AT,
 )
 from cepheid.kernel.shared_conditions import rules_hold
 from cepheid.kernel.shared_ranges import (
@@ -49,9 +51,9 @@ from cepheid.kernel.shared_ranges import (
 
 
 def edge_holds(
-    child: Int64, known: Int64, run: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s, edges: Int64s,
-    rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s,
-    real_constants: Real64s, cells: Int64s,
+    child: Int64, known: Int64, run: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s, edges: Int64s, lists:
+    Int32s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants:
+    Int64s, real_constants: Real64s, cells: Int64s,
 ) -> Bool:
     """Whether an event passes an edge; known: 1 if its equalities are known to hold."""
     head = edges[EDGE * child]
@@ -71,20 +73,21 @@ def edge_holds(
         more = more or least or a == high or b == other_high
     if not more:
         return True
-    where = edges[EDGE * child + 3]
-    begin = (where & LOW) + (((where >> 32) & 255) if known == 1 else 0)
+    where = (head >> LIST_AT) + 1
+    begin = where + (((head >> KEYED_AT) & KEYED) if known == 1 else 0)
     return rules_hold(
-        begin, (where & LOW) + (where >> 40), i, row, run, keys, rules, numbers, reals, nulls, runs, held, constants,
-        real_constants, cells,
+        begin, where + int(lists[where - 1]), i, row, run, keys, lists, rules, numbers, reals, nulls, runs, held,
+        constants, real_constants, cells,
     )
 
 
-def is_new(child: Int64, run: Int64, edges: Int64s, cells: Int64s) -> Bool:
+def is_new(child: Int64, run: Int64, edges: Int64s, lists: Int32s, cells: Int64s) -> Bool:
     """Whether a run has not reached the node of an edge with the event at hand by another edge."""
     head = edges[EDGE * child]
     if (head & AGAIN) == 0:
         return True
-    at = CELL_COUNT + STAMP * (head >> STAMP_AT)
+    where = (head >> LIST_AT) + 1
+    at = CELL_COUNT + STAMP * int(lists[where + int(lists[where - 1])])
     if cells[at] == cells[SERIAL] and cells[at + 1] == run:
         return False
     cells[at] = cells[SERIAL]
@@ -93,8 +96,8 @@ def is_new(child: Int64, run: Int64, edges: Int64s, cells: Int64s) -> Bool:
 
 
 def pass_edges(
-    child: Int64, last: Int64, known: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s,
-    quick: UInt32s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
+    child: Int64, last: Int64, known: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s, quick:
+    UInt32s, edges: Int64s, lists: Int32s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
     held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Note the edges, of some side by side, that an event passes; how many actions there are then, or NOBODY: no room.
@@ -106,9 +109,9 @@ def pass_edges(
     cells[CANDIDATES] += last - child
     while child < last:
         if edge_holds(
-            child, known, run, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs, held, constants,
+            child, known, run, i, row, keys, quick, edges, lists, rules, numbers, reals, nulls, runs, held, constants,
             real_constants, cells,
-        ) and is_new(child, run, edges, cells):
+        ) and is_new(child, run, edges, lists, cells):
             actions[3 * done] = run
             actions[3 * done + 1] = child
             done += 1
@@ -117,9 +120,9 @@ def pass_edges(
 
 
 def pass_marked(
-    base: Int64, word: Int64, count: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s,
-    quick: UInt32s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
-    held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
+    base: Int64, word: Int64, count: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s,
+    edges: Int64s, lists: Int32s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held:
+    Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Likewise, of the edges that a word says, counted from its first one; there are so many."""
     if done + count > cells[ACTION_ROOM]:
@@ -129,9 +132,9 @@ def pass_marked(
         child = base + lowest_bit(word)
         word = word & (word - 1)
         if edge_holds(
-            child, 1, run, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs, held, constants,
+            child, 1, run, i, row, keys, quick, edges, lists, rules, numbers, reals, nulls, runs, held, constants,
             real_constants, cells,
-        ) and is_new(child, run, edges, cells):
+        ) and is_new(child, run, edges, lists, cells):
             actions[3 * done] = run
             actions[3 * done + 1] = child
             done += 1
@@ -140,8 +143,8 @@ def pass_marked(
 
 def pass_inside(
     begin: Int64, child: Int64, count: Int64, value: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s,
-    quick: UInt32s, ranges: Int64s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s,
-    runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
+    quick: UInt32s, ranges: Int64s, edges: Int64s, lists: Int32s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls:
+    UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Likewise, of edges sorted by their lower bounds; parts whose upper bounds are all too low are left out."""
     last = reached(ranges, begin, count, value)
@@ -156,8 +159,8 @@ def pass_inside(
         if ranges[sides + side] >= value:
             end = at + SIDE
             done = pass_edges(
-                child + at, child + (end if end < last else last), 1, run, done, i, row, keys, quick, edges, rules,
-                numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
+                child + at, child + (end if end < last else last), 1, run, done, i, row, keys, quick, edges, lists,
+                rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
             )
             if done == NOBODY:
                 return NOBODY
@@ -167,8 +170,8 @@ def pass_inside(
 
 def pass_cells(
     block: Int64, begin: Int64, child: Int64, count: Int64, width: Int64, run: Int64, done: Int64, i: Int64, row: Int64,
-    keys: Int64s, quick: UInt32s, ranges: Int64s, edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s,
-    nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s,
+    keys: Int64s, quick: UInt32s, ranges: Int64s, edges: Int64s, lists: Int32s, rules: Int64s, numbers: Int64s, reals:
+    Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s,
     cells: Int64s,
 ) -> Int64:
     """Likewise, of edges that up to three columns have marks for."""
@@ -199,13 +202,13 @@ def pass_cells(
             if found >= DENSE:
                 left = count - WORD * k
                 done = pass_edges(
-                    base, base + (WORD if left > WORD else left), 1, run, done, i, row, keys, quick, edges, rules,
-                    numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
+                    base, base + (WORD if left > WORD else left), 1, run, done, i, row, keys, quick, edges, lists,
+                    rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
                 )
             else:
                 done = pass_marked(
-                    base, word, found, run, done, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs, held,
-                    constants, real_constants, actions, cells,
+                    base, word, found, run, done, i, row, keys, quick, edges, lists, rules, numbers, reals, nulls, runs,
+                    held, constants, real_constants, actions, cells,
                 )
             if done == NOBODY:
                 return NOBODY
@@ -215,8 +218,8 @@ def pass_cells(
 
 def pass_ranges(
     block: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s, ranges: Int64s,
-    edges: Int64s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s,
-    constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
+    edges: Int64s, lists: Int32s, rules: Int64s, numbers: Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s,
+    held: Real64s, constants: Int64s, real_constants: Real64s, actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Likewise, of the edges of a bucket that has a block; their equalities are known to hold."""
     j = 0
@@ -227,8 +230,8 @@ def pass_ranges(
         child, count, begin = ranges[at + 1], ranges[at + 2], block + ranges[at + 3]
         if kind == MARKED:
             done = pass_cells(
-                block, begin, child, count, column, run, done, i, row, keys, quick, ranges, edges, rules, numbers,
-                reals, nulls, runs, held, constants, real_constants, actions, cells,
+                block, begin, child, count, column, run, done, i, row, keys, quick, ranges, edges, lists, rules,
+                numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
             )
         else:
             value = keys[row + column]
@@ -236,8 +239,8 @@ def pass_ranges(
                 continue
             if kind == INSIDE:
                 done = pass_inside(
-                    begin, child, count, value, run, done, i, row, keys, quick, ranges, edges, rules, numbers, reals,
-                    nulls, runs, held, constants, real_constants, actions, cells,
+                    begin, child, count, value, run, done, i, row, keys, quick, ranges, edges, lists, rules, numbers,
+                    reals, nulls, runs, held, constants, real_constants, actions, cells,
                 )
             else:
                 if kind == AT_LEAST:
@@ -245,8 +248,8 @@ def pass_ranges(
                 elif kind == AT_MOST:
                     count = reached(ranges, begin, count, -value)
                 done = pass_edges(
-                    child, child + count, 1, run, done, i, row, keys, quick, edges, rules, numbers, reals, nulls, runs,
-                    held, constants, real_constants, actions, cells,
+                    child, child + count, 1, run, done, i, row, keys, quick, edges, lists, rules, numbers, reals, nulls,
+                    runs, held, constants, real_constants, actions, cells,
                 )
         if done == NOBODY:
             return NOBODY

@@ -15,6 +15,7 @@ from cepheid.kernel.shared import (
     FRESH,
     HASH,
     HELD,
+    KIND_OF,
     LASTS,
     LISTEN_AT,
     LISTENERS,
@@ -24,6 +25,7 @@ from cepheid.kernel.shared import (
     NEXT_AT,
     NOBODY,
     NODE,
+    NODE_KIND,
     NULL,
     POSITIVE,
     SIMULTANEOUS,
@@ -114,6 +116,7 @@ def list_runs(
 
 def install_runs(
     count: Int64, listened: Int64s, mask: Int64, listeners: Int64s, stride: Int64, runs: Int64s, nodes: Int64s,
+    kinds: Int64s,
 ) -> Int64:
     """Put runs, whose words have their nodes, into the lists that they listen to; how many lists are new.
 
@@ -123,8 +126,9 @@ def install_runs(
     k = 0
     while k < count:
         node = runs[k * stride]
-        flags = nodes[NODE * node + FLAGS]
-        runs[k * stride + EXPIRES] = expiry(runs[k * stride + START], nodes[NODE * node + LASTS])
+        kind = NODE_KIND * nodes[NODE * node + KIND_OF]
+        flags = kinds[kind + FLAGS]
+        runs[k * stride + EXPIRES] = expiry(runs[k * stride + START], kinds[kind + LASTS])
         runs[k * stride + BELOW] = nodes[NODE * node + CHILDREN]
         runs[k * stride + WAITS] = flags
         place = 0
@@ -186,7 +190,8 @@ def link_fresh(listeners: Int64s, stride: Int64, runs: Int64s, fresh: Int64s, ce
 
 def move_runs(
     size: Int64, listeners: Int64s, stride: Int64, reals: Int64, runs: Int64s, held: Real64s, goes: Int32s,
-    several: Int64s, nodes: Int64s, mask: Int64, moved: Int64s, twins: UInt8s, found: Int64s, cells: Int64s,
+    several: Int64s, nodes: Int64s, kinds: Int64s, mask: Int64, moved: Int64s, twins: UInt8s, found: Int64s,
+    cells: Int64s,
 ) -> Int64:
     """Take all runs to other nodes, and into the lists that they have there.
 
@@ -231,10 +236,11 @@ def move_runs(
                     new = goal
                     if goal < 0:
                         new = several[left - goal]
-                    flags = nodes[NODE * new + FLAGS]
+                    kind = NODE_KIND * nodes[NODE * new + KIND_OF]
+                    flags = kinds[kind + FLAGS]
                     here = own * stride
                     if runs[here + EXPIRES] != NULL:  # which is over, and waits to be let go of
-                        runs[here + EXPIRES] = expiry(runs[here + START], nodes[NODE * new + LASTS])
+                        runs[here + EXPIRES] = expiry(runs[here + START], kinds[kind + LASTS])
                     runs[here + BELOW] = nodes[NODE * new + CHILDREN]
                     runs[here + WAITS] = flags
                     place = 0

@@ -8,7 +8,10 @@ from cepheid.kernel.shared import (
     HASH,
     HASH_AT,
     HASH_MASK,
+    KEYED,
+    KEYED_AT,
     LEVEL,
+    LIST_AT,
     LOW,
     MIX,
     NOBODY,
@@ -34,8 +37,8 @@ def hash_of(owner: Int64, first: Int64, second: Int64) -> Int64:
 
 def probe(
     node: Int64, level: Int64, bits: Int64, run: Int64, done: Int64, i: Int64, row: Int64, keys: Int64s, quick: UInt32s,
-    levels: Int64s, sets: Int32s, hashes: Int64s, ranges: Int64s, edges: Int64s, rules: Int64s, numbers: Int64s,
-    reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s,
+    levels: Int64s, sets: Int32s, hashes: Int64s, ranges: Int64s, edges: Int64s, lists: Int32s, rules: Int64s, numbers:
+    Int64s, reals: Real64s, nulls: UInt8s, runs: Int64s, held: Real64s, constants: Int64s, real_constants: Real64s,
     actions: Int64s, cells: Int64s,
 ) -> Int64:
     """Note the edges of a node that an event passes; how many actions there are then, or NOBODY: no room."""
@@ -64,20 +67,21 @@ def probe(
                     child = ranges[bucket - RANGED + SEGMENTS_AT + 1] if ranged else bucket & LOW
                     same = True
                     if sets[at] > 2:
-                        where = edges[EDGE * child + 3]
+                        head = edges[EDGE * child]
+                        where = (head >> LIST_AT) + 1
                         same = rules_hold(
-                            where & LOW, (where & LOW) + ((where >> 32) & 255), i, row, run, keys, rules, numbers,
+                            where, where + ((head >> KEYED_AT) & KEYED), i, row, run, keys, lists, rules, numbers,
                             reals, nulls, runs, held, constants, real_constants, cells,
                         )
                     if same:
                         if ranged:
                             done = pass_ranges(
-                                bucket - RANGED, run, done, i, row, keys, quick, ranges, edges, rules, numbers, reals,
-                                nulls, runs, held, constants, real_constants, actions, cells,
+                                bucket - RANGED, run, done, i, row, keys, quick, ranges, edges, lists, rules, numbers,
+                                reals, nulls, runs, held, constants, real_constants, actions, cells,
                             )
                         else:
                             done = pass_edges(
-                                child, child + (bucket >> 32), 1, run, done, i, row, keys, quick, edges, rules,
+                                child, child + (bucket >> 32), 1, run, done, i, row, keys, quick, edges, lists, rules,
                                 numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
                             )
                         if done == NOBODY:

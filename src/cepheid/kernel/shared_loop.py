@@ -26,6 +26,7 @@ from cepheid.kernel.shared import (
     FRESH,
     FULL,
     HELD,
+    KIND_OF,
     LASTS,
     LEAF,
     LEVEL,
@@ -44,6 +45,7 @@ from cepheid.kernel.shared import (
     NEXT_AT,
     NOBODY,
     NODE,
+    NODE_KIND,
     NULL,
     NULLS,
     ROOM,
@@ -70,10 +72,11 @@ from cepheid.kernel.shared_lookup import probe
 
 
 def run_shared(
-    begin: Int64, end: Int64, first: Int64, times: Int64s, keys: Int64s, quick: UInt32s, numbers: Int64s,
-    reals: Real64s, nulls: UInt8s, levels: Int64s, sets: Int32s, hashes: Int64s, ranges: Int64s, edges: Int64s,
-    nodes: Int64s, rules: Int64s, constants: Int64s, real_constants: Real64s, columns: Int64s, listeners: Int64s,
-    runs: Int64s, held: Real64s, actions: Int64s, fresh: Int64s, matches: Int64s, real_matches: Real64s, cells: Int64s,
+    begin: Int64, end: Int64, first: Int64, times: Int64s, keys: Int64s, quick: UInt32s, numbers: Int64s, reals:
+    Real64s, nulls: UInt8s, levels: Int64s, sets: Int32s, hashes: Int64s, ranges: Int64s, edges: Int64s, nodes: Int64s,
+    kinds: Int64s, lists: Int32s, rules: Int64s, constants: Int64s, real_constants: Real64s, columns: Int64s, listeners:
+    Int64s, runs: Int64s, held: Real64s, actions: Int64s, fresh: Int64s, matches: Int64s, real_matches: Real64s, cells:
+    Int64s,
 ) -> Int64:
     """Go over events; where it stops for want of room, the cell STOPPED says of what, and the event is returned."""
     free, used, room = cells[FREE], cells[USED], cells[ROOM]
@@ -134,17 +137,18 @@ def run_shared(
                     run = after
                     continue
                 passed = 0
-                bits = nodes[NODE * number + SETS] if (flags & LOOKS) != 0 else 0
+                kind = NODE_KIND * nodes[NODE * number + KIND_OF] if (flags & LOOKS) != 0 else 0
+                bits = kinds[kind + SETS]
                 if bits == 0:
                     children = runs[at + BELOW]
                     passed = pass_edges(
                         children & LOW, (children & LOW) + (children >> 32), 0, run, done, i, row, keys, quick, edges,
-                        rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
+                        lists, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
                     )
                 else:
                     passed = probe(
-                        number, flags >> LEVEL_AT, bits, run, done, i, row, keys, quick, levels, sets, hashes,
-                        ranges, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions,
+                        number, flags >> LEVEL_AT, bits, run, done, i, row, keys, quick, levels, sets, hashes, ranges,
+                        edges, lists, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions,
                         cells,
                     )
                 if passed == NOBODY or passed >= cells[ACTION_ROOM]:
@@ -152,11 +156,11 @@ def run_shared(
                     break
                 over = (flags & ENDS_ALWAYS) != 0 or ((flags & ENDS_NEVER) == 0 and passed > done)
                 done = passed
-                ending = nodes[NODE * number + ENDING] if (flags & LOOKS) != 0 else 0
+                ending = kinds[kind + ENDING]
                 if ending != 0:
                     over = rules_hold(
-                        ending & LOW, (ending & LOW) + (ending >> 40), i, row, run, keys, rules, numbers, reals, nulls,
-                        runs, held, constants, real_constants, cells,
+                        ending + 1, ending + 1 + int(lists[ending]), i, row, run, keys, lists, rules, numbers, reals,
+                        nulls, runs, held, constants, real_constants, cells,
                     )
                 if over and simultaneous:
                     runs[at + stride - 1] = now
@@ -178,7 +182,8 @@ def run_shared(
         while level != NOBODY and not full:
             passed = probe(
                 0, level, levels[LEVEL * level + ROOT_SETS], NOBODY, done, i, row, keys, quick, levels, sets, hashes,
-                ranges, edges, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions, cells,
+                ranges, edges, lists, rules, numbers, reals, nulls, runs, held, constants, real_constants, actions,
+                cells,
             )
             full = passed == NOBODY
             done = done if full else passed
@@ -207,10 +212,11 @@ def run_shared(
                 free = run
                 alive -= 1
                 continue
-            flags = nodes[NODE * child + FLAGS]
-            if (flags & ALIAS) != 0:
+            kind = NODE_KIND * nodes[NODE * child + KIND_OF]
+            if (kinds[kind + FLAGS] & ALIAS) != 0:
                 child = nodes[NODE * child + CHILDREN]
-                flags = nodes[NODE * child + FLAGS]
+                kind = NODE_KIND * nodes[NODE * child + KIND_OF]
+            flags = kinds[kind + FLAGS]
             depth = flags & DEPTH
             transfer = (flags >> TRANSFER_AT) & 65535
             old = run * stride
@@ -239,7 +245,7 @@ def run_shared(
             at = new * stride
             runs[at + START] = now if run == NOBODY else runs[old + START]
             runs[at + NULLS] = 0 if run == NOBODY else runs[old + NULLS]
-            runs[at + EXPIRES] = expiry(runs[at + START], nodes[NODE * child + LASTS])
+            runs[at + EXPIRES] = expiry(runs[at + START], kinds[kind + LASTS])
             runs[at + BELOW] = nodes[NODE * child + CHILDREN]
             runs[at + WAITS] = flags
             p = HELD

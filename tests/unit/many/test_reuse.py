@@ -110,3 +110,37 @@ def test_rules_that_go_before_the_first_event() -> None:
     session.push(EVENTS)
     assert heads(session.close()) == expected
     assert "pair 1" in {head[0] for head in expected}
+
+
+def test_sessions_side_by_side_add_rules_of_their_own(built: list[int]) -> None:
+    queries = cep.Queries(TEMPLATES, RULES)
+    expected = queries.match(EVENTS).to_pylist()
+    sessions = [queries.session() for _ in range(3)]
+    for turn in range(3):
+        for k, session in enumerate(sessions):
+            session.push(EVENTS[10 * turn : 10 * turn + 10])
+            session.advance(10 * turn + 10)
+            session.add([{"id": f"new {turn}", "template": "pair", "name": "XYZ"[(turn + k) % 3], "low": k}])
+    for k, session in enumerate(sessions):
+        session.push(EVENTS[30:])
+        last = session.close()
+        for turn in range(3):
+            rule = {"id": 0, "name": "XYZ"[(turn + k) % 3], "low": k}
+            alone = cep.Queries(TEMPLATES["pair"], [rule]).match(EVENTS[10 * turn + 11 :], engine="reference")
+            ends = [one["match_end"] for one in alone.to_pylist() if one["match_end"] >= 30]
+            assert [one["match_end"] for one in last.of(f"new {turn}").to_pylist()] == ends
+    assert queries.match(EVENTS).to_pylist() == expected
+
+
+def test_rules_that_contradict_themselves_are_let_go_of() -> None:
+    template = "PATTERN Stock s WHERE s.price > low AND s.price < high"
+    rules = [{"id": k, "low": 3, "high": 3 + k % 2 * 3} for k in range(8)]
+    queries = cep.Queries(template, rules)
+    session = queries.session(lateness=0)
+    found = session.push(EVENTS)
+    assert len(found) == 4 * sum(3 < event["price"] < 6 for event in EVENTS)
+    (tier,) = session.stream.tiers.values()
+    assert [len(level) for level in tier._levels] == [4]
+    assert session.stats.counters["rules"] == 8
+    none = cep.Queries(template, [rule for rule in rules if rule["high"] == 3])
+    assert len(none.match(EVENTS)) == 0

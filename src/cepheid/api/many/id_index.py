@@ -1,7 +1,8 @@
-"""Finds rules by their ids, without a look at all of them: sorted arrays of hashes, sixteen bytes a rule."""
+"""Finds rules by their ids, without a look at all of them: hashes, ascending."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,24 +12,58 @@ import pyarrow.compute as pc
 from cepheid.engine.encoding.arrow import from_numpy, to_numpy
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Hashes, ascending, and the number of the rule of each, counted from the first; None: as they stand."""
+
+    hashes: Any
+    first: int
+    order: Any
+
+    @classmethod
+    def of(cls, hashes: Any, first: int) -> _Part:
+        """Of rules side by side."""
+        if (hashes[1:] >= hashes[:-1]).all():
+            return cls(hashes, first, None)
+        order = np.argsort(hashes, kind="stable").astype(np.int32)
+        return cls(hashes[order], first, order)
+
+    def numbers(self, places: Any) -> Any:
+        """The numbers of rules by the places of their hashes."""
+        return self.first + (places if self.order is None else self.order[places].astype(np.int64))
+
+    def followed_by(self, more: _Part) -> _Part:
+        """Also those of the next rules."""
+        hashes = np.concatenate([self._in_order(), more._in_order()])
+        return _Part.of(hashes, self.first)
+
+    def _in_order(self) -> Any:
+        """The hashes in the order of the rules."""
+        if self.order is None:
+            return self.hashes
+        found = np.empty_like(self.hashes)
+        found[self.order] = self.hashes
+        return found
+
+
 class IdIndex:
     """The numbers of rules by the hashes of their ids. An id may be there several times: it was removed in between."""
 
     def __init__(self, ids: pa.Array) -> None:
-        self._parts: list[tuple[Any, Any]] = []  # hashes, ascending, and numbers; they double in size
+        self._parts: list[_Part] = []  # they double in size
         self.add(ids, 0)
 
     def add(self, ids: pa.Array, first: int) -> None:
-        """More rules, whose numbers begin at `first`."""
-        self._parts.append(_sorted(_hashes(ids), first + np.arange(len(ids))))
-        while len(self._parts) > 1 and len(self._parts[-2][0]) <= 2 * len(self._parts[-1][0]):
-            (hashes, numbers), (more, others) = self._parts[-2:]
-            self._parts[-2:] = [_sorted(np.concatenate([hashes, more]), np.concatenate([numbers, others]))]
+        """More rules, whose numbers begin at `first`, which is after those so far."""
+        self._parts.append(_Part.of(_hashes(ids), first))
+        while len(self._parts) > 1 and len(self._parts[-2].hashes) <= 2 * len(self._parts[-1].hashes):
+            one, other = self._parts[-2:]
+            self._parts[-2:] = [one.followed_by(other)]
 
     def find(self, asked: pa.Array, known: pa.Array) -> tuple[Any, Any]:
         """The places of asked ids that are known, and the number of the rule of each. known: the ids of all rules."""
         hashes = _hashes(asked)
-        found = [_found(hashes, *part) for part in self._parts]
+        found = [_found(hashes, part) for part in self._parts]
         places, numbers = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         order = np.lexsort((numbers, places))
         places, numbers = places[order], numbers[order]
@@ -37,18 +72,13 @@ class IdIndex:
         return places[equal], numbers[equal]
 
 
-def _found(asked: Any, hashes: Any, numbers: Any) -> tuple[Any, Any]:
+def _found(asked: Any, part: _Part) -> tuple[Any, Any]:
     """The places of hashes that are there, and the numbers that each has."""
-    low, high = np.searchsorted(hashes, asked, "left"), np.searchsorted(hashes, asked, "right")
+    low, high = np.searchsorted(part.hashes, asked, "left"), np.searchsorted(part.hashes, asked, "right")
     counts = high - low
     places = np.repeat(np.arange(len(asked)), counts)
     begins = np.repeat(low - np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)[:-1]])[: len(low)], counts)
-    return places, numbers[begins + np.arange(len(places))]
-
-
-def _sorted(hashes: Any, numbers: Any) -> tuple[Any, Any]:
-    order = np.argsort(hashes, kind="stable")
-    return hashes[order], numbers[order]
+    return places, part.numbers(begins + np.arange(len(places)))
 
 
 def _hashes(ids: pa.Array) -> Any:

@@ -7,10 +7,12 @@ choice, below all tests, with a number for its constants: it only says which row
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from cepheid.engine.encoding.arrow import from_numpy, to_numpy
 from cepheid.engine.many.keys import LEAST, MOST
 from cepheid.kernel.shared import NOBODY
 
@@ -33,12 +35,12 @@ class Asked:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @property
+    @cached_property
     def counts(self) -> Any:
         """How many conditions a row has."""
         return np.diff(self.offsets)
 
-    @property
+    @cached_property
     def equal(self) -> Any:
         """Which conditions are equalities."""
         return (self.columns >= 0) & (self.lows == self.highs)
@@ -145,6 +147,14 @@ def _sorted(*keys: Any) -> tuple[Any, bool]:
     order = np.argsort(packed, kind="stable")
     packed = packed[order]
     return order, bool((packed[1:] == packed[:-1]).any())
+
+
+def distinct(hashes: Any) -> tuple[Any, Any]:
+    """Where each number is found first, and for each one which of these it is; they are in the order of the rows."""
+    codes = to_numpy(from_numpy(hashes.view(np.int64)).dictionary_encode().indices)
+    first = np.empty(int(codes.max(initial=-1)) + 1, np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # of several, the last one stays
+    return first, codes
 
 
 def stir(mixed: Any, values: Any) -> Any:

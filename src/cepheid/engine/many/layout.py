@@ -73,16 +73,16 @@ class Layout:
 
 def layout_of(tables: SharedTables, chains: Iterator[tuple[int, Chain, int]], levels: int) -> Layout:
     """The layout of tables, of whose levels so many are in use."""
-    nodes = tables.nodes.values.reshape(-1, k.NODE)[1:]
-    depth = nodes[:, k.FLAGS] & k.DEPTH
+    flags = tables.flags(np.arange(1, tables.nodes.size // k.NODE))
+    depth = flags & k.DEPTH
     found = tuple(_lookups(tables, depth, at) for at in range(len(tables.depths)))
     looked_up = sum(one.nodes for lookups in found for one in lookups)
     return Layout(
         chains=tuple(chains),
         depths=tuple(tables.depths),
         found_by=found,
-        children=len(nodes) - looked_up,
-        waiting=tuple(_waiting(tables, nodes[:, k.FLAGS])),
+        children=len(flags) - looked_up,
+        waiting=tuple(_waiting(tables, flags)),
         levels=levels,
         nbytes=tables.nbytes(),
     )
@@ -91,7 +91,7 @@ def layout_of(tables: SharedTables, chains: Iterator[tuple[int, Chain, int]], le
 def _lookups(tables: SharedTables, depths: Any, depth: int) -> tuple[Lookup, ...]:
     """How nodes of a depth are looked up; those of most nodes first."""
     found: dict[Lookup, Lookup] = {}
-    for level in tables.levels.values.reshape(-1, k.LEVEL):
+    for level in tables.levels.reshape(-1, k.LEVEL):
         begin, size = int(level[k.HASH_AT]), int(level[k.HASH_MASK]) + 1
         hashes = tables.hashes.values[k.SLOT * begin : k.SLOT * (begin + size)].reshape(-1, k.SLOT)
         hashes = hashes[hashes[:, 0] != k.NOBODY]

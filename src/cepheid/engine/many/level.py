@@ -19,7 +19,8 @@ from cepheid.engine.many.asked import Asked, Asking, Ways
 from cepheid.engine.many.chain import Bounds, Chain, Constant, Fence, RuleConstant, Test, Wait
 from cepheid.engine.many.code import CodeNumbers
 from cepheid.engine.many.keys import MOST, KeyColumns
-from cepheid.engine.many.node_tables import Level, NodeTables, Steps
+from cepheid.engine.many.node_tables import Begin, Level, NodeTables, Steps
+from cepheid.engine.many.packed import packed, unpacked
 from cepheid.kernel import shared as k
 from cepheid.kernel.expressions import Sort, sort_of
 
@@ -42,6 +43,10 @@ class Extra:
         kept = np.flatnonzero(rows >= 0)
         return replace(self, rows=rows[kept], constants=self.constants.take(from_numpy(kept)))
 
+    def packed(self) -> Extra:
+        """The same in less memory."""
+        return replace(self, rows=self.rows.astype(np.int32), constants=packed(self.constants))
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -60,6 +65,10 @@ class Rules:
         places[wanted] = np.arange(len(wanted))
         extras = tuple(own for extra in self.extras if len((own := extra.of(places)).rows))
         return Rules(self.chain, self.numbers[wanted], self.constants.take(from_numpy(wanted)), extras)
+
+    def packed(self) -> Rules:
+        """The same in less memory: from now on they are only needed if tables are made anew."""
+        return replace(self, extras=tuple(extra.packed() for extra in self.extras)) if self.extras else self
 
 
 @dataclass
@@ -117,8 +126,8 @@ class LevelBuilder:
         self.choices: dict[tuple[Fence, ...], int] = {}
         self.chosen = 1  # constants of choices that are told apart; 0: there are none
 
-    def build(self, parts: Sequence[Rules], level: int, base: int) -> Level:
-        """The tables, whose nodes are numbered from a base."""
+    def build(self, parts: Sequence[Rules], begin: Begin) -> Level:
+        """The tables, to be put behind others."""
         sizes = [len(part.numbers) for part in parts]
         begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         count = int(begins[-1])
@@ -130,7 +139,7 @@ class LevelBuilder:
         for one in asked:
             never |= one.never
         ranks = self._ranks(asked, len(self.keys))
-        tables = NodeTables(self.keys, ranks, level, base)
+        tables = NodeTables(self.keys, ranks, begin)
         paths = np.zeros((count, max(depth, 1)), np.int64)
         for step in range(depth):
             rows = np.flatnonzero(~never & (lengths > step))
@@ -187,7 +196,8 @@ class LevelBuilder:
     def _extras(self, asking: Asking, part: Rules, begin: int, step: int, *, ending: bool) -> None:
         for extra in part.extras:
             if extra.step == step and extra.ending is ending:
-                self._bounds(asking, extra.bounds, begin + extra.rows, extra.constants)
+                rows = np.int64(begin) + extra.rows
+                self._bounds(asking, extra.bounds, rows, unpacked(extra.constants))
 
     def _fence(self, asking: Asking, fence: Fence, rows: Any, constants: pa.Table) -> None:
         for bounds in fence.bounds:

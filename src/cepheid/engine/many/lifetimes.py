@@ -21,7 +21,9 @@ class Lifetimes:
     @classmethod
     def for_good(cls, count: int, since: int | None = None) -> Lifetimes:
         """Rules that no one has removed."""
-        return cls(np.full(count, ALWAYS if since is None else since), np.full(count, NEVER))
+        # All alike, these are one number each; with the first change they become arrays.
+        begin = ALWAYS if since is None else since
+        return cls(np.broadcast_to(np.int64(begin), count), np.broadcast_to(np.int64(NEVER), count))
 
     @property
     def whole(self) -> bool:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.engine.many.asked import Asked, Ways, stir
+from cepheid.engine.many.asked import Asked, Ways, distinct, stir
 from cepheid.engine.many.chain import Form
+from cepheid.engine.many.condition_lists import NO_STAMP, ConditionLists
 from cepheid.engine.many.keys import LEAST, MOST, KeyColumns, short
 from cepheid.engine.many.ranges import MANY, block, segments
 from cepheid.kernel import shared as k
@@ -24,12 +25,29 @@ _NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
+class Begin:
+    """How much there is in the tables before a level: of each kind, where its own begin."""
+
+    level: int = 0
+    nodes: int = 1
+    kinds: int = 1
+    rules: int = 0
+    lists: int = 1
+    constants: int = 0
+    ranges: int = 0
+    members: int = 0
+    stamps: int = 0
+
+
+@dataclass(frozen=True)
 class Level:
     """Tables of some rules, and where their matches go."""
 
     edges: Any
     nodes: Any
+    kinds: Any
     rules: Any
+    lists: Any
     constants: Any
     reals: Any
     hashes: Any
@@ -72,7 +90,7 @@ class Steps:
         ahead = np.where(self.decides, self.ahead.hashes(), np.uint64(0))
         for values in (*numbers, self.ending.hashes().view(np.int64), ahead.view(np.int64)):
             mixed = stir(mixed, values)
-        _, first, codes = np.unique(mixed, return_index=True, return_inverse=True)
+        first, codes = distinct(mixed)
         other = first[codes]
         alike = all((values == values[other]).all() for values in numbers)
         decided = self.ahead.take(np.flatnonzero(self.decides))
@@ -86,18 +104,17 @@ class Steps:
 class NodeTables:
     """Arrays under construction."""
 
-    def __init__(self, keys: KeyColumns, ranks: Any, level: int, base: int) -> None:
+    def __init__(self, keys: KeyColumns, ranks: Any, begin: Begin) -> None:
         self.wide = np.array(keys.wide, bool)
         # That an event has a lane is asked by all alike.
         self.searched = np.array([key is not None and key.form != Form.LANE for key in keys.keys], bool)
         self.ranks = ranks
-        self.level = level
-        self.base = base
+        self.begin = begin
         self.count = 0
         self.edges: list[Any] = []
         self.nodes: list[Any] = []
-        self.rules: list[Any] = []
-        self.rule_count = 0
+        self.kinds: list[Any] = []  # of each node, what many have in common
+        self.lists = ConditionLists(begin.lists)
         self.sets: dict[tuple[int, ...], int] = {}
         self.buckets: list[tuple[Any, Any, Any, Any]] = []
         self.ranges: list[Any] = []
@@ -105,7 +122,7 @@ class NodeTables:
         self.root_sets = 0
         self.listening: set[int] = set()
         self.depths: list[int] = []
-        self.stamps = 0
+        self.stamps = begin.stamps
 
     def add(self, steps: Steps, ways: Ways, depth: int) -> Any:
         """The nodes of one depth: those of one parent side by side, and of these, those with equal values.
@@ -122,45 +139,46 @@ class NodeTables:
         hashed = _has_many(parent) if depth else np.ones(count, bool)
         begin, length = _buckets(parent, sets, values)
         begin, length = begin[hashed[begin]], length[hashed[begin]]
-        first = self.base + self.count
+        first = self.begin.nodes + self.count
         where = (first + begin) | length << 32
         for at in np.flatnonzero(length > MANY).tolist():
             rows = order[begin[at] : begin[at] + length[at]]
             where[at] = self._arrange(asked, rows, int(keyed[begin[at]]), first + int(begin[at]), int(where[at]))
         place = np.empty(count, np.int64)
         place[order] = np.arange(count)
-        edges = self._edges(asked.take(order), keyed, hashed)
-        edges[:, 0] |= self._stamps(ways)[order]
-        nodes = np.zeros((count, k.NODE), np.int64)
-        for at, own in ((k.FLAGS, steps.flags), (k.LISTENS, steps.listens), (k.LASTS, steps.lasts)):
-            nodes[:, at] = own[order]
-        nodes[:, k.FLAGS] |= self.level << k.LEVEL_AT
+        edges = self._edges(asked.take(order), keyed, hashed, self._stamps(ways)[order])
+        nodes, kinds = np.zeros((count, k.NODE), np.int64), np.zeros((count, k.NODE_KIND), np.int64)
+        nodes[:, k.LISTENS] = steps.listens[order]
+        kinds[:, k.FLAGS], kinds[:, k.LASTS] = steps.flags[order], steps.lasts[order]
+        kinds[:, k.FLAGS] |= self.begin.level << k.LEVEL_AT
         numbers = first + place[ways.first]
         other = ~ways.first[order]
-        nodes[other] = 0
-        nodes[other, k.FLAGS] = k.ALIAS | depth | self.level << k.LEVEL_AT
+        nodes[other], kinds[other] = 0, 0
+        kinds[other, k.FLAGS] = k.ALIAS | depth | self.begin.level << k.LEVEL_AT
         nodes[other, k.CHILDREN] = numbers[ways.rows[order][other]]
-        waiting = (nodes[:, k.FLAGS] & (k.LEAF | k.EVERYTHING | k.ALIAS)) == 0
-        self.listening.update(np.unique(nodes[waiting, k.FLAGS] >> k.LISTEN_AT & 65535).tolist())
+        waiting = (kinds[:, k.FLAGS] & (k.LEAF | k.EVERYTHING | k.ALIAS)) == 0
+        self.listening.update(np.unique(kinds[waiting, k.FLAGS] >> k.LISTEN_AT & 65535).tolist())
         ending = steps.ending.take(order).only(~other)
-        nodes[:, k.ENDING] = np.where(ending.counts > 0, self._rules(ending) | ending.counts << 40, 0)
-        nodes[:, k.FLAGS] |= np.where(ending.counts > 0, k.LOOKS, 0)
+        if len(ending.columns):
+            kinds[:, k.ENDING] = np.where(ending.counts > 0, self.lists.add(ending), 0)
+            kinds[:, k.FLAGS] |= np.where(ending.counts > 0, k.LOOKS, 0)
         if depth:
             self._link(parent, first)
         self._look_up(parent[begin], sets[begin], values[begin], where, first, depth)
         self.edges.append(edges)
         self.nodes.append(nodes)
+        self.kinds.append(kinds)
         self.count += count
         self.depths.append(len(numbers))
         return numbers
 
     def _stamps(self, ways: Ways) -> Any:
-        """What the edges of nodes have that can be reached in several ways, so that an event does so once."""
+        """The stamps of nodes that can be reached in several ways, so that an event does so once; -1: of others."""
         several = ways.several
         begins = ways.first & several
         number = self.stamps + np.cumsum(begins) - 1
         self.stamps += int(begins.sum())
-        return np.where(several, k.AGAIN | number << k.STAMP_AT, 0)
+        return np.where(several, number, NO_STAMP)
 
     def _keyed(self, asked: Asked) -> tuple[Asked, Any, Any]:
         """How many equalities of each row its node is found by, these first, and the number of the set of columns.
@@ -189,7 +207,7 @@ class NodeTables:
         assert len(self.sets) <= 56, "more sets of columns than there are bits for"
         return asked, asked.per_row(used), numbers[sets] if len(names) else sets
 
-    def _edges(self, asked: Asked, keyed: Any, hashed: Any) -> Any:
+    def _edges(self, asked: Asked, keyed: Any, hashed: Any, stamps: Any) -> Any:
         """Rows of edges: two conditions in 32 bits each, and where all of them are."""
         count = len(asked)
         skip = np.where(hashed, keyed, 0)
@@ -225,23 +243,18 @@ class NodeTables:
         for at in range(2):
             decided |= (index == (skip + at)[each]) & exact[at][each]
         kept = asked.pick(~decided | (many[each] & (index < keyed[each])))
-        found[:, 3] = self._rules(kept) | np.where(many, keyed, 0) << 32 | kept.counts << 40
+        found[:, 0] |= (stamps != NO_STAMP) * k.AGAIN | np.where(many, keyed, 0) << k.KEYED_AT
+        found[:, 0] |= self.lists.add(kept, stamps) << k.LIST_AT
         return found
 
-    def _rules(self, asked: Asked) -> Any:
-        """The conditions of each row one after the other, those of equal rows once; where they begin."""
-        _, first, codes = np.unique(asked.hashes(), return_index=True, return_inverse=True)
-        assert asked.same_as(first[codes]), "two hashes of 64 bits are equal"
-        asked = asked.take(first)
-        found = np.stack([asked.columns, asked.lows, asked.highs], axis=1)
-        tests = asked.columns < 0
-        found[tests, 0] = k.NOBODY
-        found[tests, 1] = k.NOBODY - asked.columns[tests]
-        found[tests, 2] = asked.lows[tests]
-        where = self.rule_count + asked.offsets[:-1]
-        self.rules.append(found.reshape(-1))
-        self.rule_count += len(found)
-        return where[codes]
+    def _kinds(self, kinds: Any) -> tuple[Any, Any]:
+        """The kinds of nodes, each once, and which of them each node is of."""
+        mixed = np.zeros(len(kinds), np.uint64)
+        for values in kinds.T:
+            mixed = stir(mixed, values)
+        first, codes = distinct(mixed)
+        assert (kinds == kinds[first][codes]).all(), "two hashes of 64 bits are equal"
+        return kinds[first], self.begin.kinds + codes
 
     def _link(self, parent: Any, first: int) -> None:
         """Tell nodes of the depth before where their children are."""
@@ -261,7 +274,7 @@ class NodeTables:
         numbers[SEGMENTS_AT + 1 : SEGMENTS_AT + SEGMENT * len(found) : SEGMENT] += first
         self.ranges.append(numbers)
         begin, self.range_count = self.range_count, self.range_count + len(numbers)
-        return RANGED | begin
+        return RANGED | (self.begin.ranges + begin)
 
     def _look_up(self, parent: Any, sets: Any, values: Any, where: Any, first: int, depth: int) -> None:
         """Tell nodes which sets of columns their children are found by; of each bucket, its values and where it is."""
@@ -271,10 +284,10 @@ class NodeTables:
         if not depth:
             self.root_sets = int(np.bitwise_or.reduce(np.left_shift(1, np.unique(sets))))
             return
-        nodes = self.nodes[-1]
+        kinds = self.kinds[-1]
         bits = np.left_shift(1, sets)
-        nodes[np.unique(parent) - (first - len(nodes)), k.FLAGS] |= k.LOOKS
-        np.bitwise_or.at(nodes[:, k.SETS], parent - (first - len(nodes)), bits)
+        kinds[np.unique(parent) - (first - len(kinds)), k.FLAGS] |= k.LOOKS
+        np.bitwise_or.at(kinds[:, k.SETS], parent - (first - len(kinds)), bits)
 
     def _mixed(self, sets: Any, values: Any) -> Any:
         """All values but the first as one number, as the kernel makes it of an event."""
@@ -288,13 +301,15 @@ class NodeTables:
 
     def finish(self, leaves: Any, numbers: Any, paths: Any, constants: tuple[Sequence[Any], Sequence[Any]]) -> Level:
         """The arrays, with the rules of each leaf and the hash table."""
-        nodes = np.concatenate(self.nodes) if self.nodes else np.zeros((0, k.NODE), np.int64)
+        nodes = np.concatenate([np.zeros((0, k.NODE), np.int64), *self.nodes])
+        kinds, nodes[:, k.KIND_OF] = self._kinds(np.concatenate([np.zeros((0, k.NODE_KIND), np.int64), *self.kinds]))
+        rules, lists = self.lists.finish(self.begin.rules, self.begin.constants)
         order = np.lexsort((numbers, leaves))
         leaves, numbers = leaves[order], numbers[order]
         if len(leaves):
             begin = np.flatnonzero(np.concatenate([[True], leaves[1:] != leaves[:-1]]))
             count = np.diff(np.concatenate([begin, [len(leaves)]]))
-            nodes[leaves[begin] - self.base, k.CHILDREN] = begin | count << 32
+            nodes[leaves[begin] - self.begin.nodes, k.CHILDREN] = (self.begin.members + begin) | count << 32
         buckets = [np.ascontiguousarray(_joined(column)) for column in zip(*self.buckets, strict=True)]
         total = len(buckets[0]) if buckets else 0
         size = 1 << max(4, int(1.5 * total + 1).bit_length())
@@ -308,18 +323,20 @@ class NodeTables:
         return Level(
             edges=_joined([a.reshape(-1) for a in self.edges]),
             nodes=nodes.reshape(-1),
-            rules=_joined(self.rules),
+            kinds=kinds.reshape(-1),
+            rules=rules,
+            lists=lists,
             constants=_joined(constants[0]),
             reals=_joined(constants[1]).astype(np.float64),
             hashes=hashes,
             ranges=_joined(self.ranges),
             sets=sets.reshape(-1),
             root_sets=self.root_sets,
-            members=numbers,
+            members=numbers.astype(np.int32),
             paths=paths,
             listening=frozenset(self.listening),
             depths=tuple(self.depths),
-            stamps=self.stamps,
+            stamps=self.stamps - self.begin.stamps,
         )
 
 
@@ -348,7 +365,7 @@ def _sets(asked: Asked, used: Any) -> tuple[Any, list[tuple[int, ...]]]:
     columns = asked.columns[used]
     offsets = np.concatenate([[0], np.cumsum(counts)])
     some = Asked(columns, columns, columns, offsets, asked.never)
-    _, first, codes = np.unique(some.hashes(), return_index=True, return_inverse=True)
+    first, codes = distinct(some.hashes())
     assert some.same_as(first[codes]), "two hashes of 64 bits are equal"
     return codes, [tuple(columns[offsets[row] : offsets[row + 1]].tolist()) for row in first]
 

@@ -33,7 +33,14 @@ class Placed:
 
 
 def place(tables: SharedTables, parts: Sequence[Part]) -> Placed:
-    """Put rules into tables."""
-    made = tables.add([part for _, part in parts])
-    numbers = np.concatenate([part.numbers for _, part in parts])
-    return Placed(tables.level_count - 1, tuple(parts), numbers, made.paths.astype(np.int32))
+    """Put rules into tables. Those that contradict themselves have no node, and are let go of."""
+    paths = tables.add([part for _, part in parts]).paths.astype(np.int32)
+    sound = paths[:, 0] > 0
+    begins = np.concatenate([[0], np.cumsum([len(part.numbers) for _, part in parts])]).astype(np.int64)
+    kept = [
+        (kind, part.take(np.flatnonzero(sound[begin:end])).packed())
+        for (kind, part), begin, end in zip(parts, begins[:-1], begins[1:], strict=True)
+    ]
+    each = [part.numbers for _, part in kept]
+    numbers = each[0] if len(each) == 1 else np.concatenate(each)
+    return Placed(tables.level_count - 1, tuple(kept), numbers, paths if sound.all() else paths[sound])

@@ -103,6 +103,8 @@ class Renewal:
         base = self.new.nodes.size // k.NODE
         made = place(self.new, parts)
         self.placed.append(made)
+        if not len(made):
+            return
         order = np.argsort(made.numbers, kind="stable")
         numbers = made.numbers[order]
         pairs = [np.zeros(0, np.int64)]
@@ -165,8 +167,9 @@ class Renewal:
         found = np.zeros(alive + more + 1, np.int64)
         count = run_on_arrays(
             "move_runs", len(old.listeners) // 3, old.listeners, new.stride, int(cells[k.REALS]), new.runs, new.held,
-            goes, np.array(self._several, np.int64), new.nodes.array, len(self._listeners) // 3 - 1, self._listeners,
-            np.concatenate(self._twins), found, cells, native=old.native,
+            goes, np.array(self._several, np.int64), new.nodes.array, new.kinds.array,
+            len(self._listeners) // 3 - 1, self._listeners, np.concatenate(self._twins), found, cells,
+            native=old.native,
         )  # fmt: skip
         new.listeners = self._listeners
         if count:

@@ -35,6 +35,7 @@ FEW_RULES = 2000
 """So many rules, that come and those of the last levels together, are put into a level before the next event."""
 SOME_RULES = 16_000
 """So many rules and an eighth of all may be in small levels, or gone; then tables are made anew beside the input."""
+NO_KIND = -1
 MOST_LEVELS = 100
 """Levels in which runs can begin: each one is looked up in for every event. With more, new tables are waited for."""
 
@@ -76,8 +77,9 @@ class SharedTier:
         self._slack = SOME_RULES  # so many may be out of place; more, when memory was short
         self._ending = 0, EVER  # how many were kept that end later, and when all of them have
         self._renewal: Renewal | None = None
-        self._since = self._until = self._kind_of = np.zeros(0, np.int64)
+        self._kind_of = np.zeros(0, np.int32)
         self._mortal = False  # whether some rule has not lived from the beginning, or is removed
+        self._since = self._until = np.zeros(0, np.int64)  # which are kept from then on
         self._events = 0
 
     def anew(self, codes: StreamCodes, *, own: bool) -> SharedTier:
@@ -86,9 +88,8 @@ class SharedTier:
         found = SharedTier(codes, simultaneous=self.simultaneous, merge=self.merge)
         found.tables = self.tables.anew(own=own)
         found.kinds, found._numbers, found._levels = list(self.kinds), dict(self._numbers), list(self._levels)
-        for name in ("_since", "_until", "_kind_of"):
-            given = getattr(self, name)
-            setattr(found, name, given.copy() if own else given)
+        found._kind_of = self._kind_of.copy() if own else self._kind_of
+        assert not self._mortal, "the rules are those of the beginning"
         return found
 
     # Rules.
@@ -107,24 +108,34 @@ class SharedTier:
             self.kinds.append(kind)
         number = self._numbers[id(kind.joined)]
         self._reach(int(numbers.max(initial=-1)) + 1)
-        self._since[numbers] = EVER if at is None else at
-        self._until[numbers] = FOREVER
         self._kind_of[numbers] = number
-        self._mortal = self._mortal or at is not None
+        if at is not None:
+            self._note_lives()
+        if self._mortal:
+            self._since[numbers] = EVER if at is None else at
+            self._until[numbers] = FOREVER
         self._pending.append((number, part))
 
     def _reach(self, count: int) -> None:
-        missing = count - len(self._since)
+        missing = count - len(self._kind_of)
         if missing > 0:
-            missing = max(missing, len(self._since) // 2)
-            self._since = np.append(self._since, np.full(missing, FOREVER))
-            self._until = np.append(self._until, np.full(missing, EVER))
-            self._kind_of = np.append(self._kind_of, np.full(missing, -1))
+            missing = max(missing, len(self._kind_of) // 8)
+            self._kind_of = np.append(self._kind_of, np.full(missing, NO_KIND, np.int32))
+        if self._mortal:
+            missing = len(self._kind_of) - len(self._since)
+            self._since = np.append(self._since, np.full(missing, EVER))
+            self._until = np.append(self._until, np.full(missing, FOREVER))
+
+    def _note_lives(self) -> None:
+        """From now on rules have lifetimes; those so far have lived from the beginning, and go on."""
+        if not self._mortal:
+            self._mortal = True
+            self._reach(len(self._kind_of))
 
     def remove(self, numbers: Any, at: int) -> None:
         """Rules that see no event after a time."""
+        self._note_lives()
         self._until[numbers] = np.minimum(self._until[numbers], at)
-        self._mortal = True
         self._gone += len(numbers)
 
     def settle_rules(self) -> None:
@@ -184,10 +195,8 @@ class SharedTier:
 
     def _count_gone(self) -> None:
         """Rules that have ended since the new tables were begun are still in them, as are those that end later."""
-        kept = np.concatenate(
-            [part.numbers for level in self._levels for _, part in level.parts] or [np.zeros(0, np.int64)]
-        )
-        until = self._until[kept]
+        kept = [part.numbers for level in self._levels for _, part in level.parts] if self._mortal else []
+        until = self._until[np.concatenate(kept or [np.zeros(0, np.int64)])]
         ending = until[until < FOREVER]
         last = self.tables.last
         self._gone = 0 if last is None else int((ending < last).sum())
@@ -225,7 +234,7 @@ class SharedTier:
         begin = np.repeat((where & k.LOW) - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
         numbers = tables.members.array[begin + np.arange(len(match))]
         if self._mortal:
-            depth = tables.nodes.array[given[:, 0] * k.NODE + k.FLAGS] & k.DEPTH
+            depth = tables.flags(given[:, 0]) & k.DEPTH
             last = given[np.arange(len(given)), k.HELD + depth]
             ends = ticks(self.codes.schema, rows.kept)[last - rows.base]
             alive = (given[match, k.START] > self._since[numbers]) & (ends[match] <= self._until[numbers])
@@ -290,7 +299,7 @@ class SharedTier:
         """The runs, and the rules of the nodes that they are at."""
         self.settle_rules()
         facts, arrays = dump_runs(self.tables, self._places())
-        late = np.flatnonzero((self._since > EVER) & (self._kind_of >= 0))
+        late = np.flatnonzero(self._since > EVER)
         return {**facts, "events": self._events}, [late, self._since[late], *arrays]
 
     def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
@@ -300,9 +309,10 @@ class SharedTier:
         late, since, *runs = arrays
         there = late < len(self._kind_of)
         late, since = late[there], since[there]
-        known = self._kind_of[late] >= 0
-        self._since[late[known]] = since[known]
-        self._mortal = self._mortal or bool(known.any())
+        known = self._kind_of[late] != NO_KIND
+        if known.any():
+            self._note_lives()
+            self._since[late[known]] = since[known]
         # No run is in a level that is retired already: its rules are in another one too, which would have it again.
         places = [(level.numbers, level.paths) for level in self._levels]
         load_runs(self.tables, places, facts, runs, self.codes, rows)
@@ -314,18 +324,22 @@ class SharedTier:
     def layout(self) -> Layout:
         """What the tables hold, with the rules that have come last."""
         self.settle_rules()
-        alive = self._kind_of[(self._kind_of >= 0) & (self._until == FOREVER)]
-        counts = np.bincount(alive, minlength=len(self.kinds)).tolist()
+        counts = np.bincount(self._kind_of[self._going_on], minlength=len(self.kinds)).tolist()
         chains = ((kind.template, kind.chain, count) for kind, count in zip(self.kinds, counts, strict=True))
         return layout_of(self.tables, chains, len(self._levels))
+
+    @property
+    def _going_on(self) -> Any:
+        """Which rules no one has removed, by number."""
+        known = self._kind_of != NO_KIND
+        return known & (self._until == FOREVER) if self._mortal else known
 
     def counters(self) -> Mapping[str, int]:
         """What it has done."""
         cells = self.tables.cells
-        alive = self._kind_of >= 0
         return {
             "events": self._events,
-            "rules": int((alive & (self._until == FOREVER)).sum()),
+            "rules": int(self._going_on.sum()),
             "levels": len(self._levels) + bool(self._pending),
             "runs": int(cells[k.ALIVE]),
             "touched": int(cells[k.TOUCHED] + cells[k.CANDIDATES]),

@@ -25,7 +25,7 @@ def dump_runs(tables: SharedTables, places: Places) -> tuple[dict[str, Any], lis
     if len(live):
         rows, held = tables.runs.reshape(-1, stride)[live], tables.held.reshape(-1, reals)[live]
     nodes, codes = np.unique(rows[:, 0] & k.LOW, return_inverse=True)
-    depths = tables.nodes.array[nodes * k.NODE + k.FLAGS] & k.DEPTH
+    depths = tables.flags(nodes) & k.DEPTH
     at: list[Any] = [np.zeros(0, np.int64)]
     rules: list[Any] = [np.zeros(0, np.int64)]
     for numbers, paths in places:
@@ -66,7 +66,7 @@ def load_runs(
     width = min(facts["reals"], int(tables.cells[k.REALS]))
     real = np.zeros((len(run), int(tables.cells[k.REALS])))
     real[:, :width] = held[run, :width]
-    flags = tables.nodes.array[node * k.NODE + k.FLAGS]
+    flags = tables.flags(node)
     tables.clean(new, real, flags & k.DEPTH, flags >> k.TRANSFER_AT & 65535)
     _, first = np.unique(np.concatenate([new, real.view(np.int64)], axis=1), axis=0, return_index=True)
     new, real = new[first], real[first]
@@ -96,9 +96,8 @@ def _nodes(places: Places, code: Any, depths: Any, at: Any, rules: Any) -> tuple
 
 def _listened(tables: SharedTables, runs: Any, codes: StreamCodes, rows: KeptRows) -> Any:
     """What each run listens to: what its node says, or the lane of its first event."""
-    nodes = tables.nodes.values.reshape(-1, k.NODE)[runs[:, 0]]
-    found = nodes[:, k.LISTENS].copy()
-    flags = nodes[:, k.FLAGS]
+    found = tables.nodes.array[runs[:, 0] * k.NODE + k.LISTENS]
+    flags = tables.flags(runs[:, 0])
     dynamic = (flags & k.DYNAMIC) != 0
     for column in np.unique(flags[dynamic] >> k.LISTEN_AT & 65535):
         mine = dynamic & ((flags >> k.LISTEN_AT & 65535) == column)

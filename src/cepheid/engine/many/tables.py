@@ -12,47 +12,13 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.many.chain import Form
 from cepheid.engine.many.code import CodeNumbers
+from cepheid.engine.many.growing import Growing
 from cepheid.engine.many.keys import KeyColumns
 from cepheid.engine.many.level import LevelBuilder, Rules
-from cepheid.engine.many.node_tables import Level
+from cepheid.engine.many.node_tables import Begin, Level
 from cepheid.kernel import shared as k
 from cepheid.kernel.compile import run_on_arrays
 from cepheid.kernel.shared_lists import find_listener
-from cepheid.kernel.shared_ranges import RANGED
-
-GROWTH = 2
-"""Arrays become so many times as long."""
-
-
-class Growing:
-    """An array with room at its end."""
-
-    def __init__(self, dtype: Any, first: int = 0) -> None:
-        self.array: Any = np.zeros(max(16, first), dtype)
-        self.size = first
-
-    def append(self, values: Any) -> int:
-        """Put values at the end; where they begin."""
-        begin = self.size
-        self.size += len(values)
-        if self.size > len(self.array):
-            # Memory that nothing is written to costs nothing, and a copy later on would be a pause.
-            longer = np.zeros(GROWTH * self.size, self.array.dtype)
-            longer[:begin] = self.array[:begin]
-            self.array = longer
-        self.array[begin : self.size] = values
-        return begin
-
-    def copy(self) -> Growing:
-        """The same, with room of its own."""
-        found = Growing(self.array.dtype)
-        found.append(self.values)
-        return found
-
-    @property
-    def values(self) -> Any:
-        """What it has."""
-        return self.array[: self.size]
 
 
 class SharedTables:
@@ -65,11 +31,13 @@ class SharedTables:
         self.numbers = CodeNumbers() if numbers is None else numbers
         self.merge = merge
         self.native = native
+        # Nothing is at the beginning: 0 is no child, no list, and the kind of a node of which nothing is asked.
         self.edges, self.nodes = Growing(np.int64, k.EDGE), Growing(np.int64, k.NODE)
+        self.kinds, self.lists = Growing(np.int64, k.NODE_KIND), Growing(np.int32, 1)
         self.rules, self.constants, self.reals = Growing(np.int64), Growing(np.int64), Growing(np.float64)
-        self.hashes, self.sets, self.levels = Growing(np.int64), Growing(np.int32), Growing(np.int64)
+        self.hashes, self.sets, self.levels = Growing(np.int64), Growing(np.int32), np.zeros(0, np.int64)
         self.ranges = Growing(np.int64)
-        self.members = Growing(np.int64)
+        self.members = Growing(np.int32)
         self.level_count = 0
         self.active: list[int] = []  # the levels in which runs can begin
         self.listening: set[int] = set()
@@ -94,9 +62,11 @@ class SharedTables:
     def anew(self, *, own: bool) -> SharedTables:
         """The same tables without runs; own: rules can be added, so that nothing that they alter is shared."""
         found = copy(self)
-        for name, one in vars(self).items() if own else ():
+        for name, one in vars(self).items() if own else ():  # what is in the tables stays where it is
             if isinstance(one, Growing | KeyColumns | CodeNumbers | list | set):
                 setattr(found, name, one.copy())
+        if own:
+            found.levels = self.levels.copy()  # which are linked anew
         found._begin(len(self.cells))
         return found
 
@@ -105,28 +75,16 @@ class SharedTables:
     def add(self, parts: Sequence[Rules]) -> Level:
         """More rules, in tables of their own."""
         builder = LevelBuilder(self.keys, self.numbers, merge=self.merge)
-        base = self.nodes.size // k.NODE
-        made = builder.build(parts, self.level_count, base)
-        rule_base, constant_base = self.rules.size // 3, self.constants.size
-        edges = made.edges.reshape(-1, k.EDGE)
-        edges[:, 3] += rule_base
-        edges[(edges[:, 0] & k.AGAIN) != 0, 0] += (len(self.cells) - k.CELL_COUNT) // k.STAMP << k.STAMP_AT
+        made = builder.build(parts, self._end)
         self.cells = np.concatenate([self.cells, np.zeros(k.STAMP * made.stamps, np.int64)])
-        nodes = made.nodes.reshape(-1, k.NODE)
-        ended = nodes[:, k.ENDING] != 0
-        nodes[ended, k.ENDING] += rule_base
-        leaf = (nodes[:, k.FLAGS] & k.LEAF) != 0
-        nodes[leaf, k.CHILDREN] += self.members.size
-        rules = made.rules.reshape(-1, 3)
-        rules[rules[:, 0] == k.NOBODY, 2] += constant_base
-        buckets = made.hashes[3 :: k.SLOT]
-        buckets[buckets >= RANGED] += self.ranges.size
         mask = len(made.hashes) // k.SLOT - 1
-        self.levels.append([self.hashes.size // k.SLOT, mask, self.sets.size, made.root_sets, k.NOBODY])
+        self.levels = np.append(
+            self.levels, [self.hashes.size // k.SLOT, mask, self.sets.size, made.root_sets, k.NOBODY]
+        )
         for own, values in (
-            (self.edges, made.edges), (self.nodes, made.nodes), (self.ranges, made.ranges),
-            (self.rules, made.rules), (self.constants, made.constants), (self.reals, made.reals),
-            (self.hashes, made.hashes), (self.sets, made.sets), (self.members, made.members),
+            (self.edges, made.edges), (self.nodes, made.nodes), (self.kinds, made.kinds), (self.ranges, made.ranges),
+            (self.rules, made.rules), (self.lists, made.lists), (self.constants, made.constants),
+            (self.reals, made.reals), (self.hashes, made.hashes), (self.sets, made.sets), (self.members, made.members),
         ):  # fmt: skip
             own.append(values)
         self.active.append(self.level_count)
@@ -140,6 +98,25 @@ class SharedTables:
         self.lay_out()
         return made
 
+    @property
+    def _end(self) -> Begin:
+        """Where another level begins."""
+        return Begin(
+            level=self.level_count,
+            nodes=self.nodes.size // k.NODE,
+            kinds=self.kinds.size // k.NODE_KIND,
+            rules=self.rules.size // 3,
+            lists=self.lists.size,
+            constants=self.constants.size,
+            ranges=self.ranges.size,
+            members=self.members.size,
+            stamps=(len(self.cells) - k.CELL_COUNT) // k.STAMP,
+        )
+
+    def flags(self, numbers: Any) -> Any:
+        """The flags of nodes."""
+        return self.kinds.array[self.nodes.array[numbers * k.NODE + k.KIND_OF] * k.NODE_KIND + k.FLAGS]
+
     def retire(self, levels: Sequence[int]) -> None:
         """No run begins in some levels any more; those that wait there go on."""
         self.active = [level for level in self.active if level not in levels]
@@ -148,7 +125,7 @@ class SharedTables:
     def _link_levels(self) -> None:
         """Tell the kernel which levels runs begin in."""
         for level, after in zip(self.active, [*self.active[1:], k.NOBODY], strict=False):
-            self.levels.array[level * k.LEVEL + k.LEVEL_AFTER] = after
+            self.levels[level * k.LEVEL + k.LEVEL_AFTER] = after
 
     # The state.
 
@@ -195,7 +172,7 @@ class SharedTables:
         if cells[k.USED] + wanted > cells[k.ROOM]:
             self.make_room_for(max(2 * wanted, int(cells[k.ROOM])))
         if cells[k.MATCHES] + wanted > cells[k.MATCH_ROOM]:
-            room = max(1 << 12, GROWTH * int(cells[k.MATCH_ROOM]), int(cells[k.MATCHES]) + 2 * wanted)
+            room = max(1 << 12, 2 * int(cells[k.MATCH_ROOM]), int(cells[k.MATCHES]) + 2 * wanted)
             self.matches = _longer(self.matches, room * stride)
             self.real_matches = _longer(self.real_matches, room * reals)
             cells[k.MATCH_ROOM] = room
@@ -275,9 +252,10 @@ class SharedTables:
             cells[k.ACTION_ROOM], cells[k.LISTENER_MASK] = len(self.actions) // 3 - 1, len(self.listeners) // 3 - 1
             at = function(
                 at, len(batch), batch.first, times, keys, quick, numbers, reals, nulls,
-                self.levels.array, self.sets.array, self.hashes.array, self.ranges.array, self.edges.array,
-                self.nodes.array, self.rules.array, self.constants.array, self.reals.array, columns,
-                self.listeners, self.runs, self.held, self.actions, self.fresh, self.matches, self.real_matches, cells,
+                self.levels, self.sets.array, self.hashes.array, self.ranges.array, self.edges.array,
+                self.nodes.array, self.kinds.array, self.lists.array, self.rules.array, self.constants.array,
+                self.reals.array, columns, self.listeners, self.runs, self.held, self.actions, self.fresh, self.matches,
+                self.real_matches, cells,
             )  # fmt: skip
             if at < len(batch):
                 if cells[k.ALIVE] > self._swept:
@@ -331,7 +309,7 @@ class SharedTables:
         cells[k.FREE], cells[k.USED], cells[k.ROOM], cells[k.ALIVE], cells[k.FRESH] = k.NOBODY, count, room, count, 0
         cells[k.LISTENERS] = run_on_arrays(
             "install_runs", count, np.ascontiguousarray(listened), size - 1, self.listeners, self.stride, self.runs,
-            self.nodes.array, native=self.native,
+            self.nodes.array, self.kinds.array, native=self.native,
         )  # fmt: skip
 
     def nbytes(self) -> int:

@@ -174,7 +174,8 @@ class Tiers:
             constants = share.constants
             if isinstance(kind, ChainKind) and share.variant.joined.windowed:
                 constants = _in_ticks(constants, self._stream.schema.tick)
-            own = replace(rules, numbers=rules.numbers[share.rows], constants=constants, within=None)
+            numbers = rules.numbers if len(share.rows) == len(rules) else rules.numbers[share.rows]
+            own = replace(rules, numbers=numbers, constants=constants, within=None)
             yield name, tier, own, kind
         for one in wrong:
             raise one.error

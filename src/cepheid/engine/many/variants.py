@@ -225,7 +225,9 @@ class Template:
             columns, fits = _constants(variant, rules, rows)
             own = rows[fits]
             if len(own):
-                found = {name: column.filter(from_numpy(fits)) for name, column in columns.items()}
+                found = columns
+                if len(own) < len(rows):
+                    found = {name: column.filter(from_numpy(fits)) for name, column in columns.items()}
                 if upper:
                     found[WINDOW] = self._window_column(ticks[np.searchsorted(given, own)])
                 table = pa.table(found)
@@ -306,9 +308,10 @@ def _constants(variant: Variant, rules: pa.Table, rows: Any) -> tuple[dict[str, 
     """The columns of a variant for some rules, and which of them have constants of its types."""
     columns: dict[str, pa.ChunkedArray] = {}
     fits = np.ones(len(rows), bool)
-    index = from_numpy(rows)
+    index = None if len(rows) == rules.num_rows else from_numpy(rows)  # all are not copied
     for column in variant.joined.columns:
-        given = rules.column(column.parameter).take(index)
+        given = rules.column(column.parameter)
+        given = given if index is None else given.take(index)
         if column.readings or (given.type != column.type.arrow and not _is_natural(given.type, column.type)):
             columns[column.name], own = _read(column, given)
             fits &= own
