@@ -63,6 +63,15 @@ def test_on_joined_streams_each_rule_gives_what_it_gives_alone(name: str) -> Non
     assert f"not in the shared tables: {why}\n" in str(cep.Queries(text, RULES).explain(STREAM))
 
 
+@pytest.mark.parametrize("column", ["x", "flag", "text", "amount"])
+@pytest.mark.parametrize("relation", ["=", "!="])
+def test_a_comparison_with_null_is_never_true(column: str, relation: str) -> None:
+    """Also of decimals with fractions, which are no whole numbers."""
+    text = f"PATTERN SEQ(A a, B b) WHERE b.{column} {relation} nothing OR b.x = v"
+    found = check(text, [{"id": k, "v": k, "nothing": None} for k in range(3)], STREAM)
+    assert {name: len(own) for name, own in found.items()} == {1: 6, 2: 3}
+
+
 def test_decimals_are_told_apart_as_numbers() -> None:
     found = cep.Queries("CESAR PROJECT[amount](A ;[x >= v] B)", [{"id": 1, "v": 0}]).match(STREAM)
     assert [row["amount"] for row in found] == [Decimal("2.00"), Decimal("10.00")]

@@ -592,7 +592,7 @@ def bounds_of(node: ex.Expression) -> Iterator[Bounds]:
 
 def _key(column: Now, constant: Kind, operator: str) -> Key | None:
     kind = column.type.kind
-    if constant is Kind.NULL:
+    if constant is Kind.NULL and kind is not Kind.DECIMAL:  # whose values are no keys
         return Key(Form.VALUE, column.column, kind)  # which is never so
     if kind is Kind.STRING and constant is Kind.STRING and operator == "=":
         return Key(Form.TEXT, column.column, kind)
