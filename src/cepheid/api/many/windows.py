@@ -38,12 +38,15 @@ def read_windows(use: WindowUse, column: pa.ChunkedArray, numbers: Any, unit: st
     coded = column.combine_chunks().dictionary_encode("encode")
     coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
     lengths: list[int | None] = []
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    order = np.argsort(codes, kind="stable")
+    begins = np.searchsorted(codes[order], np.arange(len(coded.dictionary) + 1))
     for place, value in enumerate(coded.dictionary.to_pylist()):
         try:
             lengths.append(_length(use, value, unit))
         except CepheidError as error:
             lengths.append(None)
-            wrong = np.flatnonzero(coded.indices.to_numpy(zero_copy_only=False) == place)
+            wrong = order[begins[place] : begins[place + 1]]  # very many may be wrong, each in its own way
             problems.add(numbers[wrong], told(error, f"column '{use.name}'"))
     return pa.array(lengths, pa.int64()).take(coded.indices)
 
