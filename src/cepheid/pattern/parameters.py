@@ -243,6 +243,10 @@ def resolve_window(window: Window, params: Params, word: str) -> Window:
         elif isinstance(value, timedelta | str):
             remedy = f"write {word} {name} without a unit, or pass a number"
             raise BindError("CEP307", f"the parameter '{name}' already has a unit", remedy, window.span)
+        elif isinstance(value, date):  # also a datetime: inside they are numbers, and no lengths
+            message = f"the parameter '{name}' is {value!r}, which is not a window"
+            remedy = "pass a timedelta, a number, or text with a unit: '12 hours', '500 events'"
+            raise BindError("CEP307", message, remedy, window.span)
         else:
             window = replace(window, amount=literal(value, window.amount.span, name))
     assert isinstance(window.amount, Literal)

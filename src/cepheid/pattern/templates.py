@@ -58,6 +58,7 @@ def join(query: Bound, *, windowed: bool = False) -> Joined:
             algebra=joined_algebra(query.algebra, limits),
         )
         return Joined(bound, query, tuple(columns.values()), windowed)
+    _check_same(query)
     own = JoinedAutomaton(query) if query.automaton is not None else JoinedPattern(query)
     placement = own.placement(windowed=windowed)
     same = tuple(replace(test, value=_kept(test)) for test in query.same if not _is_needless(test, query))
@@ -75,6 +76,15 @@ def join(query: Bound, *, windowed: bool = False) -> Joined:
         automaton=query.automaton and query.automaton.rewritten_arcs(own.arc),
     )
     return Joined(bound, query, tuple(columns.values()), windowed)
+
+
+def _check_same(query: Bound) -> None:
+    """`[attr = parameter]` is a condition on each event, and no key of a run whose events do not have the attribute."""
+    judged = query.counted or query.automaton is not None or Strategy.PARTITION in query.strategies.values()
+    for test in query.same:
+        lacking = any(test.attribute not in given for given in (query.schema.roles.types or {}).values())
+        if judged and lacking and isinstance(test.value, Constant):
+            raise NotJoinedError("[attr] of events that do not have it", (test.value.parameter,))
 
 
 def _kept(test: ex.SameValue) -> ex.Expression | None:

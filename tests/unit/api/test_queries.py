@@ -257,7 +257,7 @@ def test_a_text_that_is_no_time_is_found_with_the_events(engine: str, order: lis
     rules = [{"id": k, "moment": moments[k]} for k in order]
     events = [{"ts": datetime(2024, 1, day), "type": "A"} for day in (1, 2, 3)]
     template = "PATTERN A a WHERE a.ts >= moment"
-    with pytest.raises(cep.BindError, match="rule 1: timestamp"):
+    with pytest.raises(cep.BindError, match="rule 1: column 'moment': timestamp"):
         cep.Queries(template, rules).match(events, engine=engine)
     queries = cep.Queries(template, rules, errors="collect")
     assert [(m["query"], m["match_end"].day) for m in queries.match(events, engine=engine)] == [(0, 2), (0, 3), (2, 3)]

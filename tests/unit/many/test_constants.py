@@ -36,6 +36,18 @@ def test_integers_at_their_borders(relation: str) -> None:
     assert check(text, rules, quotes(*((ts, "X", edge) for ts, edge in enumerate(edges))))
 
 
+@pytest.mark.parametrize("relation", ["=", "!=", "<", "<=", ">", ">="])
+@pytest.mark.parametrize("together", [1, 12])
+def test_integers_at_the_borders_of_32_bits(relation: str, together: int) -> None:
+    """Most integers are compared by 32 bits alone, whether one rule is looked at or many are looked up."""
+    edges = [edge + more for edge in (-(2**32), -(2**31), 2**31, 2**32) for more in (-2, -1, 0, 1, 2)]
+    text = STEPS.format("skip_till_next_match", f"a.price = 7 AND b.price {relation} second")
+    events = quotes((0, "X", 7), *((1, "X", edge) for edge in edges), (2, "X", None))
+    rules = [{"id": i, "second": edge} for i, edge in enumerate(edges)]
+    given = [check(text, rules[at : at + together], events) for at in range(0, len(rules), together)]
+    assert any(given)
+
+
 def test_integers_beside_floats() -> None:
     """A column of integers and constants that are no integers, and the other way round."""
     rules = [{"id": i, "low": low} for i, low in enumerate([0.5, 1.0, -0.0, NAN, 1e300, None, 2.0**53])]

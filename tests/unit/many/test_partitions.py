@@ -4,6 +4,7 @@ import itertools
 import random
 
 import pytest
+from rule_sets import Row, check
 
 import cepheid as cep
 
@@ -71,3 +72,14 @@ def test_that_rules_of_a_lane_see_that_lane_alone(name: str, seed: int) -> None:
     expected = queries.match(events, engine="reference").to_pylist()
     assert expected
     assert queries.match(events).to_pylist() == expected
+
+
+@pytest.mark.parametrize("clause", ["partition_contiguity {{ {} }}", "skip_till_next_match {{ {} }} WITHIN 3 events"])
+@pytest.mark.parametrize("pattern", ["C a, C b", "C a, A b", "A a, C b"])
+def test_a_constant_key_of_events_that_do_not_have_it(clause: str, pattern: str) -> None:
+    """The constant says of which partition a run is, also before an event has it."""
+    given = [("C", 1), ("A", 5), ("A", -1), ("A", 7), ("A", 5), ("C", 1), ("A", 3), ("C", 2), ("A", -1), ("A", -1)]
+    events = [{"ts": ts, "type": type_, "x": x, "y": 0} for ts, (type_, x) in enumerate(given)]
+    text = f"PATTERN SEQ({pattern}) WHERE {clause.format('[x = v]')}"
+    rules: list[Row] = [{"id": v, "v": v} for v in (-1, 5, 9)]
+    assert check(text, rules, events, types={"A": ["x"], "C": ["y"]})

@@ -1,5 +1,7 @@
 """Wrong rules are told by their ids and stop no other (S23)."""
 
+from datetime import date, datetime
+
 import pyarrow as pa
 import pytest
 from rule_sets import PAIR, heads, quotes
@@ -105,3 +107,35 @@ def test_a_misspelt_type_is_told_once() -> None:
     with pytest.warns(cep.CepheidWarning) as told:
         [queries.match(quotes((1, "u", 1), (2, "u", 2))) for _ in range(2)]
     assert [str(one.message) for one in told] == ["CEP005: no event has the type 'Stok'; did you mean 'Stock'?"]
+
+
+@pytest.mark.parametrize("span", [[5], {"a": 1}, date(2020, 1, 1), datetime(2020, 1, 1)])
+def test_a_window_that_is_no_length(span: object) -> None:
+    rules = [{"id": name, "low": 0, "span": span} for name in ("u1", "u2")]
+    with pytest.raises(cep.CepheidError, match=r"rule 'u1' and 1 other: column 'span': the parameter 'span' is "):
+        cep.Queries(PAIR + " WITHIN span", rules)
+    queries = cep.Queries(PAIR + " WITHIN span", rules, errors="collect")
+    assert [(row["id"], row["code"]) for row in queries.errors.to_pylist()] == [("u1", "CEP307"), ("u2", "CEP307")]
+
+
+def test_two_columns_of_one_name() -> None:
+    rules = pa.table([["u1"], [1], [2]], names=["id", "low", "low"])
+    with pytest.raises(cep.CepheidError, match="two columns of the rules are named 'low'"):
+        cep.Queries(PAIR, rules)
+
+
+def test_values_of_another_type_are_told_with_their_column() -> None:
+    events = quotes((1, "X", 1), (2, "X", 2))
+    text = "PATTERN Stock s WHERE s.symbol = name AND s.price > low"
+    with pytest.raises(cep.CepheidError) as caught:
+        cep.Queries(text, [{"id": "u1", "name": 5, "low": 1}]).match(events)
+    assert str(caught.value).splitlines() == [
+        "error CEP305: rule 'u1': column 'name': string (string) can't be compared with integer (int64)",
+        "  at line 1, column 23",
+        f"1 | {text}",
+        "  |                       ^^^^^^^^^^^^^^^",
+        "help: give 'name' values of the type that it is compared with",
+    ]
+    with pytest.raises(cep.CepheidError, match="rule 'u1': column 'low': integer") as caught:
+        cep.Queries(text, [{"id": "u1", "name": "X", "low": "much"}]).match(events)
+    assert caught.value.remedy == "'much' can't be read as integer: write a value of that type"

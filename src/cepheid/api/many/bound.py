@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 
 from cepheid.api.many.framed_texts import check_texts
 from cepheid.api.many.options import Options
-from cepheid.api.many.problems import Problems
+from cepheid.api.many.problems import Problems, told
 from cepheid.api.many.read_rules import example
 from cepheid.engine.encoding.arrow import to_numpy
 from cepheid.engine.many.protocol import constant_column
@@ -51,7 +52,7 @@ def _check(template: Template, rules: Rules, options: Options, schema: Schema, p
         options.compiled(template, values).bind(schema)
     except CepheidError as error:
         if not texts or not _binds(template, {**values, **dict.fromkeys(texts)}, options, schema):
-            problems.add(rules.numbers, error)
+            problems.add(rules.numbers, _of_column(error, template))
             return
     else:
         if not texts or _binds(template, {**values, **dict.fromkeys(texts, _NO_TIME)}, options, schema):
@@ -65,7 +66,21 @@ def _check(template: Template, rules: Rules, options: Options, schema: Schema, p
                 options.compiled(template, own).bind(schema)
     else:
         for one in wrong:
-            problems.add(rules.numbers[one.rows], one.error)
+            problems.add(rules.numbers[one.rows], _of_column(one.error, template))
+
+
+def _of_column(error: CepheidError, template: Template) -> CepheidError:
+    """Values that can't be compared, with the column of the rules that has them, where it is one."""
+    if error.code != "CEP305" or error.span is None:
+        return error
+    names = re.findall(r"(?<![\w.`'])[^\W\d]\w*", error.span.excerpt)
+    own = {name for name in names if name in template.parameters}
+    if len(own) != 1:
+        return error
+    (name,) = own
+    quoted = error.remedy.startswith("write it in quotes")  # which a text could be, and a column can't
+    remedy = f"give '{name}' values of the type that it is compared with" if quoted else error.remedy
+    return told(type(error)(error.code, error.message, remedy, error.span), f"column '{name}'")
 
 
 _NO_TIME = "\x00"  # a text that can be read as nothing else

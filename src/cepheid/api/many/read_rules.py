@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -31,7 +32,11 @@ def rule_table(rules: object) -> pa.Table:
     if is_spark(rules):
         rules = rules.toArrow() if hasattr(rules, "toArrow") else rules.toPandas()  # type: ignore[attr-defined]
     with speaking_of_rules():
-        return to_table(rules)
+        table = to_table(rules)
+    for name, count in Counter(table.column_names).items():
+        if count > 1:
+            raise InputError("CEP404", f"two columns of the rules are named '{name}'", "rename one of them")
+    return table
 
 
 @contextmanager

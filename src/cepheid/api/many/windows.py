@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.api.many.problems import Problems
+from cepheid.api.many.problems import Problems, told
 from cepheid.errors import CepheidError
 from cepheid.pattern.durations import ARROW_UNITS, NANOSECONDS
 from cepheid.pattern.parameter_uses import WindowUse
@@ -27,19 +27,27 @@ def read_windows(use: WindowUse, column: pa.ChunkedArray, numbers: Any, unit: st
     known = _at_once(use, column, unit)
     if known is not None:
         return known
+    if pa.types.is_nested(column.type):  # Arrow can't tell which are equal, and none is a window
+        try:
+            resolve_window(use.window, {use.name: column[0].as_py()}, use.word)
+        except CepheidError as error:
+            problems.add(numbers, told(error, f"column '{use.name}'"))
+        return pa.nulls(len(column), pa.int64())
     if pa.types.is_dictionary(column.type):  # whose NULLs have no code
         column = column.cast(column.type.value_type)
     coded = column.combine_chunks().dictionary_encode("encode")
     coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
     lengths: list[int | None] = []
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    order = np.argsort(codes, kind="stable")
+    begins = np.searchsorted(codes[order], np.arange(len(coded.dictionary) + 1))
     for place, value in enumerate(coded.dictionary.to_pylist()):
         try:
             lengths.append(_length(use, value, unit))
         except CepheidError as error:
             lengths.append(None)
-            wrong = np.flatnonzero(coded.indices.to_numpy(zero_copy_only=False) == place)
-            told = type(error)(error.code, f"column '{use.name}': {error.message}", error.remedy, error.span)
-            problems.add(numbers[wrong], told)
+            wrong = order[begins[place] : begins[place + 1]]  # very many may be wrong, each in its own way
+            problems.add(numbers[wrong], told(error, f"column '{use.name}'"))
     return pa.array(lengths, pa.int64()).take(coded.indices)
 
 

@@ -76,7 +76,7 @@ def bounds_of(node: ex.Expression) -> Iterator[Bounds]:
     """A comparison of a column with a constant."""
     if isinstance(node, ex.In) and not node.negated and len(node.choices) == 1:
         node = ex.Compare("=", node.operand, node.choices[0])
-    if isinstance(node, Now) and node.type.kind is Kind.BOOL and not node.column.startswith("$"):
+    if isinstance(node, Now) and node.type.kind is Kind.BOOL and not is_constant(node.column):
         node = ex.Compare("=", node, ex.Literal(True, node.type))
     if not isinstance(node, ex.Compare) or node.operator not in _TURNED:
         return
@@ -92,7 +92,7 @@ def bounds_of(node: ex.Expression) -> Iterator[Bounds]:
 
 def _key(column: Now, constant: Kind, operator: str) -> Key | None:
     kind = column.type.kind
-    if constant is Kind.NULL:
+    if constant is Kind.NULL and kind is not Kind.DECIMAL:  # whose values are no keys
         return Key(Form.VALUE, column.column, kind)  # which is never so
     if kind is Kind.STRING and constant is Kind.STRING and operator == "=":
         return Key(Form.TEXT, column.column, kind)
@@ -104,8 +104,13 @@ def _key(column: Now, constant: Kind, operator: str) -> Key | None:
     return Key(Form.VALUE, column.column, kind) if kind is constant and kind in _ORDERED else None
 
 
+def is_constant(column: str) -> bool:
+    """Whether it is a column of the rules."""
+    return column.startswith("$")
+
+
 def _column(node: ex.Expression) -> Now | None:
-    return node if isinstance(node, Now) and not node.column.startswith("$") else None
+    return node if isinstance(node, Now) and not is_constant(node.column) else None
 
 
 def _constant(node: ex.Expression) -> Constant | None:
@@ -114,6 +119,6 @@ def _constant(node: ex.Expression) -> Constant | None:
     if isinstance(node, ex.Minus) and isinstance(node.operand, ex.Literal):
         value = node.operand.value
         return ex.Literal(-value, node.operand.type) if isinstance(value, int | float) else None
-    if isinstance(node, Now) and node.column.startswith("$") and node.column != RULE:
+    if isinstance(node, Now) and is_constant(node.column) and node.column != RULE:
         return RuleConstant(node.column, node.type)
     return None

@@ -12,6 +12,7 @@ from cepheid.engine.many.bounds import (
     MOST_WAYS,
     bounds_of,
     is_bounds,
+    is_constant,
     is_equality,
     is_of_rule,
     needs_python,
@@ -172,6 +173,8 @@ class _Reader:
     def _computed(self, value: ex.Expression, register: Register, number: int) -> Slot:
         """A value of its own: what it reads must be held before."""
         read = self._resolved(value)
+        if any(isinstance(node, Now) and is_constant(node.column) for node in walk(read)):
+            raise NotChained("a constant of the rule is held")
         slot = self._slot((number, register), register.type)
         self.loads.setdefault(number, {})[slot.number] = read
         return slot
@@ -198,6 +201,8 @@ class _Reader:
         def read(part: ex.Expression) -> ex.Expression | None:
             if isinstance(part, Held):
                 source = self.sources[part.register]
+                if isinstance(source, Copied) and is_constant(source.column):
+                    return Now(source.column, part.register.type)  # the rule has it at every event
                 if isinstance(source, Copied):
                     slot = self._slot(source, part.register.type)
                     self.loads.setdefault(source.step, {})[slot.number] = Now(source.column, part.register.type)
@@ -209,18 +214,38 @@ class _Reader:
                 raise NotChained("a text is compared with another one")
             return None
 
+        self._check_computed(node)
         return substitute(node, read)
+
+    def _check_computed(self, node: ex.Expression) -> None:
+        """Columns that are computed for a batch are the same for all rules."""
+        derived = self.compiled.derived
+        for part in walk(node):
+            if isinstance(part, Now) and part.column in derived and any(map(is_constant, derived[part.column].reads)):
+                raise NotChained("a constant of the rule in what is computed of an event")
 
     def _results(self, exit_: Exit) -> Iterator[Copied | Slot]:
         """The attributes of a result, without its times."""
-        for register, value in exit_.gives.items():
-            if register.name in (BEGAN, ENDED):
-                continue
+        algebra = self.compiled.query.algebra
+        assert algebra is not None
+        given = [value for register, value in exit_.gives.items() if register.name not in (BEGAN, ENDED)]
+        for value, type_ in zip(given, algebra.types, strict=True):
             assert isinstance(value, Held)
             source = self.sources[value.register]
             if not isinstance(source, Copied | Slot):
                 raise NotChained("the time of an event is given")
-            yield source
+            yield self._of_event(source, type_) if isinstance(source, Copied) else source
+
+    def _of_event(self, source: Copied, type_: Type) -> Copied:
+        """What a result has of an event, which must be a column of it: nothing that is computed is kept."""
+        column = source.column
+        if column in self.compiled.derived:
+            if type_.kind is not Kind.DECIMAL:
+                raise NotChained("a text that is computed is given")
+            (column,) = self.compiled.derived[column].reads  # kernels have it as a text; here it need not be one
+        if column != RULE and is_constant(column):
+            raise NotChained("a constant of the rule is given")
+        return Copied(source.step, column)
 
     # Conditions.
 
@@ -258,6 +283,8 @@ class _Reader:
 
     def _fence(self, arc: Arc, *, choose: bool = True) -> Fence:
         """What an arc asks; choose: whether it may have a choice."""
+        for conjunct in arc.fence:
+            self._check_computed(conjunct.condition)
         bounds: list[Bounds] = []
         tests: list[Test] = []
         if self.compiled.query.schema.roles.type is not None and arc.types:
@@ -294,7 +321,7 @@ class _Reader:
 
         known: a rule has an equality, so that a choice need not be looked up.
         """
-        if not conjunct.unary or any(isinstance(n, Now) and n.column.startswith("$") for n in walk(conjunct.condition)):
+        if not conjunct.unary or any(isinstance(n, Now) and is_constant(n.column) for n in walk(conjunct.condition)):
             return False
         for part in parts_of(conjunct.condition):
             if not is_bounds(part) and needs_python(part):
@@ -351,7 +378,7 @@ class _Reader:
         constants: list[Constant] = []
 
         def take(node: ex.Expression) -> ex.Expression | None:
-            if isinstance(node, Now) and node.column.startswith("$"):
+            if isinstance(node, Now) and is_constant(node.column):
                 constants.append(RuleConstant(node.column, node.type))
                 return Given(len(constants) - 1, node.type)
             return None

@@ -159,18 +159,18 @@ class _Function:
                 sort = sort_of(type_)
                 at = given["i"] * len(self.columns) + self.columns.index(column)
                 source = given["reals"] if sort is Sort.REAL else given["numbers"]
-                return Value(source[at], sort, given["nulls"][at].differs(0))
+                return Value(source[at].to(sort.scalar), sort, given["nulls"][at].differs(0))
             case Slot(number=number, type=type_):
                 sort = sort_of(type_)
                 null = ((given["runs"][self.old + NULLS] >> number) & 1).differs(0)
                 if sort is Sort.REAL:
                     return Value(given["held"][self.old_real + number], sort, null)
-                return Value(given["runs"][self.old + self.slots_at + number], sort, null)
+                return Value(given["runs"][self.old + self.slots_at + number].to(sort.scalar), sort, null)
             case Given(number=number, type=type_):
                 sort = sort_of(type_)
                 source = given["real_constants"] if sort is Sort.REAL else given["constants"]
                 null = given["constants"][given["at"] + (2 * number + 1)].differs(0)
-                return Value(source[given["at"] + 2 * number], sort, null)
+                return Value(source[given["at"] + 2 * number].to(sort.scalar), sort, null)
         return None
 
 

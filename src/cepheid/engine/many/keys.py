@@ -161,8 +161,8 @@ def _answers(batch: Batch, computed: Computed) -> Any:
 
 
 def short(values: Any) -> Any:
-    """Which keys fit into 32 bits."""
-    return (values >= -HALF) & (values < HALF - 1)
+    """Which keys are exact in 32 bits: the least are for NULL and all that is below, the greatest for all above."""
+    return (values > 1 - HALF) & (values < HALF - 1)
 
 
 def fits(chain: Chain, rules: pa.Table) -> bool:
