@@ -55,12 +55,19 @@ def test_most_clauses_are_written_with_the_builder() -> None:
         "\n"
         'a, b, c = cep.var("a"), cep.var("b"), cep.var("c")\n'
         "query = cep.Query(\n"
-        '    cep.seq(cep.event("Shelf", a), ~cep.event("Register", b), cep.event("Exit", c).one_or_more())\n'
+        "    cep.seq(\n"
+        '        cep.event("Shelf", a),\n'
+        '        ~cep.event("Register", b),\n'
+        '        cep.event("Exit", c).one_or_more(),\n'
+        "    )\n"
         '    .strategy("skip_till_next_match", a, b, c)\n'
         '    .same("tag_id")\n'
         '    .same(site="north")\n'
-        "    .where(c.current.price >= 0.8 * c.previous.price, "
-        '~a.kind.is_in(["x", "y"]) | a.kind.is_null(), cep.lit(5) < a.n)\n'
+        "    .where(\n"
+        "        c.current.price >= 0.8 * c.previous.price,\n"
+        '        ~a.kind.is_in(["x", "y"]) | a.kind.is_null(),\n'
+        "        cep.lit(5) < a.n,\n"
+        "    )\n"
         '    .partition_by("shop")\n'
         '    .within("12 hours")\n'
         "    .having(cep.count(c.each) > 2)\n"

@@ -13,6 +13,7 @@ from cepheid.pattern import tree
 from cepheid.pattern.components import name_events
 from cepheid.pattern.walk import expressions, walk
 
+_WIDTH = 80
 _REPEATS: dict[tuple[int, int | None], str] = {(1, None): "one_or_more()", (0, None): "zero_or_more()"}
 
 
@@ -75,7 +76,21 @@ def _draft(query: tree.Query, names: Names) -> list[str]:
     single = isinstance(query.pattern, tree.Event)
     bound = {node.variable for node in walk(name_events(query.pattern)) if isinstance(node, tree.Event)}
     words = names.of_query(single=single, bound={name for name in bound if name is not None})
-    return [_postfix(query.pattern, words), *_clauses(query, words)]
+    return [*_pattern_lines(query.pattern, words), *(line for clause in _clauses(query, words) for line in clause)]
+
+
+def _pattern_lines(node: tree.Pattern, names: Names) -> list[str]:
+    if isinstance(node, tree.Seq):
+        return _call("cep.seq", [_pattern(part, names) for part in node.parts])
+    return [_postfix(node, names)]
+
+
+def _call(function: str, arguments: list[str]) -> list[str]:
+    """A call in one line, or with a line for each argument if that is long."""
+    line = f"{function}({', '.join(arguments)})"
+    if len(line) <= _WIDTH or len(arguments) < 2:
+        return [line]
+    return [f"{function}(", *_indented(f"{argument}," for argument in arguments), ")"]
 
 
 def _pattern(node: tree.Pattern, names: Names) -> str:
@@ -112,43 +127,43 @@ def _postfix(node: tree.Pattern, names: Names) -> str:
     return f"({text})" if text.startswith("~") else text
 
 
-def _clauses(query: tree.Query, names: Names) -> Iterator[str]:
+def _clauses(query: tree.Query, names: Names) -> Iterator[list[str]]:
     if query.streams:
-        yield f".from_({_streams(query, names)})"
+        yield [f".from_({_streams(query, names)})"]
     for chosen in query.strategies:
-        yield f".strategy({', '.join([quote(chosen.strategy.value), *map(names.variable, chosen.variables)])})"
+        yield _call(".strategy", [quote(chosen.strategy.value), *map(names.variable, chosen.variables)])
     yield from _conditions(query.where, names)
     if query.partition_by:
-        yield f".partition_by({', '.join(quote(_key(column.path)) for column in query.partition_by)})"
+        yield _call(".partition_by", [quote(_key(column.path)) for column in query.partition_by])
     if query.within is not None:
-        yield f".within({_window(query.within)})"
+        yield [f".within({_window(query.within)})"]
     if query.having is not None:
         several = query.having.operands if isinstance(query.having, ex.And) else (query.having,)
-        yield f".having({', '.join(print_condition(one, names) for one in several)})"
+        yield _call(".having", [print_condition(one, names) for one in several])
     if query.returns:
-        yield f".returns({_named((one.name, _result(one.expression, names)) for one in query.returns)})"
+        yield _call(".returns", _named((one.name, _result(one.expression, names)) for one in query.returns))
     if query.into is not None:
-        yield f".into({quote(query.into)})"
+        yield [f".into({quote(query.into)})"]
     if query.output is not tree.Output.ALL:
         cooldown = "" if query.cooldown is None else f"cooldown={_window(query.cooldown)}"
-        yield f".{'longest' if query.output is tree.Output.LONGEST else 'non_overlapping'}({cooldown})"
+        yield [f".{'longest' if query.output is tree.Output.LONGEST else 'non_overlapping'}({cooldown})"]
     if query.ties is tree.Ties.SIMULTANEOUS:
-        yield ".simultaneous()"
+        yield [".simultaneous()"]
 
 
-def _conditions(where: Iterable[ex.Expression], names: Names) -> Iterator[str]:
+def _conditions(where: Iterable[ex.Expression], names: Names) -> Iterator[list[str]]:
     """Neighbours of one kind in one call, so that the order stays."""
     for kind, some in groupby(where, _kind):
         conditions = list(some)
         if kind == "where":
-            yield f".where({', '.join(print_condition(one, names) for one in conditions)})"
+            yield _call(".where", [print_condition(one, names) for one in conditions])
         elif kind == "same":
-            yield f".same({', '.join(quote(_key(one.path)) for one in conditions if isinstance(one, ex.SameValue))})"
+            yield _call(".same", [quote(_key(one.path)) for one in conditions if isinstance(one, ex.SameValue)])
         else:
             for one in conditions:
                 assert isinstance(one, ex.SameValue)
                 assert one.value is not None
-                yield f".same({_named([(_key(one.path), print_value(one.value, names))])})"
+                yield _call(".same", _named([(_key(one.path), print_value(one.value, names))]))
 
 
 def _kind(condition: ex.Expression) -> str:
@@ -162,13 +177,14 @@ def _key(path: tuple[str, ...]) -> str:
     return ".".join(f"`{part.replace('`', '``')}`" if "." in part or "`" in part else part for part in path)
 
 
-def _named(pairs: Iterable[tuple[str, str]]) -> str:
+def _named(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Arguments by name."""
     found = dict(pairs)
     if "self" in found:
         raise NoSpellingError
     if all(name.isidentifier() and not iskeyword(name) for name in found):
-        return ", ".join(f"{name}={value}" for name, value in found.items())
-    return "**{" + ", ".join(f"{quote(name)}: {value}" for name, value in found.items()) + "}"
+        return [f"{name}={value}" for name, value in found.items()]
+    return ["**{" + ", ".join(f"{quote(name)}: {value}" for name, value in found.items()) + "}"]
 
 
 def _result(expression: ex.Expression, names: Names) -> str:

@@ -60,7 +60,8 @@ def complete(text: str, at: int, facts: Facts | None) -> Completions:
     start = at if word is None else word.start()
     typed = before[start:].lower()
     found = [one for one in _fitting(text, before, facts) if one.label.lower().startswith(typed)]
-    return Completions(start, tuple(found))
+    written = len(found) == 1 and found[0].label.lower() == typed
+    return Completions(start, () if written else tuple(found))
 
 
 def variables(text: str) -> list[str]:
