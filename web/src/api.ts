@@ -59,8 +59,21 @@ export interface Found extends Rows {
 }
 
 export interface Diagnosis {
-  text: string;
-  html: string;
+  matches: number;
+  hints: { code: string; message: string; remedy: string }[];
+  funnel: {
+    component: string;
+    types: string[];
+    runs: number;
+    tests: { text: string; tested: number; passed: number }[];
+    ended: Record<string, number>;
+  }[];
+  misses: { events: Taken[]; refused: Taken | null; reason: string }[];
+}
+
+export interface Taken {
+  component: string;
+  event: string;
 }
 
 export type Line =

@@ -3,6 +3,7 @@
 import type { Diagnosis, Found, Problem, State } from "./api";
 import { button, element, number, picture } from "./dom";
 import { matchTable, type Roles } from "./table";
+import { whyView } from "./why";
 
 const TABS = { matches: "Matches", automaton: "Automaton", why: "Why", events: "Events" } as const;
 export type Tab = keyof typeof TABS;
@@ -94,10 +95,7 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
         panels.why.replaceChildren(element("p", { class: "hint" }, "Nothing is known of this query."));
         return;
       }
-      const some = events < of ? element("p", { class: "hint" }, `Of the first ${number(events)} of ${number(of)} events.`) : null;
-      const frame = element("div", { class: "diagnosis" });
-      frame.innerHTML = found.html; // made by the library, which escapes what the events hold
-      panels.why.replaceChildren(...(some ? [some] : []), frame);
+      panels.why.replaceChildren(...whyView(found, events, of));
     },
     events(state) {
       const facts = state.events;

@@ -43,8 +43,8 @@ def diagnose_view(query: Query, events: pa.Table) -> dict[str, Any] | None:
     diagnose = getattr(query, "diagnose", None)
     if diagnose is None:
         return None
-    found = diagnose(events)
-    return {"text": str(found), "html": found._repr_html_(), **_plain(found.to_dict())}
+    found: dict[str, Any] = _plain(diagnose(events).to_dict())
+    return found
 
 
 def _plain(value: Any) -> Any:
