@@ -67,5 +67,4 @@ def main() -> None:
       cepheid check thefts.sase --schema readings.csv
       cepheid explain thefts.sase
       cepheid fmt --write thefts.sase
-      cepheid studio readings.csv
     """

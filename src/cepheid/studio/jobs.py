@@ -36,6 +36,11 @@ class Ticket:
         self.tell({"kind": "progress", "events": now.events, "total": now.total})
 
 
+def _fault(error: Exception) -> dict[str, Any]:
+    message = f"a fault of Cepheid: {type(error).__name__}: {error}"
+    return {"severity": "error", "code": "", "message": message, "remedy": "report it, with the query"}
+
+
 class Jobs:
     """Which work is under way, by the page that asked for it and its kind."""
 
@@ -61,6 +66,9 @@ class Jobs:
                 ticket.tell({"kind": "stopped"})
             except CepheidError as error:
                 ticket.tell({"kind": "error", **problem(error)})
+            except Exception as error:  # the page says so, and the server prints where
+                ticket.tell({"kind": "error", **_fault(error)})
+                raise
             finally:
                 tell(None)
 
