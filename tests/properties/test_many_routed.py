@@ -86,6 +86,7 @@ KEYED = (
     "PATTERN SEQ(!(B b), A a) WHERE [s = word] AND b.x < high WITHIN 3",
     "PATTERN SEQ(A a, A b) WHERE a.k = key AND b.s = word WITHIN span HAVING a.x + b.x > high OUTPUT NON_OVERLAP",
     "PATTERN SEQ(A a, B b) WHERE partition_contiguity(a, b) { [k = key] AND a.x >= high } RETURN a.x + high AS sum",
+    "PATTERN SEQ(A a, !(B b), A+ c[]) WHERE [k = key] AND b.x < high AND c[].x >= high WITHIN 3 events",
 )
 """Templates whose rules are found by the constants that events have."""
 

@@ -221,7 +221,7 @@ def _lane_pair(compiled: CompiledQuery) -> Pair | None:
     Other events are of other lanes, so that even a strategy that sees every event does not see them.
     """
     query = compiled.query
-    if compiled.why_interpreted or query.counted:
+    if compiled.why_interpreted:
         return None
     begins = [
         {pair for pair in _pairs([test.condition for test in arc.fence], query.schema) if pair[0] in query.lanes.all}
