@@ -117,6 +117,8 @@ class Explained:
             yield f"    {labels[at] if labels else f'step {at + 1}'}: {self._fence(step.fence)}"
             if step.wait is not None and step.wait.ending is not None:
                 yield f"      the wait after it ends at: {self._fence(step.wait.ending)}"
+            if chain.begins_each(at):
+                yield "      it begins a run for each of them: what ends the wait is asked for their constants"
 
     def _fence(self, fence: Fence) -> str:
         """What is asked of an event: first what it can be looked up by."""
