@@ -72,7 +72,9 @@ def counted(text: str, count: int) -> tuple[int, int, int]:
     return counters["touched"], counters["runs"], found
 
 
-@pytest.mark.parametrize("name", ["a symbol", "a symbol and a value", "a symbol at one price", "a symbol in the middle"])
+@pytest.mark.parametrize(
+    "name", ["a symbol", "a symbol and a value", "a symbol at one price", "a symbol in the middle"]
+)
 def test_rules_that_no_event_concerns_begin_no_runs(name: str) -> None:
     assert counted(TEMPLATES[name], 4_000) == counted(TEMPLATES[name], 40)
 
