@@ -12,7 +12,7 @@ import cepheid as cep
 from cepheid.api.many import framed_texts
 from cepheid.api.many.options import Options
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.language import frames
+from cepheid.language import frames, template
 
 PAIR = "PATTERN SEQ(A a, B b) WHERE skip_till_next_match {{ {} }} WITHIN {} ms"
 GOOD = {
@@ -142,6 +142,27 @@ def test_conditions_that_came_before_are_neither_parsed_nor_compiled(monkeypatch
     session.add(more, ids=["u5", "u4", "u6"])
     found = heads(session.push(MORE)) + heads(session.close())
     assert found[3:] == [(id, 8, 9) for id in ("u1", "u2", "u3", "u5", "u6")]
+
+
+def test_few_skeletons_that_came_before_are_neither_parsed_nor_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(framed_texts, "MANY_SKELETONS", 64)
+    session = queries_of(GOOD, errors="collect").session(lateness=0)
+    session.push(EVENTS)
+    session.add([PAIR.format("a.s LIKE 'a%'", 5), PAIR.format("a.x = 'q'", 5)], ids=["like", "wrong"])
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    for module, name in ((template, "parse"), (Options, "compiled_program")):
+        with monkeypatch.context() as patched:
+            patched.setattr(module, name, never)
+            session.add(
+                [PAIR.format("a.x > 7", 7), PAIR.format("b.y = 2 AND a.x = 3", 5)], ids=[f"{name}1", f"{name}2"]
+            )
+    session.add([PAIR.format("a.s LIKE 'b%'", 5), PAIR.format("a.x = 'r'", 5)], ids=["unlike", "wrong too"])
+    assert [row["id"] for row in session.errors.to_pylist()] == ["wrong", "wrong too"]
+    found = heads(session.push(MORE)) + heads(session.close())
+    assert [id for id, start, _ in found if start == 8] == ["u1", "u2", "u3", "like", "parse2", "compiled_program2"]
 
 
 def test_wrong_texts_among_those_whose_conditions_are_known() -> None:

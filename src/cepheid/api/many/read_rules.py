@@ -16,6 +16,7 @@ from cepheid.api.many.ids import BAD_RULES, as_ids, check_ids
 from cepheid.api.many.mixed_columns import ColumnReader, RuleTable
 from cepheid.api.many.options import Options
 from cepheid.api.many.problems import Problems
+from cepheid.api.many.shaping import by_types_alone, key_of_types
 from cepheid.api.many.windows import read_windows
 from cepheid.api.spark_bridge import is_spark
 from cepheid.engine.encoding.arrow import from_numpy
@@ -143,12 +144,18 @@ def check_template(
     template: Template, rules: Rules, options: Options, problems: Problems, columns: Sequence[str]
 ) -> None:
     """Whether a template can be a query, with values of the types that the columns have; its own errors are raised."""
+    key, sound = key_of_types(template, rules), options.known.sound(None)
+    if key in sound:
+        return
     try:
         options.compiled(template, example(template, rules))
     except BindError as error:
         if error.code not in ("CEP304", "CEP307"):
             raise
         problems.add(rules.numbers, _missing(template, error, columns) if error.code == "CEP304" else error)
+    else:
+        if by_types_alone(template, rules):
+            sound.add(key)
 
 
 def example(template: Template, rules: Rules) -> Mapping[str, object]:
