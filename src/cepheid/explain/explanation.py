@@ -15,7 +15,6 @@ from cepheid.explain.execution import explain_execution
 from cepheid.explain.nondeterminism import bound as bound_of
 from cepheid.explain.nondeterminism import splits
 from cepheid.explain.pattern_graph import pattern_graph
-from cepheid.explain.shown import as_html
 from cepheid.explain.table import table
 from cepheid.language import print_expression, print_query, print_window
 from cepheid.pattern.algebra.tree import Algebra
@@ -29,7 +28,7 @@ from cepheid.pattern.layout import always_bound
 from cepheid.pattern.placement import When, place
 from cepheid.pattern.schema import END, START
 from cepheid.pattern.tree import Automaton, Output, Query, Selection, Strategy, Ties
-from cepheid.pictures import Graph, can_draw, to_mermaid, to_svg
+from cepheid.pictures import Graph, can_draw, drawn, preformatted, to_mermaid, to_svg
 from cepheid.plan.spec import AUTO, PlanSpec
 
 _WHEN = {When.FIRST: "begin {}[1]", When.LATER: "take {}[i]", When.ALWAYS: "begin and take {}[]"}
@@ -79,7 +78,8 @@ class Explanation:
         return tuple(map(to_svg, self.graphs))
 
     def _repr_html_(self) -> str:
-        return as_html(self.text, self.graphs)
+        pictures = "".join(map(drawn, self.graphs))
+        return f"{pictures}<details><summary>Explanation</summary>{preformatted(self.text)}</details>"
 
     def __str__(self) -> str:
         return self.text

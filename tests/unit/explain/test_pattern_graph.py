@@ -4,7 +4,8 @@ import pytest
 
 import cepheid as cep
 from cepheid.errors import UsageError
-from cepheid.explain import explanation, shown
+from cepheid.explain import explanation
+from cepheid.pictures import page
 
 SHELVES = "PATTERN SEQ(Shelf a, !(Register b), Exit c) WHERE [tag_id] WITHIN 12 hours"
 TREND = """
@@ -122,7 +123,7 @@ def test_the_svg_and_the_page() -> None:
 
 def test_without_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
     explained = cep.Query(SHELVES).explain()
-    for module in (explanation, shown):
+    for module in (explanation, page):
         monkeypatch.setattr(module, "can_draw", lambda: False)
     assert "  -x-&gt; no match: b: Register" in explained._repr_html_()
     with pytest.raises(UsageError, match="pygraphviz is not installed"):
