@@ -17,8 +17,10 @@ _STEPS = [
     *(count * _SECOND for count in (1, 2, 5, 10, 15, 30)),
     *(count * 60 * _SECOND for count in (1, 2, 5, 10, 15, 30)),
     *(count * 3600 * _SECOND for count in (1, 2, 3, 6, 12)),
-    *(count * _DAY for count in (1, 2, 7, 14, 28, 91, 182, 365, 730, 1826, 3652, 18262, 36525)),
+    *(count * _DAY for count in (1, 2, 7, 14)),
 ]
+_MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 12000)
+_MONTH = 30 * _DAY
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -51,15 +53,28 @@ def axis(start: int, end: int, scale: Scale, most: int = 8) -> Axis:
     zone = _zone(scale)
     if scale.tick is None or zone is None or not _in_range(start, end, scale.tick):
         return Axis(tuple(Tick(at, f"{at:,}" if abs(at) < 10**6 else _short(at)) for at in _round(start, end, most)))
-    shift = _offset(start * scale.tick, zone)
     least = span * scale.tick / most
-    step = max(next((step for step in _STEPS if step >= least), _STEPS[-1]), scale.tick)
+    if least > _STEPS[-1]:
+        months = next((months for months in _MONTHS if months * _MONTH >= least), _MONTHS[-1])
+        return Axis(tuple(_by_month(start, end, scale.tick, zone, months)), scale.zone or "")
+    shift = _offset(start * scale.tick, zone)
+    step = max(next(step for step in _STEPS if step >= least), scale.tick)
     first = -(-(start * scale.tick + shift) // step) * step
     places = [time - shift for time in range(first, end * scale.tick + shift + 1, step)][: 2 * most]
     ticks = tuple(Tick(place // scale.tick, _text(place, step, zone)) for place in places)
     day = f"{_day(start * scale.tick, zone)}"
     whole = step >= _DAY or day != _day(end * scale.tick, zone)
     return Axis(ticks, " ".join(filter(None, ["" if whole else day, scale.zone or ""])))
+
+
+def _by_month(start: int, end: int, tick: int, zone: tzinfo, months: int) -> Iterator[Tick]:
+    """The first days of months or years."""
+    first, last = _moment(start * tick, zone), _moment(end * tick, zone)
+    for month in range(-(-(first.year * 12) // months) * months, last.year * 12 + last.month, months):
+        moment = datetime(max(month // 12, 1), month % 12 + 1, 1, tzinfo=zone)
+        at = (moment - _EPOCH) // timedelta(microseconds=1) * 1000 // tick
+        if start <= at <= end:
+            yield Tick(at, f"{moment.year:04}" if months >= 12 else f"{moment.year:04}-{moment.month:02}")
 
 
 def _round(start: int, end: int, most: int) -> Iterator[int]:
@@ -112,8 +127,6 @@ def _day(nanoseconds: int, zone: tzinfo) -> str:
 def _text(nanoseconds: int, step: int, zone: tzinfo) -> str:
     """As much of a time as the step between ticks asks for."""
     moment = _moment(nanoseconds, zone)
-    if step >= 28 * _DAY:
-        return moment.strftime("%Y-%m-%d" if step < 365 * _DAY else "%Y")
     if step >= _DAY:
         return moment.strftime("%m-%d")
     if step >= 60 * _SECOND:

@@ -26,9 +26,8 @@ def to_chart(timeline: Timeline) -> Any:
 
 def _lane(alt: Any, lane: Lane, timeline: Timeline, kind: str) -> Any:
     """The bands of a lane behind its events."""
-    x = alt.X(
-        "start", type=kind, title=None, scale=alt.Scale(**({"type": "utc"} if kind == "temporal" else {"zero": False}))
-    )
+    scale = alt.Scale(type="utc") if kind == "temporal" else alt.Scale(zero=False)
+    x = alt.X("start", type=kind, title=None, scale=scale)
     chosen = alt.Y("y", type="quantitative", title=timeline.value, scale=alt.Scale(zero=False))
     y = chosen if timeline.value else alt.Y("row", type="nominal", title=None, axis=None)
     height = {} if timeline.value else {"y": y}

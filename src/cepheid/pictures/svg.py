@@ -24,18 +24,22 @@ _LINES = {
     Style.QUIET: {"style": "dotted"},
     Style.ABSENT: {"style": "dashed", "arrowhead": "tee"},
 }
-_CSS = (
-    THEME + "svg.cepheid .node path,svg.cepheid .node polygon,svg.cepheid .node ellipse,"
-    "svg.cepheid .edge path{stroke:currentColor;fill:none}"
-    "svg.cepheid text{fill:currentColor;stroke:none}"
-    "svg.cepheid .edge polygon{fill:currentColor;stroke:currentColor}"
-    "svg.cepheid .start ellipse{fill:currentColor}"
-    "svg.cepheid .state path,svg.cepheid .stage polygon{fill:" + BLUE + ";fill-opacity:.14;stroke:" + BLUE + "}"
-    "svg.cepheid .final path,svg.cepheid .sink polygon{fill:" + GREEN + ";fill-opacity:.14;stroke:" + GREEN + "}"
-    "svg.cepheid .dropped polygon,svg.cepheid .absent path{stroke:" + RED + "}"
-    "svg.cepheid .absent polyline{stroke:" + RED + "}svg.cepheid .absent polygon{fill:" + RED + ";stroke:" + RED + "}"
-    "svg.cepheid .absent text,svg.cepheid .dropped text{fill:" + RED + "}"
+# A page may have pictures of other kinds, and the styles of all of them hold for all of it: each rule names our class.
+_RULES = (
+    (".node path,.node polygon,.node ellipse,.edge path", "stroke:currentColor;fill:none"),
+    ("text", "fill:currentColor;stroke:none"),
+    (".edge polygon", "fill:currentColor;stroke:currentColor"),
+    (".start ellipse", "fill:currentColor"),
+    (".state path,.stage polygon", f"fill:{BLUE};fill-opacity:.14;stroke:{BLUE}"),
+    (".final path,.sink polygon", f"fill:{GREEN};fill-opacity:.14;stroke:{GREEN}"),
+    (".dropped polygon,.absent path,.absent polyline", f"stroke:{RED}"),
+    (".absent polygon", f"fill:{RED};stroke:{RED}"),
+    (".absent text,.dropped text", f"fill:{RED}"),
 )
+_CSS = THEME + "".join(
+    ",".join(f"svg.cepheid-graph {part}" for part in parts.split(",")) + f"{{{style}}}" for parts, style in _RULES
+)
+_SIZE = 1.15  # pixels for each of Graphviz's points
 
 
 def can_draw() -> bool:
@@ -104,5 +108,5 @@ def _coloured(svg: str) -> str:
 
 
 def _sized(found: re.Match[str]) -> str:
-    width, height = (round(float(size) * 4 / 3) for size in found.groups())
-    return f'<svg class="cepheid" width="{width}" height="{height}" style="max-width:100%;height:auto"'
+    width, height = (round(float(size) * _SIZE) for size in found.groups())
+    return f'<svg class="cepheid cepheid-graph" width="{width}" height="{height}" style="max-width:100%;height:auto"'

@@ -115,7 +115,7 @@ def test_estimates_beside_counts() -> None:
 
 def test_the_svg_and_the_page() -> None:
     explained = cep.Query(SHELVES).explain()
-    assert explained.svg.startswith('<svg class="cepheid"')
+    assert explained.svg.startswith('<svg class="cepheid cepheid-graph"')
     page = explained._repr_html_()
     assert page.startswith(f"<div>{explained.svg}</div><details><summary>Explanation</summary><pre")
     assert "SEQ(Shelf a, !(Register b), Exit c)" in page

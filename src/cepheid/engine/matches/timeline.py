@@ -30,6 +30,7 @@ MATCHES = 50
 FEW_LANES = 6
 """So many keys are all shown, also those without a match."""
 _LOOKED_AT = 5_000  # events whose keys are counted
+_BEYOND = 6  # how many times as long as the matches take an absence is drawn
 _NUMBERS = (Kind.INT, Kind.FLOAT, Kind.DECIMAL)
 
 
@@ -106,7 +107,7 @@ class _Maker:
         if self.query.made:
             yield from (Lane(f"result {band.number + 1}", bands=(band,)) for band in bands)
             return
-        near = self.near()
+        near = self.near(bands)
         owners = [self.key(int(row)) for row in self.found.first]
         for key in self.shown_keys(near, owners):
             rows = near if not self.keys else near[self.of_key(near, key)]
@@ -149,9 +150,10 @@ class _Maker:
 
     def absent(self, names: Sequence[str], times: Sequence[int], bounds: tuple[int, int]) -> tuple[Stretch, ...]:
         """What the match has no event of; what lasts very long goes on beyond the picture."""
-        most = max(2 * (max(self.ends) - min(self.starts)), 1)
+        span = max(self.ends) - min(self.starts)
         made = []
         for label, start, end in absences(self.query, names, times, bounds):
+            most = _BEYOND * span or end - start
             low, high = max(start, bounds[0] - most), min(end, bounds[1] + most)
             clipped = (low, high) != (start, end)
             made.append(Stretch(low, high, label + (" …" if clipped else ""), clipped))
@@ -159,10 +161,12 @@ class _Maker:
 
     # The events around them.
 
-    def near(self) -> Any:
+    def near(self, bands: Sequence[Band]) -> Any:
         """The rows of the events around the matches, in the order of their times."""
-        low, high = min(self.starts), max(self.ends)
-        margin = max((high - low) // 12, 0)
+        low, high = Timeline("", Scale(), (Lane("", bands=tuple(bands)),)).bounds
+        margin, wide = (high - low) // 12, 2 * (high - low)
+        if low - wide <= self.times.min() and self.times.max() <= high + wide:
+            margin = wide  # the events begin and end near the matches: all of them are shown
         rows = np.flatnonzero((self.times >= low - margin) & (self.times <= high + margin))
         return rows[np.argsort(self.times[rows], kind="stable")]
 
