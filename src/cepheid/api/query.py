@@ -56,6 +56,7 @@ from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.sequence import sequenced
 from cepheid.pattern.timeline import AddArc, RemoveArc, with_changes, with_rests
 from cepheid.pattern.tree import Arc, Automaton, Program
+from cepheid.pictures import drawn, highlighted
 from cepheid.plan.spec import PlanSpec, read_plan
 
 if TYPE_CHECKING:
@@ -264,6 +265,9 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<Query\n{self.text}\n>"
+
+    def _repr_html_(self) -> str:
+        return highlighted(self.text) + "".join(map(drawn, self.explain().graphs))
 
     @overload  # a DataFrame is an object too, and the first that fits counts
     def match(  # type: ignore[overload-overlap]
