@@ -59,6 +59,7 @@ from cepheid.pattern.tree import Arc, Automaton, Program
 from cepheid.plan.spec import PlanSpec, read_plan
 
 if TYPE_CHECKING:
+    from cepheid.diagnosis.diagnosis import Diagnosis
     from cepheid.diagnosis.trace import Trace
     from cepheid.engine.machines.factory import MachineFactory
     from cepheid.explain import Explanation
@@ -621,6 +622,16 @@ class Query:
         found = table.schema if table is not None else readable_schema(events)
         bound = self._compiled.bind(make_schema(found, self._compiled.roles))
         return explain_program(self._compiled.queries, self._compiled.sources, bound, table, choice)
+
+    def diagnose(self, events: object, *, sample: int | str | None = "auto") -> Diagnosis:
+        """Why the query matches, or does not: what is likely wrong, how far runs came and what ended them.
+
+        sample: on how many events runs are followed one by one; None: on all of them. "auto" takes about two seconds at
+        most. What is said of columns and of the number of matches is always about all events.
+        """
+        from cepheid.api.diagnosing import diagnosis, read_sample  # seldom needed
+
+        return diagnosis(self, self._table_of(events), read_sample(sample))
 
     def trace(self, events: object, *, limit: int | None = 10_000) -> Trace:
         """What the runs of the query do, event by event: begin, take, proceed, refuse, ignore, kill, drop, emit.

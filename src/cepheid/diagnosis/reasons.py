@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cepheid.diagnosis.as_text import near
 from cepheid.diagnosis.written import Writer, write_value
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.durations import spell
@@ -63,8 +64,8 @@ class Reasons:
             return f"not within {within.events} events of the first one"
         apart = event.time - first.time
         late = apart - within.nanoseconds
-        by = f"{spell(late)} too late" if late else "too late: it must be less"
-        return f"{spell(apart)} after the first event, WITHIN {spell(within.nanoseconds)}: {by}"
+        by = f"{near(late)} too late" if late else "it must be less"
+        return f"{near(apart)} after the first event, WITHIN {spell(within.nanoseconds)}: {by}"
 
     def strategy(self, move: Move, instant: Sequence[Event]) -> str:
         """Why events can't be ignored (S6)."""

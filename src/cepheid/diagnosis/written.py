@@ -21,7 +21,8 @@ _LONGEST = 60  # characters of a value
 
 def text_of(node: ex.Expression) -> str:
     """A condition as the user wrote it."""
-    return print_expression(node) if node.span is None else " ".join(node.span.excerpt.split())
+    bare = node.span is None or isinstance(node, ex.SameValue)  # whose span is that of the name
+    return print_expression(node) if bare or node.span is None else " ".join(node.span.excerpt.split())
 
 
 def write_value(value: Value, type_: Type) -> str:

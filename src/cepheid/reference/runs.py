@@ -176,21 +176,20 @@ class Runner:
             self.watcher.left_window(waiting, instant[0])
             waiting.may_take, waiting.may_move = False, ()
             return new
-        relevant = []
+        relevant, allowed = [], waiting.moves
         for event in instant:
-            found = {move: self.attempt(passed[move], move, event) for move in wait.moves}
-            for move in waiting.moves:
-                attempt = found[move]
-                if isinstance(attempt, Run):
-                    self.watcher.bound(run, move, attempt)
-                    new.append(attempt)
-                elif isinstance(passed[move], Run):
-                    self.watcher.refused(run, move, event, attempt)
-            # The condition of the run's state: take in a loop, begin elsewhere.
-            state = wait.take if wait.in_loop and wait.take is not None else wait.others[0]
-            relevant.append(isinstance(found[state], Run))
-        kept = [move for move in waiting.moves if self.may_ignore(run, move, instant, relevant)]
-        for move in waiting.moves:
+            attempts = [(move, before, self.attempt(before, move, event)) for move, before in passed.items()]
+            for move, before, found in attempts:
+                if isinstance(found, Refusal):
+                    if move in allowed and isinstance(before, Run):
+                        self.watcher.refused(run, move, event, found)
+                elif move in allowed:
+                    self.watcher.bound(run, move, found)
+                    new.append(found)
+            # The condition of the run's state, which comes first: take in a loop, begin elsewhere.
+            relevant.append(isinstance(attempts[0][2], Run))
+        kept = [move for move in allowed if self.may_ignore(run, move, instant, relevant)]
+        for move in allowed:
             if move not in kept and isinstance(passed[move], Run):
                 self.watcher.not_ignored(waiting, move, instant)
         waiting.may_take = waiting.may_take and wait.take in kept
