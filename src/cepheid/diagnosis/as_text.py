@@ -53,6 +53,12 @@ def near(nanoseconds: int) -> str:
     return exact
 
 
+def tried(found: Findings) -> str:
+    """On which events changes were tried, if not on all."""
+    events = found.seen.events
+    return "" if found.tried >= events else f" (in {found.tried:,} of {events:,} events)"
+
+
 def coverage(found: Findings) -> str:
     """What of the stream the runs are known of."""
     parts = []
@@ -72,10 +78,9 @@ def _lines(found: Findings) -> Iterator[str]:
         yield f"  -> {hint.remedy}"
     if found.changes:
         yield ""
-        yield "what if"
+        yield "what if" + tried(found)
         for change in found.changes:
-            matches = "more than can be counted" if change.matches is None else f"{change.matches:,}"
-            yield f"  {change.text}: {matches} match{'es' if change.matches != 1 else ''}"
+            yield f"  {change.text}: {change.matches:,} match{'es' if change.matches != 1 else ''}"
     if found.misses and not found.matches:
         yield ""
         yield "nearest misses"

@@ -94,10 +94,10 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change to the query, and how many matches it would then have; None: too many to count."""
+    """A change to the query, and how many matches it would then have."""
 
     text: str
-    matches: int | None
+    matches: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,7 @@ class Findings:
 
     funnel: the components with their conditions and runs. misses: the runs that came furthest. changes: what a single
     change to a query without matches would give. begun, followed: how many runs began, and how many were looked at.
+    sampled, tried: how many events runs were followed on, and changes tried on.
     """
 
     seen: Seen
@@ -117,6 +118,7 @@ class Findings:
     begun: int
     followed: int
     sampled: int
+    tried: int
 
     def __add__(self, other: Self) -> Self:
         stages = {(stage.query, stage.component): stage for stage in self.funnel}
@@ -133,6 +135,7 @@ class Findings:
             self.begun + other.begun,
             self.followed + other.followed,
             self.sampled + other.sampled,
+            self.tried + other.tried,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -159,8 +162,7 @@ def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def _added_changes(one: Sequence[Change], other: Sequence[Change]) -> tuple[Change, ...]:
-    found: dict[str, int | None] = {}
+    found: dict[str, int] = {}
     for change in (*one, *other):
-        known = found.get(change.text, 0)
-        found[change.text] = None if known is None or change.matches is None else known + change.matches
+        found[change.text] = found.get(change.text, 0) + change.matches
     return tuple(Change(text, matches) for text, matches in found.items())
