@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cepheid.diagnosis.facts import Findings, Stage
+from cepheid.diagnosis.facts import COMPLETE, Findings, Stage
 from cepheid.pattern.durations import NANOSECONDS, spell
 
 _ENDS = 4  # reasons shown for each component
@@ -123,4 +123,4 @@ def _funnel(stages: Sequence[Stage]) -> Iterator[str]:
             share = f" ({test.passed / test.tested:.1%})" if test.tested else ""
             yield f"    {test.text}: TRUE {test.passed:,} of {test.tested:,}{share}"
         for why, count in list(stage.ended.items())[:_ENDS]:
-            yield f"    {count:,} ended here: {why}"
+            yield f"    {count:,} ended here: {why}" if stage.component != COMPLETE else f"    {count:,} {why}"

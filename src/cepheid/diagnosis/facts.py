@@ -42,9 +42,13 @@ class Tested:
         return self.passed / self.tested if self.tested else None
 
 
+COMPLETE = "complete"
+"""The last stage: the runs that got over all components."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A component of a pattern.
+    """A component of a pattern, or what comes after all of them.
 
     runs: how many came so far. tests: its conditions, in the order in which they are tested. ended: what became of the
     runs that came no further.

@@ -21,6 +21,7 @@ from cepheid.reference.runs import Run, Runner, Waiting
 from cepheid.reference.watching import Dropped, Refusal, Watcher, Why
 from cepheid.values.bindings import NOTHING, Bindings
 from cepheid.values.comparison import equal
+from cepheid.values.keys import group_key
 from cepheid.values.lanes import lane_key
 from cepheid.values.rows import Event, read_events
 from cepheid.values.scope import sight_of
