@@ -157,8 +157,12 @@ class Findings:
 
 
 def nearest_of(misses: Iterable[Miss], most: int) -> tuple[Miss, ...]:
-    """The nearest misses."""
-    return tuple(sorted(misses, key=lambda miss: miss.rank, reverse=True)[:most])
+    """The nearest misses; of equal ones those that come first in the table."""
+
+    def order(miss: Miss) -> tuple[object, ...]:
+        return tuple(-part for part in miss.rank), [row for _, row, _ in miss.events], miss.refused or ()
+
+    return tuple(sorted(misses, key=order)[:most])
 
 
 def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
