@@ -80,9 +80,9 @@ export type Line =
   | Found
   | { kind: "reading" | "stopped" | "no events" }
   | { kind: "progress"; events: number; total: number }
-  | { kind: "timeline"; on: string; svg: string }
+  | { kind: "timeline"; on: string; svg: string | null }
   | { kind: "explained"; text: string; svg: string | null }
-  | { kind: "diagnosed"; events: number; of: number; diagnosis: Diagnosis | null }
+  | { kind: "diagnosed"; events: number; of: number; diagnosis: Diagnosis }
   | ({ kind: "error" } & Problem);
 
 export interface MicroBatch {

@@ -13,11 +13,11 @@ export interface Results {
   open(tab: Tab): void;
   working(text: string): void;
   matches(found: Found): void;
-  timeline(svg: string): void;
+  timeline(svg: string | null): void;
   failed(problem: Problem): void;
   empty(hint: Node): void;
   explained(text: string, svg: string | null): void;
-  diagnosed(found: Diagnosis | null, events: number, of: number): void;
+  diagnosed(found: Diagnosis, events: number, of: number): void;
   events(state: State): void;
 }
 
@@ -74,7 +74,7 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
       table.replaceChildren(matchTable(found, roles), element("p", { class: "hint" }, shown));
     },
     timeline(svg) {
-      line.replaceChildren(picture(svg, "matches on a time line"));
+      line.replaceChildren(...(svg === null ? [] : [picture(svg, "matches on a time line")]));
     },
     failed(problem) {
       parent.classList.add("stale");
@@ -91,10 +91,6 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
       panels.automaton.replaceChildren(...drawn, element("pre", {}, text));
     },
     diagnosed(found, events, of) {
-      if (found === null) {
-        panels.why.replaceChildren(element("p", { class: "hint" }, "Nothing is known of this query."));
-        return;
-      }
       panels.why.replaceChildren(...whyView(found, events, of));
     },
     events(state) {

@@ -56,9 +56,7 @@ def _match(reading: Reading, text: str, events: pa.Table, on: str, ticket: Ticke
     counted = {"kind": "matches", "on": on, "events": events.num_rows, "seconds": round(seconds, 4)}
     ticket.tell({**counted, **found, "warnings": [warning(one) for one in told]})
     ticket.check()
-    picture = timeline_view(matches)
-    if picture is not None:
-        ticket.tell({"kind": "timeline", "on": on, "svg": picture})
+    ticket.tell({"kind": "timeline", "on": on, "svg": timeline_view(matches) if found["count"] else None})
 
 
 def _events(reading: Reading, ticket: Ticket) -> pa.Table | None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from cepheid.api import Query
 from cepheid.engine.matches.matches import Matches
+from cepheid.pictures.svg import can_draw
 
 ROWS = 50
 """How many matches the table shows."""
@@ -26,24 +27,20 @@ def rows_view(table: pa.Table) -> dict[str, Any]:
     return {"columns": table.column_names, "rows": [_plain(row) for row in table.to_pylist()]}
 
 
-def timeline_view(matches: Matches) -> str | None:
+def timeline_view(matches: Matches) -> str:
     """The first matches on a time line, as SVG."""
-    draw = getattr(matches, "timeline", None)
-    return None if draw is None else str(draw(BANDS).svg)
+    return matches.timeline(BANDS).svg
 
 
 def explain_view(query: Query, events: pa.Table | None) -> dict[str, Any]:
     """A query in words, and its automaton as SVG where it can be drawn."""
-    found: Any = query.explain(events)
-    return {"text": str(found), "svg": getattr(found, "svg", None)}
+    found = query.explain(events)
+    return {"text": str(found), "svg": found.svg or None if can_draw() else None}
 
 
-def diagnose_view(query: Query, events: pa.Table) -> dict[str, Any] | None:
+def diagnose_view(query: Query, events: pa.Table) -> dict[str, Any]:
     """Where runs end, and the nearest misses."""
-    diagnose = getattr(query, "diagnose", None)
-    if diagnose is None:
-        return None
-    found: dict[str, Any] = _plain(diagnose(events).to_dict())
+    found: dict[str, Any] = _plain(query.diagnose(events).to_dict())
     return found
 
 
