@@ -151,6 +151,7 @@ def test_times(times: pa.Array, scale: Scale) -> None:
     ("key", "values", "labels"),
     [
         ("PARTITION BY k", [None, None, "<&>"], ["k NULL", "k <&>"]),
+        ("PARTITION BY k", ["\x01'", "\x01'", "\u2028"], ["k \x01'", "k \u2028"]),
         ("PARTITION BY k", [1.5, 1.5, 2.5], ["k 1.5", "k 2.5"]),
         ("WHERE [k]", pa.array(["x", "x", None]).dictionary_encode(), ["k x", "k NULL"]),
     ],
