@@ -174,6 +174,12 @@ def test_the_chart() -> None:
     assert query.match(rows[:1]).plot().to_dict()["mark"]["type"] == "text"
 
 
+def test_without_altair(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=re.escape("pip install 'cepheid[plot]'")):
+        THEFT.match(READINGS).plot()
+
+
 def test_many_queries() -> None:
     rules = [{"id": "ann", "low": 1}, {"id": "bob", "low": 2}]
     found = cep.Queries("PATTERN SEQ(A a, B b) WHERE b.x > low WITHIN 10", rules).match(
