@@ -67,15 +67,12 @@ class Explanation:
     @property
     def svg(self) -> str:
         """The first graph, the automaton, as SVG; needs the extra `pictures`."""
-        return self.svgs[0] if self.graphs else ""
+        return "".join(map(_drawn, self.graphs[:1]))
 
     @property
     def svgs(self) -> tuple[str, ...]:
         """The graphs as SVG, each laid out by Graphviz; needs the extra `pictures`."""
-        if not can_draw():
-            remedy = "pip install 'cepheid[pictures]', or use .mermaid"
-            raise UsageError("CEP602", "pygraphviz is not installed", remedy)
-        return tuple(map(to_svg, self.graphs))
+        return tuple(map(_drawn, self.graphs))
 
     def _repr_html_(self) -> str:
         pictures = "".join(map(drawn, self.graphs))
@@ -116,6 +113,12 @@ def explain_program(
         tuple(execution.source for execution in executions),
         tuple(graph for graph in graphs if graph is not None),
     )
+
+
+def _drawn(graph: Graph) -> str:
+    if not can_draw():
+        raise UsageError("CEP602", "pygraphviz is not installed", "pip install 'cepheid[pictures]', or use .mermaid")
+    return to_svg(graph)
 
 
 def _automaton(query: Analysed, bound: Bound | None) -> Graph | None:

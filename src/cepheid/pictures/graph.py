@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from textwrap import wrap
@@ -71,15 +70,10 @@ MOST_LINES = 10
 
 
 def wrapped(lines: tuple[str, ...], width: int = WIDTH) -> list[str]:
-    """The lines of a label, long ones over several; the end of a very long label is left out.
+    """The lines of a label, long ones over several; empty ones, and the end of a very long label, are left out.
 
     >>> wrapped(("a.price > 10 AND a.volume < 3",), 16)
     ['a.price > 10 AND', 'a.volume < 3']
     """
-    found = [part for line in lines for part in _broken(line, width)]
+    found = [part for line in lines for part in wrap(" ".join(line.split()), width, break_on_hyphens=False)]
     return found if len(found) <= MOST_LINES else [*found[: MOST_LINES - 1], "…"]
-
-
-def _broken(line: str, width: int) -> Iterator[str]:
-    text = " ".join(line.split())
-    yield from wrap(text, width, subsequent_indent="", break_on_hyphens=False) or [""]

@@ -8,10 +8,14 @@ from cepheid.pictures.graph import Graph
 from cepheid.pictures.svg import can_draw, to_svg
 from cepheid.pictures.text import to_text
 
+MOST = 200
+"""Nodes and edges that a page draws: the time to lay them out grows faster than their number."""
+
 
 def drawn(graph: Graph) -> str:
-    """A graph as SVG, or as text without the extra for that."""
-    return f"<div>{to_svg(graph)}</div>" if can_draw() else preformatted(to_text(graph))
+    """A graph as SVG; as text without the extra for that, or if it is very large."""
+    small = len(graph.nodes) + len(graph.edges) <= MOST
+    return f"<div>{to_svg(graph)}</div>" if small and can_draw() else preformatted(to_text(graph))
 
 
 def preformatted(text: str) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from importlib.util import find_spec
+from threading import Lock
 from typing import Any
 
 from cepheid.pictures.colours import BLUE, GREEN, RED, THEME
 from cepheid.pictures.graph import Edge, Graph, Kind, Node, Style, wrapped
+from cepheid.pictures.printable import printable
 
 _FONT = "system-ui, sans-serif"
 _SHAPES = {
@@ -39,6 +41,7 @@ _RULES = (
 _CSS = THEME + "".join(
     ",".join(f"svg.cepheid-graph {part}" for part in parts.split(",")) + f"{{{style}}}" for parts, style in _RULES
 )
+_ONE_AT_A_TIME = Lock()  # Graphviz has variables of its own
 _SIZE = 1.15  # pixels for each of Graphviz's points
 
 
@@ -55,27 +58,30 @@ def to_svg(graph: Graph) -> str:
         raise ImportError("pygraphviz is not installed: pip install 'cepheid[pictures]'") from None
     drawn = pygraphviz.AGraph(directed=True, strict=False, rankdir="LR", ranksep="0.35", nodesep="0.3", pad="0.1")
     drawn.graph_attr.update(bgcolor="transparent", fontname=_FONT, fontsize="13", labelloc="t", labeljust="l")
-    if graph.title:
-        drawn.graph_attr["label"] = "".join(f"{_quoted(line)}\\l" for line in wrapped(graph.title, 90))
+    title = _label(wrapped(graph.title, 90), "\\l")
+    if title:
+        drawn.graph_attr["label"] = title
     drawn.node_attr.update(fontname=_FONT, fontsize="12", margin="0.12,0.06", height="0.3")
     drawn.edge_attr.update(fontname=_FONT, fontsize="11", arrowsize="0.7")
     for node in graph.nodes:
         _add_node(drawn, node)
     for number, edge in enumerate(graph.edges):
         _add_edge(drawn, edge, str(number))
-    return _coloured(drawn.draw(format="svg", prog="dot").decode("utf-8"))
+    with _ONE_AT_A_TIME:
+        svg = drawn.draw(format="svg", prog="dot").decode("utf-8")
+    return _coloured(svg)
 
 
 def _add_node(drawn: Any, node: Node) -> None:
     bare = node.kind is Kind.START and not node.lines
-    label = "" if bare else _label(wrapped(node.lines or (node.name,)))
+    label = "" if bare else _label(wrapped(node.lines) or [node.name], "\\n").removesuffix("\\n")
     shape = _SHAPES[node.kind] if bare or node.kind is not Kind.START else _SHAPES[Kind.STATE]
     drawn.add_node(node.name, label=label, **{"class": node.kind.value}, **shape)
 
 
 def _add_edge(drawn: Any, edge: Edge, key: str) -> None:
     facts = {"class": edge.style.value, **_LINES[edge.style]}
-    label = "".join(f" {_quoted(line)} \\l" for line in wrapped(edge.lines)) if edge.lines else ""
+    label = _label([f" {line} " for line in wrapped(edge.lines)], "\\l")
     if edge.source != edge.target or not label:
         drawn.add_edge(edge.source, edge.target, key=key, **facts, **({"label": label} if label else {}))
         return
@@ -87,13 +93,14 @@ def _add_edge(drawn: Any, edge: Edge, key: str) -> None:
     drawn.add_edge(loop, edge.source, key=f"{key} back", **facts)
 
 
-def _label(lines: list[str]) -> str:
-    return "\\n".join(map(_quoted, lines)) if len(lines) > 1 else _quoted(lines[0])
+def _label(lines: list[str], end: str) -> str:
+    """Lines that end as Graphviz marks ends: to be centred, or set to the left. An empty line would make it crash."""
+    return "".join(f"{_quoted(line)}{end}" for line in lines)
 
 
 def _quoted(line: str) -> str:
     """Text that Graphviz takes as it is: it reads escapes, and the names of HTML's signs."""
-    return line.replace("\\", "\\\\").replace("&", "&amp;")
+    return printable(line).replace("\\", "\\\\").replace("&", "&amp;")
 
 
 def _coloured(svg: str) -> str:

@@ -10,6 +10,7 @@ from math import isfinite
 from cepheid.pictures.axis import Axis, axis
 from cepheid.pictures.colours import BANDS, GREY, RED, THEME
 from cepheid.pictures.picture import Picture
+from cepheid.pictures.printable import printable
 from cepheid.pictures.timeline import Band, Lane, Point, Stretch, Timeline
 
 WIDTH = 860
@@ -271,7 +272,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _tooltip(text: str) -> str:
-    return f"<title>{escape(text)}</title>" if text else ""
+    return f"<title>{escape(printable(text))}</title>" if text else ""
 
 
 def _text(
@@ -287,5 +288,5 @@ def _text(
     bold = f' font-weight="{weight}"' if weight else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" fill="{fill}"{bold}>'
-        f"{escape(text, quote=False)}</text>"
+        f"{escape(printable(text), quote=False)}</text>"
     )

@@ -151,6 +151,7 @@ def test_times(times: pa.Array, scale: Scale) -> None:
     ("key", "values", "labels"),
     [
         ("PARTITION BY k", [None, None, "<&>"], ["k NULL", "k <&>"]),
+        ("PARTITION BY k", ["\x01'", "\x01'", "\u2028"], ["k \x01'", "k \u2028"]),
         ("PARTITION BY k", [1.5, 1.5, 2.5], ["k 1.5", "k 2.5"]),
         ("WHERE [k]", pa.array(["x", "x", None]).dictionary_encode(), ["k x", "k NULL"]),
     ],
@@ -171,6 +172,12 @@ def test_the_chart() -> None:
     (lane,) = chart["vconcat"]
     assert [layer["mark"]["type"] for layer in lane["layer"]] == ["rect", "rect", "line", "circle"]
     assert query.match(rows[:1]).plot().to_dict()["mark"]["type"] == "text"
+
+
+def test_without_altair(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=re.escape("pip install 'cepheid[plot]'")):
+        THEFT.match(READINGS).plot()
 
 
 def test_many_queries() -> None:

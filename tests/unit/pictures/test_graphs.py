@@ -6,8 +6,10 @@ from html import unescape
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from cepheid.pictures import Edge, Graph, Kind, Node, Style, to_mermaid, to_svg, to_text
+from cepheid.pictures import Edge, Graph, Kind, Node, Style, drawn, to_mermaid, to_svg, to_text
 
 ODD = 'a \\n & <x> &amp; "q" `;#'
 GRAPH = Graph(
@@ -79,6 +81,20 @@ def test_long_labels_are_broken_and_cut() -> None:
     assert len(shown) == 10
     assert max(map(len, shown)) <= 38
     assert shown[-1] == "…"
+
+
+@given(st.text(max_size=60))
+@settings(max_examples=40, deadline=None)
+def test_any_text(text: str) -> None:
+    svg = to_svg(Graph((Node("n", (text, "end")),), (Edge("n", "n", (text,)),), (text,)))
+    ElementTree.fromstring(svg)
+    assert "end" in texts(svg)
+
+
+def test_a_very_large_graph_is_text() -> None:
+    edges = tuple(Edge("n", "n", (str(k),)) for k in range(300))
+    assert drawn(Graph((Node("n"),), edges)).startswith("<pre ")
+    assert drawn(Graph((Node("n"),), edges[:9])).startswith("<div><svg ")
 
 
 def test_what_is_no_graph() -> None:
