@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from cepheid.diagnosis.steps import Teller
+from cepheid.diagnosis.steps import Teller, key_of
 from cepheid.engine.machines.interpreted import Interpreted
 from cepheid.pattern.bind import Bound
 from cepheid.reference.interpreter import complete_runs
@@ -39,7 +39,8 @@ def watch_definition(query: Bound, table: pa.Table, watcher: Watcher) -> list[Ru
 
 def give(query: Bound, runs: Sequence[Run], watcher: Watcher) -> list[Run]:
     """The complete runs that are given (S9, S12, S24), with what becomes of the others."""
-    given = choose(query, arrange(query, runs, watcher), None, watcher)
+    ordered = sorted(runs, key=key_of)  # of equal matches the same one is kept, whatever found them first
+    given = choose(query, arrange(query, ordered, watcher), None, watcher)
     for run in given:
         watcher.emitted(run)
     return given

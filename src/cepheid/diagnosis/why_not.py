@@ -14,7 +14,7 @@ from cepheid.diagnosis.tracing import give
 from cepheid.errors import Span
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.layout import Move
-from cepheid.pattern.tree import Output, Query
+from cepheid.pattern.tree import Output, Query, Ties
 from cepheid.reference.negation import Absence
 from cepheid.reference.partition import Substream, substreams
 from cepheid.reference.runs import Run, Runner, Waiting
@@ -140,10 +140,14 @@ class _Case:
         return None
 
     def twice(self) -> WhyNot | None:
-        """One event can't be bound twice."""
+        """One event can't be bound twice; nor are simultaneous ones one after the other (S2)."""
         for (one, event), (other, next_) in zip(self.pairs, self.pairs[1:], strict=False):
             if event is next_:
                 return WhyNot("S1", f"{self.say(event)} can't be both {one} and {other}: one must come after the other")
+            if self.query.ties is Ties.SIMULTANEOUS and event.time == next_.time:
+                return WhyNot(
+                    "S2", f"{self.say(event)} and {self.say(next_)} are simultaneous: none comes after the other"
+                )
         return None
 
     def lane(self) -> Substream:
