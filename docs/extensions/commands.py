@@ -14,11 +14,11 @@ from cepheid.cli import main
 
 def paragraphs(text: str) -> Iterator[str]:
     """The help of a command as Markdown: paragraphs, and what stands after \\b as it is."""
-    for part in re.split(r"\n\s*\n", text.strip()):
-        if part.startswith("\b"):
-            first, *rest = part.removeprefix("\b").strip("\n").splitlines()
+    for part in re.split(r"\n\s*\n", text.strip(" \n")):
+        if "\b" in part:
+            first, *rest = part.replace("\b", "").strip(" \n").splitlines()
             yield f"{first.strip()}\n"
-            yield "```console\n" + "\n".join(line.strip() for line in rest) + "\n```\n"
+            yield "```text\n" + "\n".join(line.strip() for line in rest) + "\n```\n"
         else:
             yield " ".join(part.split()) + "\n"
 
@@ -27,7 +27,7 @@ def table(rows: list[tuple[str, str]]) -> Iterator[str]:
     """Options and what they do."""
     yield "| option | |\n|---|---|"
     for name, said in rows:
-        yield f"| `{name}` | {said} |".replace("…|", "… |")
+        yield f"| `{name}` | {said} |"
     yield ""
 
 
@@ -36,9 +36,10 @@ def described(name: str, command: click.Command) -> Iterator[str]:
     context = click.Context(command, info_name=name)
     usage = " ".join(command.collect_usage_pieces(context))
     yield f"## {name}\n"
-    yield f"```console\n{name} {usage}\n```\n"
+    yield f"```text\n{name} {usage}\n```\n"
     yield from paragraphs(command.help or "")
-    records = [found for option in command.params if (found := option.get_help_record(context))]
+    options = [option for option in command.params if isinstance(option, click.Option)]
+    records = [found for option in options if (found := option.get_help_record(context))]
     yield from table([(flags.replace("|", "\\|"), said.replace("|", "\\|")) for flags, said in records])
 
 
@@ -48,7 +49,7 @@ class Commands(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Write them as Markdown, and read that."""
         assert isinstance(main, click.Group)
-        lines = [*paragraphs(main.help or "")]
+        lines: list[str] = []
         for name, command in sorted(main.commands.items()):
             lines += described(f"cepheid {name}", command)
         text = "\n".join(lines).splitlines()

@@ -29,6 +29,8 @@ PAGES = {path: DOCS / f"{name}.md" for name, path in SHOWN.items()} | {
 CODE = re.compile(r"^```.*?^```|^~~~.*?^~~~|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 # A doctest ends with an empty line, which no reader needs.
 END = re.compile(r"\n\n```$", re.MULTILINE)
+# `[data.md](data.md)` reads well among files; on the site the link shows the title of the page.
+NAMED_BY_FILE = re.compile(r"\[(?:docs/)?[\w/]+\.md\](?=\([^)\s:]+\.md(?:#[^)\s]*)?\))")
 LINK = re.compile(r"(?<=\]\()([^)#\s:]+)(#[^)\s]*)?(?=\))")
 
 
@@ -39,6 +41,8 @@ def on_the_site(text: str, file: Path, page: Path) -> str:
     '[many](figures/many.md#on-spark)'
     >>> on_the_site("[rows](spark/cases.py), `SELECT[c](S1)`", ROOT / "bench" / "x.md", DOCS / "figures.md")
     '[rows](../bench/spark/cases.py), `SELECT[c](S1)`'
+    >>> on_the_site("[docs/data.md](data.md)", DOCS / "x.md", DOCS / "x.md")
+    '[](data.md)'
     """
 
     def led(found: re.Match[str]) -> str:
@@ -48,7 +52,9 @@ def on_the_site(text: str, file: Path, page: Path) -> str:
         return Path(os.path.relpath(PAGES.get(target, target), page.parent)).as_posix() + (found[2] or "")
 
     pieces = re.split(f"({CODE.pattern})", text, flags=CODE.flags)
-    return "".join(piece if CODE.fullmatch(piece) else LINK.sub(led, piece) for piece in pieces)
+    return "".join(
+        piece if CODE.fullmatch(piece) else NAMED_BY_FILE.sub("[]", LINK.sub(led, piece)) for piece in pieces
+    )
 
 
 def show(app: Sphinx, docname: str, source: list[str]) -> None:
