@@ -51,8 +51,10 @@ def with_arguments(lines: list[str], names: set[str] | None) -> list[str]:
 
 
 def names_of(thing: object) -> set[str] | None:
-    """The names of the arguments of a function or a class, and of the fields of the latter."""
+    """The names of the arguments of a function or a class, and of the fields and methods of the latter."""
     fields = set(getattr(thing, "__annotations__", ()))
+    if inspect.isclass(thing):
+        fields |= set(dir(thing))
     if not callable(thing):
         return fields
     arguments = inspect.signature(thing).parameters.values()
