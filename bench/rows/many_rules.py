@@ -33,6 +33,7 @@ def many_rules(options: Options) -> Iterator[Figure]:
     """400,000 queries: building them from a table and from texts, adding 1,000 while they run, memory for each."""
     count, events = int(QUERIES * options.scale), stream("cayuga", 100_000)
     yield from _changing(count, events)
+    yield from _adding_texts(count, events)
     yield from _building(count, events)
     yield from _memory(count)
 
@@ -99,6 +100,18 @@ def _changing(count: int, events: pa.Table) -> Iterator[Figure]:
     yield _milliseconds(case, "adding", adds, ADDING)
     yield _milliseconds(case, "removing", removes, ADDING)
     yield _milliseconds(case, "longest push", pushes, PAUSE, usual)
+
+
+def _adding_texts(count: int, events: pa.Table) -> Iterator[Figure]:
+    """The same of texts, whose conditions come in ever new combinations."""
+    queries = Queries(list(texts(workload(count, "loose"), SASE)), progress=False)
+    session = queries.session(lateness=0)
+    more = [list(texts(workload(ADDED, "loose", seed=100 + turn), SASE)) for turn in range(20)]
+    adds = []
+    for turn, some in enumerate(more):
+        session.push(events.slice(turn * BATCH, BATCH))
+        adds.append(_timed(lambda some=some: session.add(some)))
+    yield _milliseconds(f"{ADDED:,} texts to {count // 1000}k", "adding", adds, ADDING)
 
 
 def _timed(call: Any) -> tuple[float, float]:

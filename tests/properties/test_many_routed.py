@@ -86,8 +86,26 @@ KEYED = (
     "PATTERN SEQ(!(B b), A a) WHERE [s = word] AND b.x < high WITHIN 3",
     "PATTERN SEQ(A a, A b) WHERE a.k = key AND b.s = word WITHIN span HAVING a.x + b.x > high OUTPUT NON_OVERLAP",
     "PATTERN SEQ(A a, B b) WHERE partition_contiguity(a, b) { [k = key] AND a.x >= high } RETURN a.x + high AS sum",
+    "PATTERN SEQ(A a, !(B b), A+ c[]) WHERE [k = key] AND b.x < high AND c[].x >= high WITHIN 3 events",
 )
 """Templates whose rules are found by the constants that events have."""
+
+BEGUN = (
+    "PATTERN SEQ(A a, B+ b[]) WHERE skip_till_next_match { a.x > high AND b[i].x > high } WITHIN span",
+    "PATTERN SEQ(A+ a[], B b) WHERE a[1].k = key AND a[i].x >= a[i-1].x WITHIN 4",
+    "PATTERN SEQ(A a, B+ b[]) WHERE skip_till_next_match { a.x > high AND b[i].k = key }",
+    "PATTERN SEQ(A a, B b) WHERE strict_contiguity { a.x >= high } WITHIN 3",
+    "PATTERN SEQ(A a, A+ b[]) WHERE strict_contiguity { a.x >= high } PARTITION BY k WITHIN 3 events",
+    "PATTERN SEQ(A a, B b) WHERE a.x >= high WITHIN 3 events",
+    "PATTERN SEQ(!(B n), A a, A b) WHERE a.x >= high WITHIN 3 events",
+    "PATTERN SEQ(A a, !(B n), A b, !(B m)) WHERE a.x >= high WITHIN 3 events",
+    "PATTERN SEQ(!(B n), A a, A+ b[], !(B m)) WHERE a.k = key WITHIN 3",
+    "PATTERN SEQ(A a, A+ b[], !(B m) FOR 3) WHERE partition_contiguity { [s] AND a.k = key } WITHIN 2",
+    "PATTERN SEQ(A a, A+ b[]) WHERE a.k = key TIES SIMULTANEOUS WITHIN 4",
+    "PATTERN SEQ(A a, A+ b[]) WHERE strict_contiguity { a.x > high } WITHIN 6 OUTPUT LONGEST",
+    "AUTOMATON q0 -> q2 ARC q0 -> q1 WHEN e.x > high ARC q1 -> q1 WHEN e.x >= 0 ARC q1 -> q2 WHEN e.x < 1 WITHIN 4",
+)
+"""Templates of which an event after the first may be any one, so that it matters to rules that have begun."""
 
 
 @st.composite
@@ -103,7 +121,7 @@ def keyed(draw: st.DrawFn) -> Scenario:
         "high": pa.array(column(-1, 0, 1, 2, None), pa.int64()),
         "span": pa.array(column(1, 2, 3, 5, 8, 12), pa.int64()),
     }
-    query = GeneratedQuery(parse(draw(st.sampled_from(KEYED))))
+    query = GeneratedQuery(parse(draw(st.sampled_from(KEYED + BEGUN))))
     return RuleSet(query, pa.table(rules)), draw(streams(PLAIN, event_types=("A", "B"), max_size=9))
 
 

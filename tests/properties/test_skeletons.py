@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from cepheid.errors import CepheidError
 from cepheid.language import parse, print_program, print_query
 from cepheid.language.conjuncts import split
-from cepheid.language.frames import read_frames
-from cepheid.language.skeleton import BLOCK, HOLE, pieces_of
-from cepheid.language.template import read_texts
+from cepheid.language.frames import frames_of
+from cepheid.language.known_drafts import KnownDrafts
+from cepheid.language.skeleton import BLOCK, HOLE, cut, pieces_of
+from cepheid.language.template import read_cut
 from cepheid.pattern.tree import Query
 from cepheid.testing import read_cases
 from cepheid.testing.functions import FUNCTIONS
@@ -72,9 +73,9 @@ def outcome(text: str) -> str:
         return str(error)
 
 
-def outcomes(texts: list[str]) -> list[str]:
+def outcomes(texts: list[str], known: KnownDrafts | None = None) -> list[str]:
     """The same by skeletons."""
-    reading = read_texts(texts)
+    reading = read_cut(cut(texts), known)
     found = {
         text: repr(template.program_of(row))
         for template in reading.templates
@@ -99,9 +100,9 @@ def test_that_all_cases_together_are_what_the_parser_makes_of_each() -> None:
     assert framed(CASES) == alone
 
 
-def framed(texts: list[str]) -> list[str]:
+def framed(texts: list[str], known: KnownDrafts | None = None) -> list[str]:
     """The same by frames and conditions."""
-    found = read_frames(texts)
+    found = frames_of(cut(texts), known)
     assert texts is not CASES or len(found.conjuncts) > 300  # most conditions are cut
     wrong = {text: one for one in found.wrong for text in one.texts.tolist()}
     assert [text in wrong for text in range(len(texts))] == (found.frame < 0).tolist()
@@ -114,6 +115,22 @@ def framed(texts: list[str]) -> list[str]:
 @given(similar_texts())
 def test_that_frames_with_their_conditions_are_what_the_parser_makes_of_each(texts: list[str]) -> None:
     assert framed(texts) == list(map(outcome, texts))
+
+
+@given(st.lists(similar_texts(), min_size=2, max_size=3))
+def test_that_what_was_read_before_changes_nothing(batches: list[list[str]]) -> None:
+    known = KnownDrafts()
+    for texts in batches:
+        alone = list(map(outcome, texts))
+        assert outcomes(texts, known) == alone
+        assert framed(texts, known) == alone
+
+
+def test_that_all_cases_are_read_the_same_again() -> None:
+    known, alone = KnownDrafts(), list(map(outcome, CASES))
+    for _ in range(2):
+        assert outcomes(CASES, known) == alone
+        assert framed(CASES, known) == alone
 
 
 @st.composite

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from os import PathLike, fspath
 from typing import Any
@@ -17,16 +17,18 @@ _ACCEPTED = f"pass {_FORMS}, or the path of a file"
 _LONGEST_SHOWN = 60
 
 
-def to_table(events: object, type_column: str | None = None) -> pa.Table:
-    """Read the events. type_column: read as text from a CSV file.
+def to_table(
+    events: object, type_column: str | None = None, column: Callable[[str, list[object]], Any] | None = None
+) -> pa.Table:
+    """Read the events. type_column: read as text from a CSV file. column: how one of a list of dicts is read.
 
     >>> to_table([{"ts": 1, "type": "A"}, {"ts": 2, "type": "B", "x": 1.5}]).column_names
     ['ts', 'type', 'x']
     """
-    return readable(_read(events, type_column))
+    return readable(_read(events, type_column, column or column_of))
 
 
-def _read(events: object, type_column: str | None) -> pa.Table:
+def _read(events: object, type_column: str | None, column: Callable[[str, list[object]], Any]) -> pa.Table:
     if isinstance(events, pa.Table):
         return events
     if isinstance(events, pa.RecordBatch):
@@ -56,7 +58,7 @@ def _read(events: object, type_column: str | None) -> pa.Table:
     if isinstance(events, Mapping | bytes) or not isinstance(events, Iterable):
         shown = type(events).__name__
         raise InputError("CEP401", f"a {shown} is not a stream of events", _ACCEPTED)
-    return _from_rows(list(events))
+    return _from_rows(list(events), column)
 
 
 def _is_path(text: str) -> bool:
@@ -105,7 +107,7 @@ def _package(events: object) -> str:
     return type(events).__module__.split(".")[0]
 
 
-def _from_rows(rows: list[object]) -> pa.Table:
+def _from_rows(rows: list[object], column: Callable[[str, list[object]], Any]) -> pa.Table:
     names: dict[str, None] = {}
     for number, row in enumerate(rows):
         if isinstance(row, PathLike) or (isinstance(row, str) and _is_path(row)):
@@ -121,11 +123,12 @@ def _from_rows(rows: list[object]) -> pa.Table:
             if name not in names:
                 check_name(name)
                 names[name] = None
-    columns = {name: _column(name, [row.get(name) for row in rows]) for name in names}  # type: ignore[attr-defined]
+    columns = {name: column(name, [row.get(name) for row in rows]) for name in names}  # type: ignore[attr-defined]
     return pa.table(columns)
 
 
-def _column(name: str, values: list[object]) -> pa.Array:
+def column_of(name: str, values: list[object]) -> pa.Array:
+    """Python values as a column."""
     # pandas' NaT does not equal itself.
     values = [None if isinstance(value, datetime) and value != value else value for value in values]
     zones = {value.utcoffset() for value in values if isinstance(value, datetime)}

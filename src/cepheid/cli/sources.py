@@ -46,6 +46,15 @@ def address(path: str) -> str:
     return path if _SCHEME.match(path) else Path(os.path.abspath(path)).as_uri()
 
 
+def inside(folder: str, name: str) -> str:
+    """The path of what is in a folder, which may be written with a slash at its end.
+
+    >>> inside("out/", "batch=end"), inside("s3a://bucket/day", "batch=end")
+    ('out/batch=end', 's3a://bucket/day/batch=end')
+    """
+    return f"{folder.rstrip('/')}/{name}"
+
+
 def local(path: str) -> Path | None:
     """The local path, or None for a remote one."""
     if path.startswith("file:"):

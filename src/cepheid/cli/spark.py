@@ -19,7 +19,7 @@ from cepheid.api import Queries, Query
 from cepheid.cli.errors import note, refuse_to_write
 from cepheid.cli.options import Settings
 from cepheid.cli.progress import bar, looking, working
-from cepheid.cli.sources import Place, Table, address, local
+from cepheid.cli.sources import Place, Table, address, inside, local
 from cepheid.errors import FileError
 from cepheid.spark import run as running
 from cepheid.spark.exporter import prometheus
@@ -142,7 +142,7 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
     """Write the matches of a stream, micro-batch by micro-batch."""
     if running.holds_something(spark, address(job.to)) and not running.holds_something(spark, flow.checkpoint):
         refuse_to_write(job.to, flow.checkpoint)
-    place, end = address(job.to), f"{address(job.to)}/{running.END}"
+    place, end = address(job.to), inside(address(job.to), running.END)
     if isinstance(job.source, Table):
         events = spark.readStream.table(job.source.name)
     else:
@@ -189,7 +189,7 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
                 left = pending(spark, job.query, flow.checkpoint, long=long, migrate=migrate)
             rest = running.write_files(left, end, job.form)
         told = f"{rest:,} changes" if changes else _matches(rest, long=_is_long(job))
-        note(f"{told} pending, written to '{job.to}/{running.END}'")
+        note(f"{told} pending, written to '{inside(job.to, running.END)}'")
 
 
 def _is_long(job: Job) -> bool:

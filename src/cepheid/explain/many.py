@@ -117,6 +117,8 @@ class Explained:
             yield f"    {labels[at] if labels else f'step {at + 1}'}: {self._fence(step.fence)}"
             if step.wait is not None and step.wait.ending is not None:
                 yield f"      the wait after it ends at: {self._fence(step.wait.ending)}"
+            if chain.begins_each(at):
+                yield "      it begins a run for each of them: what ends the wait is asked for their constants"
 
     def _fence(self, fence: Fence) -> str:
         """What is asked of an event: first what it can be looked up by."""
@@ -197,7 +199,10 @@ def _routing(tier: RoutedTier) -> str:
 
     if isinstance(tier.router, ByConstants):
         ways = list(dict.fromkeys(map(_way, tier.router.ways)))
-        return f"an event goes to the rules that it concerns: {' or '.join(ways)}"
+        if tier.router.later is not None:
+            ways.append(f"all rules that have begun{_if(tier.router.later)}")
+        why = f", since {tier.why_all}" if tier.why_all else ""
+        return f"an event goes to the rules that it concerns: {' or '.join(ways)}{why}"
     return f"every event goes to every rule: {tier.why_all}"
 
 
@@ -206,7 +211,11 @@ def _way(way: Way) -> str:
         return f"{way.pair[0]} = {_parameter(way.pair[1])}"
     own = ((b.key.column, b.operator, b.constant) for b in way.bounds)
     told = [f"{column} {op} {_parameter(c.column)}" for column, op, c in own if not isinstance(c, Literal)]
-    return " and ".join(told) or f"all rules, if it is {' or '.join(way.types)}"
+    return " and ".join(told) or f"all rules{_if(way.types)}"
+
+
+def _if(types: tuple[str, ...]) -> str:
+    return f", if it is {' or '.join(types)}" if types else ""
 
 
 def _parameter(column: str) -> str:

@@ -5,7 +5,7 @@ A text of twenty conditions can have a hundred thousand skeletons, and all of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.errors import CepheidError
-from cepheid.language.conjuncts import Split, split
+from cepheid.language.conjuncts import split
 from cepheid.language.constants import Constants, as_literal
+from cepheid.language.known_drafts import Draft, KnownDrafts
 from cepheid.language.parser import parse
 from cepheid.language.skeleton import BLOCK, HOLE, Cut, cut, groups, pieces_of
 from cepheid.language.template import (
-    Draft,
     Part,
+    Source,
     Wrong,
     joined,
     parameter,
@@ -42,11 +43,13 @@ from cepheid.pattern.walk import expressions, walk
 class Frame:
     """A program without its conditions: a block of them is a name, `{1}`, `{2}`, …; its constants are parameters.
 
-    text: for people. texts: the numbers of its texts, ascending; columns: their constants, by parameter.
+    text: for people. key: equal for frames of the same program, whose constants have the same types.
+    texts: the numbers of its texts, ascending; columns: their constants, by parameter.
     """
 
     program: Program
     text: str
+    key: str
     texts: Any
     columns: Mapping[str, pa.Array]
 
@@ -57,6 +60,7 @@ class Conjunct:
 
     frame: the program of a frame; those of others may differ from it in what shapes a program, such as {2,4}.
     conditions: mostly one; [a, b] is two, and NULL AND so on is one.
+    key: equal for the same conditions in the same block of the same frame, whose constants have the same types.
     texts: the number of the text for each time that it stands in one, ascending; columns: its constants there.
     """
 
@@ -64,6 +68,7 @@ class Conjunct:
     block: str
     conditions: tuple[ex.Expression, ...]
     text: str
+    key: str
     texts: Any
     columns: Mapping[str, pa.Array]
 
@@ -199,17 +204,18 @@ def read_frames(texts: Sequence[str], progress: Callable[[int], None] | None = N
     return frames_of(cut(texts, progress))
 
 
-def frames_of(found: Cut) -> Framed:
-    """The same of texts whose constants are cut out already."""
-    constants = Constants(found.constants)
-    conditions = _Conditions(found, [split(skeleton) for skeleton in found.skeletons])
+def frames_of(found: Cut, known: KnownDrafts | None = None) -> Framed:
+    """The same of texts whose constants are cut out already. known: what was read before."""
+    constants, known = Constants(found.constants), known or KnownDrafts()
+    conditions = _Conditions(found)
     odd = np.zeros(len(found.texts), bool)  # texts that can't be read this way: as a whole, then
     frames: dict[str, list[Part]] = {}
     readers: list[_FrameReader | None] = []
     for number, texts in enumerate(conditions.texts_of_frames()):
         reader = _FrameReader(found, conditions, number)
         readers.append(None)
-        for part in parts_of(texts, conditions.frame_codes(number, texts), constants, reader.draft):
+        source = Source((reader.frame, "frame"), reader.draft, known)
+        for part in parts_of(texts, conditions.frame_codes(number, texts), constants, source):
             if isinstance(part, Wrong):
                 odd[part.texts] = True
             else:
@@ -220,30 +226,38 @@ def frames_of(found: Cut) -> Framed:
         reader_of = readers[key.frame]
         if reader_of is None:
             continue
-        draft = partial(_draft_at, reader_of, conditions, key)
-        for part in parts_of(places, conditions.codes_at(key, places), constants, draft):
+        where = f"{reader_of.name}{key.block} "
+        source = Source((where, key.text), partial(_draft_at, reader_of, conditions, key), known)
+        for part in parts_of(places, conditions.codes_at(key, places), constants, source):
             if isinstance(part, Wrong):
                 odd[conditions.text[part.texts]] = True
             else:
-                name = f"{reader_of.program!r}{key.block} {part.key}"
-                conjuncts.setdefault(name, []).append((part, reader_of, key.block))
-    framed = _framed(found, constants, conditions, frames.values(), conjuncts.values(), odd)
-    uncertain = [texts for texts in conditions.texts_of_frames() if not _is_read(framed, found.texts, texts, odd)]
+                conjuncts.setdefault(where + part.key, []).append((part, reader_of, key.block))
+    framed = _framed(found, constants, conditions, frames, conjuncts, odd)
+    uncertain = [
+        texts for texts in conditions.texts_of_frames() if not _is_read(framed, found.texts, texts, odd, known.sound)
+    ]
     if not uncertain:
         return framed
     odd[np.concatenate(uncertain)] = True
-    return _framed(found, constants, conditions, frames.values(), conjuncts.values(), odd)
+    return _framed(found, constants, conditions, frames, conjuncts, odd)
 
 
-def _is_read(framed: Framed, written: Sequence[str], texts: Any, odd: Any) -> bool:
+def _is_read(framed: Framed, written: Sequence[str], texts: Any, odd: Any, sound: set[str]) -> bool:
     """Whether a text of a frame is what the parser makes of it as a whole: not if a word is not what it seemed."""
     text = next((text for text in texts.tolist() if not odd[text]), None)
-    if text is None or framed.first[text] == framed.first[text + 1]:
+    if text is None:
+        return True
+    keys = {framed.conjuncts[one].key for one in framed.conjunct[framed.first[text] : framed.first[text + 1]].tolist()}
+    if keys <= sound:
         return True
     try:
-        return repr(framed.program_of(text)) == repr(parse(written[text]))
+        read = repr(framed.program_of(text)) == repr(parse(written[text]))
     except CepheidError:
         return False
+    if read:
+        sound |= keys
+    return read
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,29 +269,41 @@ class _Key:
     text: str
 
 
+class _KeysOfFrame(dict[tuple[int, str], int]):
+    """Numbers the conjuncts of a frame, by block and skeleton, among those of all frames."""
+
+    def __init__(self, frame: int, keys: list[_Key]) -> None:
+        self.frame = frame
+        self.every = keys
+
+    def __missing__(self, key: tuple[int, str]) -> int:
+        self[key] = number = len(self.every)
+        self.every.append(_Key(self.frame, *key))
+        return number
+
+
 class _Conditions:
     """Where conditions stand, text after text: the number of the text, which conjunct, where its constants begin."""
 
-    def __init__(self, found: Cut, splits: list[Split]) -> None:
+    def __init__(self, found: Cut) -> None:
         self.found = found
-        self.splits = splits
-        frames: dict[str, int] = {}
-        keys: dict[_Key, int] = {}
-        known: dict[tuple[int, int, str], int] = {}
-        of_skeleton, which, offset, first = [], [], [], [0]
-        for one in splits:
-            frame = frames.setdefault(one.frame, len(frames))
-            of_skeleton.append(frame)
-            for block, text in zip(one.blocks, one.conjuncts, strict=True):
-                key = frame, block, text
-                number = known.get(key)
-                if number is None:
-                    number = known[key] = keys.setdefault(_Key(*key), len(keys))
-                which.append(number)
+        frames: dict[str, _KeysOfFrame] = {}
+        keys: list[_Key] = []
+        own_constants: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self.own_constants: list[tuple[int, ...]] = []  # of the frame, by skeleton
+        which: list[int] = []
+        of_skeleton, offset, first = [], [], [0]
+        for one in map(split, found.skeletons):  # none is kept: very many objects are a long collection of garbage
+            self.own_constants.append(own_constants.setdefault(one.constants, one.constants))
+            own = frames.get(one.frame)
+            if own is None:
+                own = frames[one.frame] = _KeysOfFrame(len(frames), keys)
+            of_skeleton.append(own.frame)
+            which += map(own.__getitem__, zip(one.blocks, one.conjuncts, strict=True))
             offset += one.first
             first.append(len(which))
         self.frames = list(frames)
-        self.keys = list(keys)
+        self.keys = keys
         self.frame_of_skeleton = np.array(of_skeleton, np.int64)
         starts = np.array(first, np.int64)
         counts = np.diff(starts)[found.skeleton]
@@ -295,7 +321,7 @@ class _Conditions:
     def frame_codes(self, frame: int, texts: Any) -> Any:
         """The constants of a frame itself: a row for each text."""
         skeletons, row = np.unique(self.found.skeleton[texts], return_inverse=True)
-        own = np.array([self.splits[skeleton].constants for skeleton in skeletons.tolist()], np.int64)
+        own = np.array([self.own_constants[skeleton] for skeleton in skeletons.tolist()], np.int64)
         return self.found.codes[self.found.first[texts][:, None] + own[row]]
 
     def by_key(self) -> list[tuple[_Key, Any]]:
@@ -332,6 +358,7 @@ class _FrameReader:
         self.blocks = self.frame.count(BLOCK)
         self.example = self.frame
         self.program = Program(())
+        self.name = ""  # the same for frames of the same program
 
     def draft(self, text: int) -> Draft:
         """The frame of a text."""
@@ -349,7 +376,7 @@ class _FrameReader:
         """The same for conditions in the frame of one text."""
         [codes] = self.conditions.frame_codes(self.number, np.array([text]))
         self.example = _filled(self.frame, [self.found.constants[code] for code in codes.tolist()])
-        self.program = program
+        self.program, self.name = program, repr(program)
         return self
 
     def _with_names(self, written: str, block: int = -1, condition: str = "") -> str:
@@ -394,8 +421,8 @@ def _framed(
     found: Cut,
     constants: Constants,
     conditions: _Conditions,
-    frames: Iterable[list[Part]],
-    conjuncts: Iterable[list[tuple[Part, _FrameReader, int]]],
+    frames: Mapping[str, list[Part]],
+    conjuncts: Mapping[str, list[tuple[Part, _FrameReader, int]]],
     odd: Any,
 ) -> Framed:
     """Everything by the numbers of the texts."""
@@ -403,28 +430,31 @@ def _framed(
     of_text, row_of_text = np.full(count, -1), np.zeros(count, np.int64)
     of_place, row_of_place = np.full(places, -1), np.zeros(places, np.int64)
     all_frames: list[Frame] = []
-    for parts in frames:
+    for key, parts in frames.items():
         kept = [part for one in parts if len((part := one.only(~odd[one.places])).places)]
         if kept:
-            frame = Frame(kept[0].draft.value, kept[0].draft.text, *joined(kept, constants))
+            frame = Frame(kept[0].draft.value, kept[0].draft.text, key, *joined(kept, constants))
             of_text[frame.texts], row_of_text[frame.texts] = len(all_frames), np.arange(len(frame.texts))
             all_frames.append(frame)
     all_conjuncts: list[Conjunct] = []
-    for found_parts in conjuncts:
+    for key, found_parts in conjuncts.items():
         _, reader, block = found_parts[0]
         kept = [part for one, _, _ in found_parts if len((part := one.only(~odd[conditions.text[one.places]])).places)]
         if kept:
             at, columns = joined(kept, constants)
             of_place[at], row_of_place[at] = len(all_conjuncts), np.arange(len(at))
             draft = kept[0].draft
-            name = block_name(block)
-            all_conjuncts.append(Conjunct(reader.program, name, draft.value, draft.text, conditions.text[at], columns))
+            own = conditions.text[at]
+            all_conjuncts.append(
+                Conjunct(reader.program, block_name(block), draft.value, draft.text, key, own, columns)
+            )
     numbers = np.flatnonzero(odd)
     whole = read_texts([found.texts[number] for number in numbers.tolist()])
     for template in whole.templates:
         texts = numbers[template.texts]
         of_text[texts], row_of_text[texts] = len(all_frames), np.arange(len(texts))
-        all_frames.append(Frame(template.program, template.text, texts, template.columns))
+        key = f"{template.program!r}{[str(column.type) for column in template.columns.values()]}"
+        all_frames.append(Frame(template.program, template.text, key, texts, template.columns))
     stays = ~odd[conditions.text]
     return Framed(
         tuple(all_frames),

@@ -13,8 +13,9 @@ import pyarrow as pa
 from cepheid.errors import CepheidError, Span
 from cepheid.language.algebra.printed import without_latex
 from cepheid.language.constants import Constants, Reader, as_literal
+from cepheid.language.known_drafts import Draft, KnownDrafts
 from cepheid.language.parser import parse
-from cepheid.language.skeleton import Cut, Spelling, cut, pieces_of
+from cepheid.language.skeleton import WHOLE, Cut, Spelling, cut, pieces_of
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.functions import UNITS_OF
@@ -77,13 +78,14 @@ def read_texts(texts: Sequence[str], progress: Callable[[int], None] | None = No
     return read_cut(cut(texts, progress))
 
 
-def read_cut(found: Cut) -> Reading:
-    """The same of texts whose constants are cut out already."""
-    constants = Constants(found.constants)
+def read_cut(found: Cut, known: KnownDrafts | None = None) -> Reading:
+    """The same of texts whose constants are cut out already. known: what was read before."""
+    constants, known = Constants(found.constants), known or KnownDrafts()
     parts: dict[str, list[Part]] = {}
     wrong: list[Wrong] = []
-    for texts in found.by_skeleton():
-        for part in parts_of(texts, found.codes_of(texts), constants, lambda place: _draft(found.texts[place])):
+    for skeleton, texts in zip(found.skeletons, found.by_skeleton(), strict=True):
+        source = Source((skeleton,), lambda place: _draft(found.texts[place]), known)
+        for part in parts_of(texts, found.codes_of(texts), constants, source):
             if isinstance(part, Wrong):
                 wrong.append(part)
             else:
@@ -99,12 +101,20 @@ def read_cut(found: Cut) -> Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """What a text is, and at which of its constants there can be others: how they are read, or None."""
+class Source:
+    """Where drafts of one skeleton come from: made of the text at a place, or known by the key of the skeleton."""
 
-    value: Any
-    readers: tuple[Reader | None, ...]
-    text: str
+    key: tuple[str, ...]
+    make: Callable[[int], Draft]
+    known: KnownDrafts
+
+    def draft(self, place: int, codes: Any, constants: Constants) -> Draft:
+        """The draft of the text at a place, whose constants are given by their numbers."""
+        if self.key[0].startswith(WHOLE):  # which says nothing of the text
+            return self.make(place)
+        written = [constants.written[code] for code in codes.tolist()]
+        key = *self.key, constants.spellings[codes].tobytes()
+        return self.known.draft(key, written, lambda: self.make(place))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +136,16 @@ class Part:
         return f"{self.draft.value!r}{self.kinds}"
 
 
-def parts_of(places: Any, codes: Any, constants: Constants, draft: Callable[[int], Draft]) -> Iterator[Part | Wrong]:
+def parts_of(places: Any, codes: Any, constants: Constants, source: Source) -> Iterator[Part | Wrong]:
     """Texts with one skeleton, split by the constants that shape them and by the types of the others."""
     for same in _by_rows(constants.spellings[codes]):
-        yield from _shaped(places[same], codes[same], constants, draft)
+        yield from _shaped(places[same], codes[same], constants, source)
 
 
-def _shaped(places: Any, codes: Any, constants: Constants, draft: Callable[[int], Draft]) -> Iterator[Part | Wrong]:
+def _shaped(places: Any, codes: Any, constants: Constants, source: Source) -> Iterator[Part | Wrong]:
     while len(places):
         try:
-            found = draft(int(places[0]))
+            found = source.draft(int(places[0]), codes[0], constants)
         except CepheidError as error:
             alike = error.code in _OF_THE_TEXT and not _by_digits(error, constants.spellings[codes[0]])
             many = len(places) if alike else 1
@@ -144,9 +154,9 @@ def _shaped(places: Any, codes: Any, constants: Constants, draft: Callable[[int]
             continue
         kept = [place for place, reader in enumerate(found.readers) if reader is None]
         first, *others = _by_rows(codes[:, kept])
-        yield from _typed(places[first], codes[first], constants, found, draft)
+        yield from _typed(places[first], codes[first], constants, found, source)
         for other in others:
-            yield from _shaped(places[other], codes[other], constants, draft)
+            yield from _shaped(places[other], codes[other], constants, source)
         return
 
 
@@ -158,9 +168,7 @@ def _by_digits(error: CepheidError, spellings: Any) -> bool:
 _GROUPS = re.compile(r"\d(?:,|\{,\})\d")
 
 
-def _typed(
-    places: Any, codes: Any, constants: Constants, found: Draft, draft: Callable[[int], Draft]
-) -> Iterator[Part | Wrong]:
+def _typed(places: Any, codes: Any, constants: Constants, found: Draft, source: Source) -> Iterator[Part | Wrong]:
     """Split by the types of the constants; a text with one that can't be read is on its own."""
     read = [(at, reader) for at, reader in enumerate(found.readers) if reader is not None]
     known = [constants.types(reader, codes[:, at]) for at, reader in read]
@@ -174,7 +182,7 @@ def _typed(
             continue
         for place in same.tolist():
             try:
-                alone = draft(int(places[place]))
+                alone = source.make(int(places[place]))
             except CepheidError as error:
                 yield Wrong(places[place : place + 1], error)
             else:

@@ -204,6 +204,9 @@ def _unknown(name: str, span: Span | None, params: Params, other: str = "") -> B
 def _one_value(node: Name, params: Params) -> object:
     value = params[node.name]
     listed = value.value if isinstance(value, Sample) else value
+    if isinstance(listed, Mapping):
+        message = f"the parameter '{node.name}' is a struct, not a single value"
+        raise BindError("CEP307", message, f"pass one of its fields as '{node.name}'", node.span)
     if isinstance(listed, Collection) and not isinstance(listed, str | bytes):
         remedy = f"write IN {node.name}, or pass a single value"
         raise BindError("CEP307", f"the parameter '{node.name}' is a set, not a single value", remedy, node.span)
@@ -214,7 +217,7 @@ def _members(node: InSet, params: Params) -> tuple[Literal, ...]:
     if node.set not in params:
         raise _unknown(node.set, node.span, params)
     members = params[node.set]
-    if not isinstance(members, Collection) or isinstance(members, str | bytes):
+    if not isinstance(members, Collection) or isinstance(members, str | bytes | Mapping):
         raise BindError(
             "CEP307",
             f"the parameter '{node.set}' is {_shown(members)}, not a set of values",

@@ -92,7 +92,8 @@ def test_what_is_not_looked_up() -> None:
         (
             "PATTERN SEQ(Stock a, Stock+ b[]) WHERE a.price BETWEEN low AND high AND b[i].price > b[i-1].price",
             "a match that goes on",
-            "an event goes to the rules that it concerns: price >= low and price <= high or all rules, if it is Stock",
+            "an event goes to the rules that it concerns: price >= low and price <= high "
+            "or all rules that have begun, if it is Stock",
         ),
         (
             "PATTERN Stock a WHERE a.price > 3 HAVING a.price > low",
@@ -102,7 +103,8 @@ def test_what_is_not_looked_up() -> None:
         (
             "PATTERN SEQ(Stock a, Stock b) WHERE strict_contiguity(a, b) { [symbol = name] } HAVING a.price > low",
             "HAVING",
-            "every event goes to every rule: strict_contiguity is judged among all events",
+            "an event goes to the rules that it concerns: symbol = name or all rules that have begun, "
+            "since strict_contiguity is judged among all events",
         ),
     ],
 )

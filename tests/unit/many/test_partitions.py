@@ -55,6 +55,19 @@ CONTIGUOUS = {
     "PARTITION BY k WITHIN 20 ms",
     "absences": "PATTERN SEQ(!(C n), A a, A+ b[], !(B m)) WHERE partition_contiguity { [k = own] AND a.v > low } "
     "WITHIN 5 ms",
+    "events counted": "PATTERN SEQ(A a, B b) WHERE skip_till_next_match { [k = own] AND b.v > low } WITHIN 3 events",
+    "events counted in an automaton": "AUTOMATON q0 -> q1 ARC q0 -> q0 WHEN e.v >= low ARC q0 -> q1 WHEN e.v = low "
+    "WHERE [k = own] WITHIN 3 events",
+    "events counted by two keys": "PATTERN SEQ(A+ a[], B b) WHERE [k = own] AND [j] AND b.v > low WITHIN 3 events",
+    "events counted by partition": "PATTERN SEQ(A a, A+ b[]) WHERE strict_contiguity { [k = own] AND b[].v >= low } "
+    "PARTITION BY k WITHIN 3 events",
+    "events counted in the whole input": "PATTERN SEQ(A a, A+ b[]) "
+    "WHERE strict_contiguity { [k = own] AND b[].v >= low } WITHIN 2 events",
+    "events counted with absences": "PATTERN SEQ(!(C n), A a, !(B m)) WHERE [k = own] AND a.v > low WITHIN 4 events",
+    "events counted of steps that ask for it": "PATTERN SEQ(A a, B b) WHERE a.k = own AND b.k = own AND b.v > low "
+    "WITHIN 5 events",
+    "events counted in some lanes": "PATTERN SEQ(A a, B b) WHERE a.k = own AND b.v > low PARTITION BY k, j "
+    "WITHIN 5 events",
 }
 
 

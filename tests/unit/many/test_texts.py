@@ -10,6 +10,9 @@ from rule_sets import heads
 
 import cepheid as cep
 from cepheid.api.many import framed_texts
+from cepheid.api.many.options import Options
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.language import frames, template
 
 PAIR = "PATTERN SEQ(A a, B b) WHERE skip_till_next_match {{ {} }} WITHIN {} ms"
 GOOD = {
@@ -124,3 +127,66 @@ def test_removed_texts_leave_the_tables_with_their_conditions() -> None:
     session.add([PAIR.format("a.x > 1 AND b.y = 2", 5), PAIR.format("a.y = 1", 5)], ids=["u4", "u5"])
     found += heads(session.push(MORE)) + heads(session.close())
     assert found == [("u2", 1, 3), ("u3", 1, 3), ("u2", 8, 9), ("u3", 8, 9), ("u4", 8, 9), ("u5", 8, 9)]
+
+
+def test_conditions_that_came_before_are_neither_parsed_nor_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = queries_of(GOOD).session(lateness=0)
+    session.push(EVENTS)
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    for module, name in ((frames, "parse"), (Options, "compiled_program"), (CompiledQuery, "__init__")):
+        monkeypatch.setattr(module, name, never)
+    more = [PAIR.format("a.x > 2", 7), PAIR.format("a.x = 4 AND b.y = 2", 5), PAIR.format("b.y = 2", 5)]
+    session.add(more, ids=["u5", "u4", "u6"])
+    found = heads(session.push(MORE)) + heads(session.close())
+    assert found[3:] == [(id, 8, 9) for id in ("u1", "u2", "u3", "u5", "u6")]
+
+
+def test_few_skeletons_that_came_before_are_neither_parsed_nor_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(framed_texts, "MANY_SKELETONS", 64)
+    session = queries_of(GOOD, errors="collect").session(lateness=0)
+    session.push(EVENTS)
+    session.add([PAIR.format("a.s LIKE 'a%'", 5), PAIR.format("a.x = 'q'", 5)], ids=["like", "wrong"])
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    for module, name in ((template, "parse"), (Options, "compiled_program")):
+        with monkeypatch.context() as patched:
+            patched.setattr(module, name, never)
+            session.add(
+                [PAIR.format("a.x > 7", 7), PAIR.format("b.y = 2 AND a.x = 3", 5)], ids=[f"{name}1", f"{name}2"]
+            )
+    session.add([PAIR.format("a.s LIKE 'b%'", 5), PAIR.format("a.x = 'r'", 5)], ids=["unlike", "wrong too"])
+    assert [row["id"] for row in session.errors.to_pylist()] == ["wrong", "wrong too"]
+    found = heads(session.push(MORE)) + heads(session.close())
+    assert [id for id, start, _ in found if start == 8] == ["u1", "u2", "u3", "like", "parse2", "compiled_program2"]
+
+
+def test_wrong_texts_among_those_whose_conditions_are_known() -> None:
+    queries = queries_of(GOOD, errors="collect")
+    session = queries.session(lateness=0)
+    session.push(EVENTS)
+    texts = [
+        PAIR.format(*one) for one in (("a.x > 2", 0), ("a.x > 'q'", 5), ("a.x > 2 AND b.zz = 1", 5), ("a.x > 7", 5))
+    ]
+    for ids in (["w1", "w2", "w3", "right"], ["w4", "w5", "w6", "right too"]):
+        session.add(texts, ids=ids)
+    told = [(row["id"], row["code"]) for row in session.errors.to_pylist()]
+    codes = ["CEP216", "CEP305", "CEP301"]
+    assert told == list(zip(["w1", "w2", "w3", "w4", "w5", "w6"], codes * 2, strict=True))
+    session.push([{"ts": 20, "type": "A", "x": 8}, {"ts": 21, "type": "B", "y": 0}])
+    assert [row["query"] for row in session.close().to_pylist()] == ["u2", "right", "right too"]
+
+
+def test_a_text_that_is_no_time_after_those_that_are() -> None:
+    stamps = pa.array([1704067200, 1704067200], pa.timestamp("s"))
+    queries = queries_of({"t1": PAIR.format("a.t >= '2024-01-01'", 5), **GOOD}, errors="collect")
+    session = queries.session(lateness=0)
+    session.push(pa.Table.from_pylist(EVENTS).append_column("t", stamps))
+    session.add(
+        [PAIR.format(f"a.t >= '{time}'", 5) for time in ("2024-01-02", "soon")] + [GOOD["u1"]], ids=["t2", "t3", "u4"]
+    )
+    assert [(row["id"], row["code"]) for row in session.errors.to_pylist()] == [("t3", "CEP305")]

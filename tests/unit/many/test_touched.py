@@ -13,6 +13,8 @@ TEMPLATES = {
     "an expression": "CESAR LET S1, S2 := Stock "
     "THEN[S2.symbol = S1.symbol AND S2.price > S1.price](SELECT[S1.symbol = name](S1), S2)",
     "a single event": "PATTERN Stock a WHERE a.symbol = name AND a.price > 3",
+    "events counted": "PATTERN SEQ(Stock a, Stock b) "
+    "WHERE skip_till_next_match { [symbol = name] AND b.price > a.price } WITHIN 3 events",
 }
 
 

@@ -18,6 +18,34 @@ def test_a_repeated_id() -> None:
         cep.Queries(["PATTERN A a", "PATTERN B b"], ids=["u1", "u1"])
 
 
+def test_a_repeated_id_is_of_a_rule_or_of_a_query() -> None:
+    with pytest.raises(cep.CepheidError, match="give each rule an id of its own"):
+        cep.Queries(PAIR, [{"id": "u1", "low": 1}, {"id": "u1", "low": 2}])
+    with pytest.raises(cep.CepheidError, match="give each query an id of its own"):
+        cep.Queries(["PATTERN A a", "PATTERN B b"], ids=["u1", "u1"])
+    session = cep.Queries(["PATTERN A a"], ids=["u1"]).session()
+    with pytest.raises(cep.CepheidError, match="remove it first, or give the query another id"):
+        session.add(["PATTERN B b"], ids=["u1"])
+
+
+def test_that_a_text_is_no_list_of_ids() -> None:
+    with pytest.raises(cep.UsageError, match="ids is 'xy', not a list of ids") as caught:
+        cep.Queries(["PATTERN A a", "PATTERN B b"], ids="xy")
+    assert (caught.value.code, caught.value.remedy) == ("CEP616", "pass ids=['xy', …], one for each")
+
+
+@pytest.mark.parametrize("condition", ["a.price > low", "a.price IN low"])
+def test_that_a_struct_is_no_set(condition: str) -> None:
+    rules = pa.table({"id": ["u1"], "low": [{"x": 1.0}]})
+    with pytest.raises(cep.CepheidError) as caught:
+        cep.Queries(f"PATTERN Stock a WHERE {condition}", rules)
+    told = {"a.price > low": "a struct, not a single value", "a.price IN low": "dict {'x': 1.0}, not a set of values"}
+    assert (caught.value.code, caught.value.message) == (
+        "CEP307",
+        f"rule 'u1': the parameter 'low' is {told[condition]}",
+    )
+
+
 def test_a_wrong_rule_is_told_by_its_id_and_stops_no_other() -> None:
     rules = [{"id": "good", "low": 0, "span": "5 ms"}, {"id": "bad", "low": 0, "span": "5 bananas"}]
     rules.append({"id": "none", "low": 0, "span": None})

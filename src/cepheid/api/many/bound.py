@@ -13,21 +13,16 @@ from cepheid.api.many.framed_texts import check_texts
 from cepheid.api.many.options import Options
 from cepheid.api.many.problems import Problems, told
 from cepheid.api.many.read_rules import example
+from cepheid.api.many.shaping import by_types_alone, key_of_types, shaping
 from cepheid.engine.encoding.arrow import to_numpy
 from cepheid.engine.many.protocol import constant_column
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.engine.many.variants import Template as VariedTemplate
 from cepheid.errors import CepheidError
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.functions import UNITS_OF
 from cepheid.pattern.parameter_uses import window_uses
 from cepheid.pattern.rule_columns import NotJoinedError
 from cepheid.pattern.schema import Schema
-from cepheid.pattern.tree import Program
 from cepheid.pattern.types import Kind, from_arrow
-from cepheid.pattern.walk import expressions, walk
-
-_WITH_UNIT = {name.lower() for name in UNITS_OF}
 
 
 def check_bound(rules: RuleSet, options: Options, schema: Schema, problems: Problems) -> None:
@@ -37,14 +32,18 @@ def check_bound(rules: RuleSet, options: Options, schema: Schema, problems: Prob
         if template.texts:
             check_texts(template, some, options, problems, schema)
             continue
-        for own in _variants(template, some):
-            _check(template, own, options, schema, problems)
+        key, sound = key_of_types(template, some), options.known.sound(schema)
+        if key in sound:
+            continue
+        right = [_check(template, own, options, schema, problems) for own in _variants(template, some)]
+        if all(right) and by_types_alone(template, some):
+            sound.add(key)
 
 
-def _check(template: Template, rules: Rules, options: Options, schema: Schema, problems: Problems) -> None:
+def _check(template: Template, rules: Rules, options: Options, schema: Schema, problems: Problems) -> bool:
     """The same of rules that differ in values of which, but for texts, only the type matters.
 
-    A text may be read as a time in one rule, and be none in another.
+    A text may be read as a time in one rule, and be none in another. Whether all are right, with any such values.
     """
     values = example(template, rules)
     texts = [name for name in _texts(template, rules) if isinstance(values[name], str)]
@@ -53,10 +52,10 @@ def _check(template: Template, rules: Rules, options: Options, schema: Schema, p
     except CepheidError as error:
         if not texts or not _binds(template, {**values, **dict.fromkeys(texts)}, options, schema):
             problems.add(rules.numbers, _of_column(error, template))
-            return
+            return False
     else:
         if not texts or _binds(template, {**values, **dict.fromkeys(texts, _NO_TIME)}, options, schema):
-            return
+            return True
     whole = VariedTemplate(template.program, options.roles, template.functions or {}, schema, template.params)
     try:
         _, wrong = whole.split(pa.table({name: rules.constants.column(constant_column(name)) for name in values}))
@@ -67,6 +66,7 @@ def _check(template: Template, rules: Rules, options: Options, schema: Schema, p
     else:
         for one in wrong:
             problems.add(rules.numbers[one.rows], _of_column(one.error, template))
+    return False
 
 
 def _of_column(error: CepheidError, template: Template) -> CepheidError:
@@ -88,7 +88,7 @@ _NO_TIME = "\x00"  # a text that can be read as nothing else
 
 def _texts(template: Template, rules: Rules) -> list[str]:
     """The parameters that are texts, but for windows and those that are tried one by one."""
-    tried = _shaping(template.program) | {use.name for use in window_uses(template.program)}
+    tried = shaping(template.program) | {use.name for use in window_uses(template.program)}
     types = {name: rules.constants.column(constant_column(name)).type for name in template.parameters}
     return [name for name, arrow in types.items() if name not in tried and from_arrow(arrow).kind is Kind.STRING]
 
@@ -103,7 +103,7 @@ def _binds(template: Template, values: Mapping[str, object], options: Options, s
 
 def _variants(template: Template, rules: Rules) -> Iterator[Rules]:
     """The rules by the values of the parameters of which more is asked than a type."""
-    shaped = [name for name in template.parameters if name in _shaping(template.program)]
+    shaped = [name for name in template.parameters if name in shaping(template.program)]
     if not shaped:
         yield rules
         return
@@ -115,21 +115,3 @@ def _variants(template: Template, rules: Rules) -> Iterator[Rules]:
         _, codes = np.unique(codes * len(coded.dictionary) + to_numpy(coded.indices), return_inverse=True)
     for code in range(int(codes.max(initial=-1)) + 1):
         yield rules.take(np.flatnonzero(codes == code))
-
-
-def _shaping(program: Program) -> set[str]:
-    """The parameters of which more is asked than a type."""
-    nodes = (node for query in program.queries for e in expressions(query) for node in walk(e))
-    asked = [part for node in nodes for part in _asked(node)]
-    return {part.name for node in asked for part in walk(node) if isinstance(part, ex.Name)}
-
-
-def _asked(node: ex.Expression) -> Iterator[ex.Expression]:
-    """Patterns of texts, the shares of percentiles, units of time."""
-    match node:
-        case ex.Like(pattern=pattern) | ex.RLike(pattern=pattern):
-            yield pattern
-        case ex.Aggregate(share=share) if share is not None:
-            yield share
-        case ex.Call(function=function, arguments=arguments) if function.lower() in _WITH_UNIT:
-            yield from arguments

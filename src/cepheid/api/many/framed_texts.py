@@ -17,6 +17,7 @@ from cepheid.engine.many.rules import TEXT, Rules, Template
 from cepheid.errors import CepheidError
 from cepheid.language.constants import as_literal
 from cepheid.language.frames import Conjunct, Frame, Framed, blocks_of, frames_of, with_conditions
+from cepheid.language.known_drafts import KnownDrafts
 from cepheid.language.skeleton import Cut
 from cepheid.language.template import parameter, with_constants, with_literals
 from cepheid.pattern import expressions as ex
@@ -31,11 +32,11 @@ TOLD_ALONE = 100
 """Texts that are wrong for one reason: of more, the place is that in the first one."""
 
 
-def texts_of_frames(found: Cut) -> tuple[Framed, list[int]] | None:
+def texts_of_frames(found: Cut, known: KnownDrafts) -> tuple[Framed, list[int]] | None:
     """Texts by their frames, and which frames have so many skeletons that this helps; None: none."""
     if len(found.skeletons) < MANY_SKELETONS:
         return None
-    framed = frames_of(found)
+    framed = frames_of(found, known)
     return framed, [number for number, frame in enumerate(framed.frames) if _is_common(frame, found)]
 
 
@@ -83,6 +84,10 @@ def check_texts(
         problems.add(rules.numbers[place : place + 1], found[place])
 
 
+_Check = Callable[[Mapping[str, Sequence[ex.Expression]]], CepheidError | None]
+_NO_TIME = "\x00"  # a text that can be read as nothing else
+
+
 class _Checked:
     def __init__(self, template: Template, rules: Rules, options: Options, schema: Schema | None) -> None:
         self.template = template
@@ -90,6 +95,7 @@ class _Checked:
         self.options = options
         self.schema = schema
         self.framed = rules.read_texts()
+        self.sound = options.known.sound(schema)
         self.texts = rules.constants.column(constant_column(TEXT))
 
     def wrong(self) -> Iterator[tuple[Any, CepheidError]]:
@@ -105,14 +111,23 @@ class _Checked:
             if not len(sound):
                 continue
             constants = {name: as_literal(column, int(sound[0])) for name, column in frame.columns.items()}
-            program = with_constants(frame.program, constants)
-            check = _checking(program, self._check)
-            none = check({})
+            check = _checking(with_constants(frame.program, constants), self._check)
+            none = None if frame.key in self.sound else check({})
             if none is not None:
                 yield frame.texts, none
                 continue
+            self.sound.add(frame.key)
             for number, rows in conditions:
-                yield from _wrong_conditions(self.framed.conjuncts[number], rows, check)
+                yield from self._wrong_in_frame(frame, self.framed.conjuncts[number], rows, check)
+
+    def _wrong_in_frame(
+        self, frame: Frame, conjunct: Conjunct, rows: Any, check: _Check
+    ) -> Iterator[tuple[Any, CepheidError]]:
+        key = frame.key, conjunct.key
+        if key not in self.sound and not _is_sound(conjunct, rows, check):
+            yield from _wrong_conditions(conjunct, rows, check)
+        else:
+            self.sound.add(key)
 
     def _check(self, program: Program) -> CepheidError | None:
         try:
@@ -128,26 +143,33 @@ class _Checked:
         return self._check(read_program(self.texts[place].as_py()))
 
 
-_Check = Callable[[Mapping[str, Sequence[ex.Expression]]], CepheidError | None]
-_NO_TIME = "\x00"  # a text that can be read as nothing else
-
-
 def _checking(program: Program, check: Callable[[Program], CepheidError | None]) -> _Check:
     empty: dict[str, Sequence[ex.Expression]] = dict.fromkeys(blocks_of(program), ())
     return lambda blocks: check(with_conditions(program, {**empty, **blocks}))
 
 
-def _wrong_conditions(conjunct: Conjunct, rows: Any, check: _Check) -> Iterator[tuple[Any, CepheidError]]:
-    """The texts in which a condition is wrong. A text may be read as a time in one rule, and be none in another."""
-    strings = [name for name, column in conjunct.columns.items() if pa.types.is_string(column.type)]
+def _is_sound(conjunct: Conjunct, rows: Any, check: _Check) -> bool:
+    """Whether a condition is right with any constants: a text may be read as a time in one, and be none in another."""
+    first, strings = _first(conjunct, rows)
+    nothing = {name: ex.Literal(_NO_TIME, first[name].type) for name in strings}
+    if check(_written(conjunct, first)) is not None:
+        return False
+    return not strings or check(_written(conjunct, {**first, **nothing})) is None
+
+
+def _first(conjunct: Conjunct, rows: Any) -> tuple[dict[str, ex.Literal], list[str]]:
+    """The constants of the first of some rows, and which of them are texts."""
     first = {name: as_literal(column, int(rows[0])) for name, column in conjunct.columns.items()}
+    return first, [name for name, column in conjunct.columns.items() if pa.types.is_string(column.type)]
+
+
+def _wrong_conditions(conjunct: Conjunct, rows: Any, check: _Check) -> Iterator[tuple[Any, CepheidError]]:
+    """The texts in which a condition is wrong that is not sound."""
+    first, strings = _first(conjunct, rows)
     error = check(_written(conjunct, first))
     if not strings:
-        if error is not None:
-            yield conjunct.texts[rows], error
-        return
-    nothing = {name: ex.Literal(_NO_TIME, first[name].type) for name in strings}
-    if error is None and check(_written(conjunct, {**first, **nothing})) is None:
+        assert error is not None
+        yield conjunct.texts[rows], error
         return
     nulls = {name: ex.Literal(None, NULL) for name in strings}
     if error is not None and check(_written(conjunct, {**first, **nulls})) is not None:

@@ -35,6 +35,8 @@ def listed_ids(ids: Iterable[Any] | None, count: int, what: str) -> pa.Array:
     """Ids from a list; their positions where there is none."""
     if ids is None:
         return pa.array(range(count), pa.int64())
+    if isinstance(ids, str | bytes):  # whose letters would be ids
+        raise UsageError(BAD_RULES, f"ids is {ids!r}, not a list of ids", f"pass ids=[{ids!r}, …], one for each")
     try:
         found = as_ids(ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(list(ids)), "ids")
     except UNREADABLE as error:
@@ -56,7 +58,8 @@ def check_ids(ids: pa.Array, problems: Problems, remedy: str) -> None:
         again = order[1:][codes[order][1:] == codes[order][:-1]]
         again = np.sort(again[~_null(ids)[again]])
         if len(again):
-            problems.add(again, InputError(BAD_RULES, "its id is there already", "give each rule an id of its own"))
+            remedy = f"give each {problems.what} an id of its own"
+            problems.add(again, InputError(BAD_RULES, "its id is there already", remedy))
 
 
 def _null(ids: pa.Array) -> Any:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from cepheid.api.many.known_texts import KnownTexts
 from cepheid.api.options import read_functions, read_params, read_roles
 from cepheid.api.query import Query
 from cepheid.engine.many.rules import Template
@@ -20,7 +21,7 @@ from cepheid.pattern.tree import Program
 
 @dataclass(frozen=True)
 class Options:
-    """The parameters, functions and roles of columns that all queries share."""
+    """The parameters, functions and roles of columns that all queries share; and what texts were read so far."""
 
     params: Mapping[str, object]
     functions: Mapping[str, Any]
@@ -30,6 +31,7 @@ class Options:
     types: Any = None
     unit: str = "ms"
     start: str | None = None
+    known: KnownTexts = field(default_factory=KnownTexts, repr=False, compare=False)
 
     @cached_property
     def roles(self) -> Roles:

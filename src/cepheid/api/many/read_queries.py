@@ -18,7 +18,7 @@ from cepheid.api.query import Query, read_program
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.errors import CepheidError, UsageError
 from cepheid.language.skeleton import cut
-from cepheid.language.template import Reading, Wrong, read_cut, read_texts
+from cepheid.language.template import Reading, Wrong, read_cut
 
 
 def read_template(name: Any, source: Any, options: Options) -> Template:
@@ -93,9 +93,9 @@ def _texts(
 ) -> Iterator[_Part]:
     """Texts by the template that is left when their constants are cut out."""
     pieces = cut(texts, None if report is None else lambda done: _told(report, done))
-    common = texts_of_frames(pieces)
+    common = texts_of_frames(pieces, options.known.drafts)
     if common is None:
-        yield from _read(read_cut(pieces), texts, numbers, ids, options, problems)
+        yield from _read(read_cut(pieces, options.known.drafts), texts, numbers, ids, options, problems)
         return
     framed, frames = common
     _tell(framed.wrong, texts, numbers, problems)
@@ -106,7 +106,7 @@ def _texts(
         yield template, rules
     places = np.flatnonzero((framed.frame >= 0) & ~np.isin(framed.frame, frames))
     rest = [texts[place] for place in places.tolist()]
-    yield from _read(read_texts(rest), rest, numbers[places], ids, options, problems)
+    yield from _read(read_cut(cut(rest), options.known.drafts), rest, numbers[places], ids, options, problems)
 
 
 def _tell(wrong: Sequence[Wrong], texts: Sequence[str], numbers: Any, problems: Problems) -> None:

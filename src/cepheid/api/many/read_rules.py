@@ -13,8 +13,10 @@ import pyarrow.compute as pc
 
 from cepheid.api.events import to_table
 from cepheid.api.many.ids import BAD_RULES, as_ids, check_ids
+from cepheid.api.many.mixed_columns import ColumnReader, RuleTable
 from cepheid.api.many.options import Options
 from cepheid.api.many.problems import Problems
+from cepheid.api.many.shaping import by_types_alone, key_of_types
 from cepheid.api.many.windows import read_windows
 from cepheid.api.spark_bridge import is_spark
 from cepheid.engine.encoding.arrow import from_numpy
@@ -27,16 +29,17 @@ TEMPLATE = "template"
 """The column that says which template a rule is of, where there are several."""
 
 
-def rule_table(rules: object) -> pa.Table:
+def rule_table(rules: object) -> RuleTable:
     """Rules in any form that events can have; those of Spark are collected."""
     if is_spark(rules):
         rules = rules.toArrow() if hasattr(rules, "toArrow") else rules.toPandas()  # type: ignore[attr-defined]
+    column = ColumnReader()
     with speaking_of_rules():
-        table = to_table(rules)
+        table = to_table(rules, column=column)
     for name, count in Counter(table.column_names).items():
         if count > 1:
             raise InputError("CEP404", f"two columns of the rules are named '{name}'", "rename one of them")
-    return table
+    return RuleTable(table, column.mixed)
 
 
 @contextmanager
@@ -50,9 +53,10 @@ def speaking_of_rules() -> Iterator[None]:
 
 
 def read_rules(
-    templates: Sequence[Template], rules: pa.Table, options: Options, *, id: str, named: bool, collect: bool
+    templates: Sequence[Template], given: RuleTable, options: Options, *, id: str, named: bool, collect: bool
 ) -> tuple[RuleSet, Problems]:
     """The rules of a table. id: the column of their ids; named: a column says of which template each is."""
+    rules = given.table
     if not rules.num_columns:
         rules = pa.table({name: pa.array([], pa.string()) for name in (id, TEMPLATE)[: 1 + named]})
     for name in (id, TEMPLATE)[: 1 + named]:
@@ -63,6 +67,8 @@ def read_rules(
             raise UsageError(BAD_RULES, f"the rules have no column '{name}'", remedy)
     ids = as_ids(rules.column(id), id)
     problems = Problems(ids, collect=collect)
+    for name in (id, TEMPLATE)[: 1 + named]:
+        given.tell_others(name, BAD_RULES, problems)
     check_ids(ids, problems, f"give each rule a text or a whole number in '{id}'")
     places = _places(templates, rules, problems) if named else np.zeros(len(ids), np.int64)
     found: list[Rules] = []
@@ -78,8 +84,9 @@ def read_rules(
             remedy = did_you_mean(missing[0], rules.column_names, "columns")
             problems.add(wanted, BindError("CEP304", f"the rules have no column '{missing[0]}'", remedy))
         else:
-            own = rules if not named else rules.take(from_numpy(wanted))
-            found.append(of_template(number, template, wanted, own, options, problems))
+            given.tell_wrong(template.parameters, wanted, problems)
+            for own, rows in given.alike(template.parameters, wanted):
+                found.append(of_template(number, template, own, rows, options, problems))
     return RuleSet(tuple(known), tuple(found), ids, options.roles).without(problems.numbers), problems
 
 
@@ -137,12 +144,18 @@ def check_template(
     template: Template, rules: Rules, options: Options, problems: Problems, columns: Sequence[str]
 ) -> None:
     """Whether a template can be a query, with values of the types that the columns have; its own errors are raised."""
+    key, sound = key_of_types(template, rules), options.known.sound(None)
+    if key in sound:
+        return
     try:
         options.compiled(template, example(template, rules))
     except BindError as error:
         if error.code not in ("CEP304", "CEP307"):
             raise
         problems.add(rules.numbers, _missing(template, error, columns) if error.code == "CEP304" else error)
+    else:
+        if by_types_alone(template, rules):
+            sound.add(key)
 
 
 def example(template: Template, rules: Rules) -> Mapping[str, object]:

@@ -233,8 +233,8 @@ class ManySession:
         first = len(self._rules.ids)
         again = self._repeated(more.ids, since)
         if len(again):
-            error = InputError(BAD_RULES, "its id is there already", "remove it first, or give the rule another id")
-            problems.add(again, error)
+            remedy = f"remove it first, or give the {problems.what} another id"
+            problems.add(again, InputError(BAD_RULES, "its id is there already", remedy))
         more = more.without(problems.numbers)
         if self._schema is not None and not self._guessed:
             check_bound(more, self._options, self._schema, problems)

@@ -106,6 +106,13 @@ class Fence:
     tests: tuple[Test, ...]
     ways: tuple[Fence, ...] = ()
 
+    @property
+    def differs(self) -> bool:
+        """Whether it has constants of the rules."""
+        constants = [bounds.constant for bounds in self.bounds]
+        constants += [constant for test in self.tests for constant in test.constants]
+        return any(isinstance(one, RuleConstant) for one in constants) or any(way.differs for way in self.ways)
+
 
 @dataclass(frozen=True, slots=True)
 class Wait:
@@ -144,3 +151,10 @@ class Chain:
     simultaneous: bool = False
     valued: bool = False
     labels: tuple[str, ...] = ()  # the variables of the steps
+
+    def begins_each(self, at: int) -> bool:
+        """Whether rules are the same up to a step, and differ in what ends the wait after it: then no run is shared."""
+        wait = self.steps[at].wait
+        if wait is None or wait.ends is not Ends.DECISION or any(step.fence.differs for step in self.steps[: at + 1]):
+            return False
+        return (self.steps[at + 1].fence if wait.ending is None else wait.ending).differs

@@ -14,7 +14,8 @@ from cepheid.pattern.expressions import Expression
 class Concern:
     """Events of some types (none: of any) for which all conditions hold; these read the event and its rule (`Now`).
 
-    begins: such an event may begin a match; others matter only to runs that have begun.
+    begins: such an event may begin a match, or must be absent before one begins; others matter only to runs that have
+    begun.
     """
 
     types: tuple[str, ...]
@@ -39,12 +40,20 @@ def concerns(compiled: CompiledQuery) -> tuple[Concern, ...] | str:
     return tuple(dict.fromkeys(_all(automaton)))
 
 
+def beginnings(compiled: CompiledQuery) -> tuple[Concern, ...]:
+    """The same where every event matters, of rules of which no run has begun; none: every event does."""
+    automaton = compiled.automaton if not compiled.why_interpreted else None
+    if automaton is None or (compiled.query.counted and automaton.witnesses):  # events before the first one count
+        return ()
+    return tuple(dict.fromkeys(concern for concern in _all(automaton) if concern.begins))
+
+
 def _all(automaton: Automaton) -> Iterator[Concern]:
     for arc in automaton.arcs:
         yield _concern(arc.types, arc.fence, begins=arc.source is None)
     if not automaton.valued:  # else they end runs that have lasted too long, which others see as well
         yield from (_concern(kill.types, kill.fence) for kill in automaton.kills)
-    yield from (_concern(witness.types, witness.fence) for witness in automaton.witnesses)
+    yield from (_concern(witness.types, witness.fence, begins=True) for witness in automaton.witnesses)
     yield from (_concern(absent.types, absent.fence) for leave in automaton.exits for absent in leave.absent)
 
 

@@ -17,6 +17,7 @@ from cepheid.automaton.model import NotNative
 from cepheid.engine.many.chain import Bounds, Chain, Fence, Form, NotChained, RuleConstant, Step
 from cepheid.engine.many.chain_reader import chain_of
 from cepheid.engine.many.keys import LEAST, fits
+from cepheid.engine.many.known_chains import KnownChains, NotUnitedError
 from cepheid.engine.many.level import Extra, Rules
 from cepheid.engine.many.protocol import WINDOW
 from cepheid.engine.planning.compiled_query import CompiledQuery
@@ -34,10 +35,8 @@ MOST_CHAINS = 1024
 _LONGEST = 2**62
 _COMPARED = {Kind.INT, Kind.FLOAT, Kind.STRING}
 Compile = Callable[[Program], CompiledQuery]
-
-
-class NotUnitedError(Exception):
-    """Why a condition can't be added to a chain on its own."""
+Conditions = tuple[tuple[int, int], ...]
+"""Conjuncts by their numbers, each with a row of its constants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +61,19 @@ class Shared:
     reasons: dict[str, str]
 
 
-def shared_rules(framed: Framed, compiling: Compile) -> Shared:
-    """The rules of texts. `compiling` makes a query of a program, for the schema of the events."""
+def shared_rules(framed: Framed, compiling: Compile, known: KnownChains | None = None) -> Shared:
+    """The rules of texts. `compiling` makes a query of a program, for the schema of the events.
+
+    known: what it made before.
+    """
+    known = known or KnownChains()
     rules: list[tuple[Rules, Program]] = []
     left: list[Any] = []
     reasons: dict[str, str] = {}
     by_frame = framed.conditions()
     for number, frame in enumerate(framed.frames):
         try:
-            reader = _FrameRules(framed, frame, by_frame[number], compiling)
+            reader = _FrameRules(framed, frame, by_frame[number], compiling, known)
             rules += reader.rules()
             left.append(frame.texts[reader.left])
             reasons |= {frame.text: reader.why} if reader.why else {}
@@ -82,29 +85,35 @@ def shared_rules(framed: Framed, compiling: Compile) -> Shared:
 
 
 class _FrameRules:
-    def __init__(self, framed: Framed, frame: Frame, conditions: list[tuple[int, Any]], compiling: Compile) -> None:
+    def __init__(
+        self,
+        framed: Framed,
+        frame: Frame,
+        conditions: list[tuple[int, Any]],
+        compiling: Compile,
+        known: KnownChains,
+    ) -> None:
         self.framed = framed
         self.frame = frame
         self.conditions = conditions
         self.compiling = compiling
+        self.known = known
         self.windows, self.window = _window(frame)
         self.left = np.zeros(len(frame.texts), bool)  # those that are no chains
         self.why = ""
-        self.blocks: dict[str, list[ex.Expression]] = {name: [] for name in blocks_of(frame.program)}
+        self.blocks = blocks_of(frame.program)
 
     def rules(self) -> list[tuple[Rules, Program]]:
         return list(self._rules())
 
     def _rules(self) -> Iterator[tuple[Rules, Program]]:
-        bare = _without_truth(self.chain({}))
+        bare = self.chain(())
         placed: list[tuple[Any, Any, tuple[Placed, ...]]] = []  # rows of the frame, of the conjunct, what it adds
         inner: list[tuple[int, Any]] = []  # what is part of chains
         for number, rows in self.conditions:
             conjunct = self.framed.conjuncts[number]
             try:
-                part = _without_truth(self.chain({conjunct.block: self.written(conjunct, int(rows[0]))}))
-                _check_plain(part)
-                adds = _with_columns(added(bare, part), conjunct, int(rows[0]))
+                adds = self.adds(bare, number, int(rows[0]))
             except NotUnitedError:
                 inner.append((number, rows))
             except NotChained as why:
@@ -118,24 +127,20 @@ class _FrameRules:
                 continue
             place = np.full(len(of_each), -1)
             place[chosen] = np.arange(len(chosen))
-            blocks: dict[str, list[ex.Expression]] = {}
-            for number, row in key:
-                conjunct = self.framed.conjuncts[number]
-                blocks.setdefault(conjunct.block, []).extend(self.written(conjunct, row))
             try:
-                chain = _without_truth(self.chain(blocks))
+                chain = self.chain(key)
             except (NotChained, NotUnitedError) as why:
                 self._leave(chosen, why)
                 continue
             constants = self.constants(chosen)
             rules = Rules(chain, self.frame.texts[chosen], constants, tuple(_extras(placed, place)))
-            yield rules, self.program(blocks)
+            yield rules, self.program(key)
 
     def _leave(self, rows: Any, why: Exception) -> None:
         self.left[rows] = True
         self.why = self.why or str(why)
 
-    def _kinds(self, inner: list[tuple[int, Any]]) -> tuple[list[tuple[tuple[int, int], ...]], Any]:
+    def _kinds(self, inner: list[tuple[int, Any]]) -> tuple[list[Conditions], Any]:
         """Which conditions are in the chain of each text, with which constants: each set once, with an example."""
         count = len(self.frame.texts)
         if not inner:
@@ -149,7 +154,7 @@ class _FrameRules:
             for place, row, value in zip(places, rows.tolist(), values, strict=True):
                 of_text[place].append((number, row, value))
         known: dict[object, int] = {}
-        examples: list[tuple[tuple[int, int], ...]] = []
+        examples: list[Conditions] = []
         of_each = []
         for conditions in of_text:
             key = tuple((number, repr(value)) for number, _, value in conditions)
@@ -161,16 +166,43 @@ class _FrameRules:
             raise NotUnitedError("too many combinations of conditions that are not on one event")
         return examples, np.array(of_each, np.int64)
 
-    def program(self, blocks: dict[str, list[ex.Expression]]) -> Program:
-        return with_conditions(self.windows, self.blocks | blocks)
+    def program(self, conditions: Conditions) -> Program:
+        """The frame with some conditions, each with the constants of one of its rows."""
+        blocks: dict[str, list[ex.Expression]] = {name: [] for name in self.blocks}
+        for number, row in conditions:
+            conjunct = self.framed.conjuncts[number]
+            blocks[conjunct.block] += self.written(conjunct, row)
+        return with_conditions(self.windows, blocks)
 
-    def chain(self, blocks: dict[str, list[ex.Expression]]) -> Chain:
+    def chain(self, conditions: Conditions) -> Chain:
+        key = "chain", self.frame.key, *map(self._named, conditions)
+        return self.known.same(key, lambda: self._chain(self.program(conditions)))
+
+    def _chain(self, program: Program) -> Chain:
         try:
-            return chain_of(self.compiling(self.program(blocks)), None if self.window is None else WINDOW)
+            found = chain_of(self.compiling(program), None if self.window is None else WINDOW)
         except CepheidError as error:
             raise NotUnitedError(error.message) from None
         except NotNative as why:
             raise NotChained(str(why)) from None
+        return _without_truth(found)
+
+    def adds(self, bare: Chain, number: int, row: int) -> tuple[Placed, ...]:
+        """What a condition adds to the chain of the frame, whatever its constants are; row: one with an example."""
+
+        def added_by_condition() -> tuple[Placed, ...]:
+            part = self.chain(((number, row),))
+            _check_plain(part)
+            return _with_columns(added(bare, part), self.framed.conjuncts[number], row)
+
+        key, values = self._named((number, row))
+        return self.known.any(("adds", self.frame.key, key), values, added_by_condition)
+
+    def _named(self, condition: tuple[int, int]) -> tuple[str, str]:
+        """A condition with its constants, as it is named in other texts too: 0.0 and -0.0 are equal, not the same."""
+        number, row = condition
+        conjunct = self.framed.conjuncts[number]
+        return conjunct.key, repr([column[row].as_py() for column in conjunct.columns.values()])
 
     def written(self, conjunct: Conjunct, row: int) -> list[ex.Expression]:
         constants = {name: as_literal(column, row) for name, column in conjunct.columns.items()}
@@ -181,7 +213,7 @@ class _FrameRules:
             return pa.table({"$": pa.nulls(len(rows))})
         window, column = self.window
         taken = column.take(pa.array(rows)).dictionary_encode()
-        query = self.compiling(with_conditions(self.windows, self.blocks)).query
+        query = self.known.any(("query", self.frame.key), None, lambda: self.compiling(self.program(())).query)
         ticks = [
             min(
                 -(-window_nanoseconds(replace(window, amount=as_literal(taken.dictionary, k)), query.schema.roles.unit)

@@ -15,10 +15,11 @@ import pyarrow as pa
 from cepheid.automaton.model import Ends
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.columns import numbers_of
-from cepheid.engine.many.asked import Asked, Asking, Ways
+from cepheid.engine.many.asked import Asked, Asking, Ways, stir
 from cepheid.engine.many.chain import Bounds, Chain, Constant, Fence, RuleConstant, Test, Wait
 from cepheid.engine.many.code import CodeNumbers
 from cepheid.engine.many.keys import MOST, KeyColumns
+from cepheid.engine.many.listening import listened, together
 from cepheid.engine.many.node_tables import Begin, Level, NodeTables, Steps
 from cepheid.engine.many.packed import packed, unpacked
 from cepheid.kernel import shared as k
@@ -276,8 +277,14 @@ class LevelBuilder:
             # What ends a wait without a condition is any event.
             flags |= np.where(ended & (ending.counts == 0), k.ENDS_ALWAYS, 0)
             free = (flags & (k.LEAF | k.DYNAMIC)) == 0
-            chosen, values = _listened(after, ranks)
-            other, other_values = _listened(ending, ranks)
+            chosen, values = listened(after, ranks)
+            wanted = free & ~ended & ((flags & k.ENDS_NEVER) != 0)
+            if self.merge and wanted.any():
+                alike = own.hashes()
+                for numbers in (parent, flags, lasts):
+                    alike = stir(alike, numbers)
+                chosen, values = together(after, ranks, chosen, values, alike, wanted)
+            other, other_values = listened(ending, ranks)
             chosen, values = np.where(ended, other, chosen), np.where(ended, other_values, values)
             chosen = np.where((flags & k.ENDS_ALWAYS) != 0, 0, chosen)
             flags |= np.where(free, np.where(chosen > 0, chosen << k.LISTEN_AT, k.EVERYTHING), 0)
@@ -313,14 +320,3 @@ def _ticks(lasts: Constant, rules: pa.Table, count: int) -> Any:
 
 def _none(rows: int) -> Asked:
     return Asking().asked(rows)
-
-
-def _listened(after: Asked, ranks: Any) -> tuple[Any, Any]:
-    """The equality that the runs of each row listen to: of the next step's, the one with most values; 0: none."""
-    chosen, values = np.zeros(len(after), np.int64), np.zeros(len(after), np.int64)
-    equal = np.flatnonzero(after.equal)
-    rows = np.repeat(np.arange(len(after)), after.counts)[equal]
-    order = np.lexsort((ranks[after.columns[equal]], rows))
-    chosen[rows[order]] = after.columns[equal][order]  # of several, the last one stays
-    values[rows[order]] = after.lows[equal][order]
-    return chosen, values

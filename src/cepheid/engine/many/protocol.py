@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -78,7 +78,13 @@ class Router(Protocol):
         """Forget all rules."""
 
     def copy(self) -> Router:
-        """The same, to which more may come."""
+        """The same at the beginning of another stream, to which more may come."""
+
+    def dump(self) -> tuple[Any, ...]:
+        """Arrays that say what it knows of the events so far; none: nothing."""
+
+    def load(self, arrays: Sequence[Any], numbers: Any, at: int | None) -> None:
+        """Take these up, of some rules, after events up to a time; None: there were none."""
 
     def route(self, batch: Batch) -> tuple[Any, Any]:
         """The places of events in a batch and the numbers of the rules that each concerns, by event and number."""

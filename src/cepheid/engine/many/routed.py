@@ -55,7 +55,7 @@ class RoutedTier:
         self.factory = factory
         found, why = router_of(self.compiled)
         self.router: Router = found if router is None else router
-        self.why_all = why if router is None else ""  # why every event is joined with every rule
+        self.why_all = why if router is None else ""  # why events are joined with all rules, or all that have begun
         constants = [(n, t.arrow) for n, t in self.query.schema.columns.items() if n in self.query.schema.constants]
         self.rules = RulePlaces(pa.schema(constants[1:])) if rules is None else rules  # the first is the number
         self.stream = JoinedStream(self.query.schema, self.rules)
@@ -261,6 +261,7 @@ class RoutedTier:
         assert not self.queue, "what was fed is settled before it is written down"
         stream, rules = self.stream, self.rules
         found, own = self.machine.dump()
+        routed = self.router.dump()
         lanes, keys = [], []
         for split, numbers in stream.codes.keys.items():
             named, array = numbers.dump()
@@ -278,13 +279,16 @@ class RoutedTier:
             "lanes": lanes,
             "ending": [[at, np.concatenate(numbers).tolist()] for at, numbers in self.ending.items()],
             "counts": [self.events, self.touched],
+            "routed": len(routed),
         }
         kept = [rules.numbers, rules.since, rules.until, constants, self.gone, *stream.all_pairs]
-        return facts, [*kept, *keys, *own]
+        return facts, [*kept, *routed, *keys, *own]
 
     def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
         """Take up a state that was dumped; it has its rules."""
         numbers, since, until, constants, gone, ids, owners, *rest = arrays
+        routed = facts.get("routed", 0)  # there were none in earlier releases
+        begun, rest = rest[:routed], rest[routed:]
         with pa.ipc.open_stream(pa.py_buffer(np.ascontiguousarray(constants))) as reader:
             self.rules.restore(numbers, reader.read_all(), since, until)
         self.gone = gone
@@ -292,6 +296,7 @@ class RoutedTier:
         places = from_numpy(np.flatnonzero(alive))
         self.router.clear()
         self.router.add(numbers[alive], self.rules.constants.take(places))
+        self.router.load(begun, numbers[alive], facts["stream"][2])
         self.stream.restore_pairs(ids, owners, *facts["stream"])
         self.stream.source = rows
         self.stream.codes.strings.codes = {text: code for code, text in enumerate(facts["strings"])}

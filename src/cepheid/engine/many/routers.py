@@ -13,9 +13,10 @@ import pyarrow as pa
 from cepheid.automaton.model import Now
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.columns import type_numbers
+from cepheid.engine.many.begun import BegunRules
 from cepheid.engine.many.bounds import bounds_of, parts_of
 from cepheid.engine.many.chain import Bounds, RuleConstant
-from cepheid.engine.many.concerns import Concern, concerns
+from cepheid.engine.many.concerns import Concern, beginnings, concerns
 from cepheid.engine.many.protocol import Router
 from cepheid.engine.many.range_index import RangeIndex
 from cepheid.engine.many.value_index import ValueIndex
@@ -42,6 +43,11 @@ class Way:
     pair: Pair | None
     bounds: tuple[Bounds, ...] = ()
 
+    @property
+    def finds_all(self) -> bool:
+        """Whether nothing is looked up."""
+        return self.pair is None and not self.bounds
+
 
 class AllPairs:
     """Every event concerns every rule."""
@@ -65,6 +71,13 @@ class AllPairs:
         """Forget all rules."""
         self.numbers = np.zeros(0, np.int64)
 
+    def dump(self) -> tuple[Any, ...]:
+        """Nothing depends on the events so far."""
+        return ()
+
+    def load(self, arrays: Sequence[Any], numbers: Any, at: int | None) -> None:
+        """Nor does it here."""
+
     def copy(self) -> AllPairs:
         """The same, to which more may come."""
         return copy(self)
@@ -80,43 +93,70 @@ class AllPairs:
 
 
 class ByConstants:
-    """An event concerns the rules that one of some ways finds, each of which is about events of some types."""
+    """An event concerns the rules that one of some ways finds, each of which is about events of some types.
 
-    def __init__(self, ways: Sequence[Way]) -> None:
+    later: types of events (none: of any) that concern a rule once another event has, for so many ticks.
+    """
+
+    def __init__(self, ways: Sequence[Way], later: tuple[str, ...] | None = None, reach: int | None = None) -> None:
         self.ways = tuple(dict.fromkeys(ways))
+        self.later = later
+        self.begun = BegunRules(reach)
         self._indexes = [_index_of(way) for way in self.ways]
+        self._rules = 0
 
     def add(self, numbers: Any, constants: pa.Table) -> None:
         """More rules."""
+        self._rules += len(numbers)
         for index in self._indexes:
             index.add(np.asarray(numbers, np.int64), constants)
 
     def remove(self, numbers: Any) -> None:
         """Rules that are gone."""
+        self._rules -= len(numbers)
+        self.begun.remove(numbers)
         for index in self._indexes:
             index.remove(numbers)
 
     def most(self, batch: Batch) -> Any:
         """How many rules each event may concern."""
-        return np.sum([index.most(batch) for index in self._indexes], axis=0)
+        found = np.sum([index.most(batch) for index in self._indexes], axis=0)
+        return found + np.minimum(len(self.begun) + np.cumsum(found), self._rules) if self.later is not None else found
 
     def clear(self) -> None:
         """Forget all rules."""
+        self.begun, self._rules = self.begun.anew(), 0
         for index in self._indexes:
             index.clear()
 
+    def dump(self) -> tuple[Any, ...]:
+        """The rules that have begun."""
+        return (self.begun.numbers, self.begun.times) if self.later is not None else ()
+
+    def load(self, arrays: Sequence[Any], numbers: Any, at: int | None) -> None:
+        """Go on with them; a state of an earlier release does not say which they are, so that all may have."""
+        if arrays:
+            self.begun.set(*arrays)
+        elif self.later is not None and at is not None:
+            self.begun.set(np.sort(numbers), np.full(len(numbers), at))
+
     def copy(self) -> ByConstants:
-        """The same, to which more may come."""
+        """The same rules, of which none has begun, to which more may come."""
         found = copy(self)
+        found.begun = self.begun.anew()
         found._indexes = [index.copy() for index in self._indexes]
         return found
 
     def route(self, batch: Batch) -> tuple[Any, Any]:
         """Each event with the rules that it concerns."""
         parts = [self._found(way, index, batch) for way, index in zip(self.ways, self._indexes, strict=True)]
-        if len(parts) == 1 and isinstance(self._indexes[0], _Index):
+        if len(parts) == 1 and isinstance(self._indexes[0], _Index) and self.later is None:
             return parts[0]
         events, numbers = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        if self.later is not None:
+            wanted = np.flatnonzero(_of_types(batch, self.later))
+            more, owners = self.begun.find(batch.times, wanted, events, numbers)
+            events, numbers = np.concatenate([events, more]), np.concatenate([numbers, owners])
         order = np.lexsort((numbers, events))
         events, numbers = events[order], numbers[order]
         new = np.ones(len(events), bool)
@@ -183,17 +223,30 @@ def _of_types(batch: Batch, types: tuple[str, ...]) -> Any:
 
 
 def router_of(compiled: CompiledQuery) -> tuple[Router, str]:
-    """What finds the rules of a joined query, and why that is all of them, if it is."""
+    """What finds the rules of a joined query; and why that is all of them, or all that have begun, if it is."""
     found = concerns(compiled)
+    why = found if isinstance(found, str) else ""
     if isinstance(found, str):
         pair = _lane_pair(compiled)
-        return (AllPairs(), found) if pair is None else (ByConstants([Way((), pair)]), "")
-    ways = [_way(concern, compiled.query.schema) for concern in found]
-    if any(way.pair is None and not way.bounds and not way.types for way in ways):
-        return AllPairs(), "an event may matter that no constant of a rule is compared with"
-    if not any(way.pair or way.bounds for way in ways):
-        return AllPairs(), "an event is compared with no constant of a rule"
-    return ByConstants(ways), ""
+        if pair is not None:
+            return ByConstants([Way((), pair)]), ""
+        found = (*beginnings(compiled), Concern((), ()))
+    ways = {concern: _way(concern, compiled.query.schema) for concern in found}
+    later = [way for concern, way in ways.items() if not concern.begins and way.finds_all]
+    kept = [way for concern, way in ways.items() if concern.begins or not way.finds_all]
+    if any(way.finds_all and not way.types for way in kept):
+        return AllPairs(), why or "an event may matter that no constant of a rule is compared with"
+    if all(way.finds_all for way in kept):
+        return AllPairs(), why or "an event is compared with no constant of a rule"
+    return ByConstants(kept, _types(later, kept), compiled.query.reach), why
+
+
+def _types(ways: Sequence[Way], other: Sequence[Way]) -> tuple[str, ...] | None:
+    """The types of events that are of some ways (none: any), and do not find all rules by other ones; None: of none."""
+    if not all(way.types for way in ways):
+        return ()
+    known = {name for way in other if way.finds_all for name in way.types}
+    return tuple(dict.fromkeys(name for way in ways for name in way.types if name not in known)) or None
 
 
 def _way(concern: Concern, schema: Schema) -> Way:
@@ -221,7 +274,7 @@ def _lane_pair(compiled: CompiledQuery) -> Pair | None:
     Other events are of other lanes, so that even a strategy that sees every event does not see them.
     """
     query = compiled.query
-    if compiled.why_interpreted or query.counted:
+    if compiled.why_interpreted:
         return None
     begins = [
         {pair for pair in _pairs([test.condition for test in arc.fence], query.schema) if pair[0] in query.lanes.all}

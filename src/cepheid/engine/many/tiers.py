@@ -17,6 +17,7 @@ from cepheid.engine.many.chain_reader import chain_of
 from cepheid.engine.many.code import check_code
 from cepheid.engine.many.framed import fitting, shared_rules
 from cepheid.engine.many.keys import fits
+from cepheid.engine.many.known_chains import KnownChains
 from cepheid.engine.many.level import Rules as SharedRules
 from cepheid.engine.many.protocol import WINDOW, Tier, constant_column
 from cepheid.engine.many.routed import RoutedTier
@@ -65,6 +66,7 @@ class Tiers:
         self._alone: dict[_Label, Alone] = {}
         self._templates: dict[_Label, VariedTemplate] = {}
         self._text_kinds: dict[object, ChainKind] = {}
+        self._known_chains: dict[int, KnownChains] = {}  # of the texts of a template
         self._kinds: dict[int, tuple[Variant, ChainKind | RoutedTier, str]] = {}
         self._streams: dict[int, tuple[tuple[_Label, object], tuple[str, RoutedTier]]] = {}
         self._shared: dict[bool, SharedTier] = {}
@@ -86,6 +88,7 @@ class Tiers:
             for own, (variant, kind, name) in self._kinds.items()
         }
         found._templates, found._text_kinds = dict(self._templates), dict(self._text_kinds)
+        found._known_chains = dict(self._known_chains)
         found.reasons = dict(self.reasons)
         shared = {id(tier): found._shared[simultaneous] for simultaneous, tier in self._shared.items()}
         return found, {**shared, **routed}
@@ -102,7 +105,8 @@ class Tiers:
         framed = rules.read_texts()
         left = np.arange(len(rules))
         if self._share:
-            shared = shared_rules(framed, lambda program: self._compiled(template, program))
+            known = self._known_chains.setdefault(rules.template, KnownChains())
+            shared = shared_rules(framed, lambda program: self._compiled(template, program), known)
             left = shared.left
             for part, program in zip(shared.rules, shared.programs, strict=True):
                 try:
