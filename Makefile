@@ -8,7 +8,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-long docs bench bench-spark lint format lock clean help java
+.PHONY: demo test test-long docs bench bench-spark lint format pictures lock clean help java
 
 demo: $(STAMP) java ## Set up, then find the shoplifters in a store's readings: embedded, on Spark, and on a stream
 	@$(BIN)/cepheid demo
@@ -37,6 +37,9 @@ lint: $(STAMP) ## Lint, check formatting, types and import contracts
 format: $(STAMP) ## Format the code and mend what the linter can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+pictures: $(STAMP) ## Draw the pictures of README and docs/
+	$(BIN)/python scripts/pictures.py
 
 lock: | $(BIN)/uv ## Write requirements.lock from pyproject.toml; LOCK_FLAGS=--upgrade takes newer releases
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --group dev \

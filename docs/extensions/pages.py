@@ -24,6 +24,7 @@ SHOWN = {
     },
 }
 PAGES = {path: DOCS / f"{name}.md" for name, path in SHOWN.items()} | {
+    ROOT / "README.md": DOCS / "index.md",
     ROOT / "examples" / "tasks": DOCS / "tasks.md",
 }
 CODE = re.compile(r"^```.*?^```|^~~~.*?^~~~|`[^`\n]*`", re.DOTALL | re.MULTILINE)

@@ -18,6 +18,7 @@ from cepheid.api.change_session import ChangeSession, retracts_numbers
 from cepheid.api.changed import Changes as OwnChanges
 from cepheid.api.changed import changed_program
 from cepheid.api.changing import in_ticks
+from cepheid.api.each_query import run_each
 from cepheid.api.events import to_table
 from cepheid.api.history import AnyChange, History, Life
 from cepheid.api.meter import read_progress
@@ -28,7 +29,6 @@ from cepheid.api.readable import readable_schema, telling_of_text
 from cepheid.api.session import Session
 from cepheid.api.spark_bridge import Frame, is_spark, spark_options, spark_room
 from cepheid.api.surprises import Surprises
-from cepheid.engine.composites import as_merged, composite_events, composite_schema, schema_of
 from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.made_matches import made_matches
@@ -46,7 +46,7 @@ from cepheid.language import parse, print_program
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.analysis import Functions, columns_read
-from cepheid.pattern.bind import Bound, bind
+from cepheid.pattern.bind import Bound
 from cepheid.pattern.bound_automata import BoundArc
 from cepheid.pattern.calls import check_calls
 from cepheid.pattern.flow import EVENTS
@@ -56,9 +56,13 @@ from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.sequence import sequenced
 from cepheid.pattern.timeline import AddArc, RemoveArc, with_changes, with_rests
 from cepheid.pattern.tree import Arc, Automaton, Program
+from cepheid.pictures import drawn, highlighted
 from cepheid.plan.spec import PlanSpec, read_plan
 
 if TYPE_CHECKING:
+    from cepheid.diagnosis.diagnosis import Diagnosis
+    from cepheid.diagnosis.trace import Trace
+    from cepheid.diagnosis.why_not import WhyNot
     from cepheid.engine.machines.factory import MachineFactory
     from cepheid.explain import Explanation
 
@@ -265,6 +269,9 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<Query\n{self.text}\n>"
+
+    def _repr_html_(self) -> str:
+        return highlighted(self.text) + "".join(map(drawn, self.explain().graphs))
 
     @overload  # a DataFrame is an object too, and the first that fits counts
     def match(  # type: ignore[overload-overlap]
@@ -561,28 +568,14 @@ class Query:
         compiled = self._compiled
         if any(isinstance(query.pattern, Algebra) for query in self._program.queries):
             compiled = self._compile(compiled.roles, compiled.functions, linear=False)
-        roles = compiled.roles
         known = None if horizon is None else horizon * schema.tick
-        tables: dict[str | None, pa.Table] = {None: base}
-        made: dict[str, Bound] = {}
-        found: list[Matches] = []
-        for analysed, source in zip(compiled.queries, compiled.sources, strict=True):
-            table, own = tables[source[0]], schema
-            if len(source) > 1:
-                own = schema_of(source, schema, made, roles)
-                table = pa.concat_tables(as_merged(tables[name], own, name) for name in source)
-            elif source != EVENTS:  # what a user function returns has a type by now
-                own = composite_schema(table.schema, roles)
-            bound = bind(analysed, own, compiled.functions)
+
+        def run(_: str, bound: Bound, table: pa.Table) -> Matches:
             if bound.algebra is not None:
-                matches = made_matches(bound, interpret_algebra(bound, table))
-            else:
-                matches = Matches(bound, table, from_matches(bound, interpret(bound, table, known)))
-            found.append(matches)
-            if bound.into is not None:
-                tables[bound.into] = composite_events(bound.result, matches, roles)
-                made[bound.into] = bound.result
-        return found
+                return made_matches(bound, interpret_algebra(bound, table))
+            return Matches(bound, table, from_matches(bound, interpret(bound, table, known)))
+
+        return run_each(compiled, base, schema, run)
 
     def warn_of(self, events: object) -> None:
         """Warn about what the query may have got wrong of these events, such as a misspelt type; nothing is matched."""
@@ -635,6 +628,36 @@ class Query:
         found = table.schema if table is not None else readable_schema(events)
         bound = self._compiled.bind(make_schema(found, self._compiled.roles))
         return explain_program(self._compiled.queries, self._compiled.sources, bound, table, choice)
+
+    def diagnose(self, events: object, *, sample: int | str | None = "auto") -> Diagnosis:
+        """Why the query matches, or does not: what is likely wrong, how far runs came and what ended them.
+
+        sample: on how many events runs are followed one by one; None: on all of them. "auto" takes about two seconds at
+        most. What is said of columns and of the number of matches is always about all events.
+        """
+        from cepheid.api.diagnosing import diagnosis, read_sample  # seldom needed
+
+        return diagnosis(self, self._table_of(events), read_sample(sample))
+
+    def why_not(self, events: object, **rows: object) -> WhyNot:
+        """Why some rows are not a match: the first rule that refuses them, by its number, in words.
+
+        rows: of each variable the number of its row in the table, from 0, or a dict of columns that only one event has;
+        of a closure, a list of them: `q.why_not(events, a=0, b=[{"id": 7}, 3])`.
+        """
+        from cepheid.api.diagnosing import refusal_of  # seldom needed
+
+        return refusal_of(self, self._table_of(events), rows)
+
+    def trace(self, events: object, *, limit: int | None = 10_000) -> Trace:
+        """What the runs of the query do, event by event: begin, take, proceed, refuse, ignore, kill, drop, emit.
+
+        limit: the maximum number of rows; events after those that fill it are not read. None: all of them.
+        """
+        from cepheid.api.diagnosing import trace  # seldom needed
+
+        _check_limit(limit)
+        return trace(self, self._table_of(events), limit)
 
 
 def read_program(query: object) -> Program:

@@ -41,6 +41,7 @@ from cepheid.pattern.durations import NANOSECONDS
 from cepheid.pattern.flow import EVENTS
 from cepheid.pattern.schema import Roles, Schema, make_schema
 from cepheid.pattern.types import is_untyped
+from cepheid.pictures import fact_table
 from cepheid.plan.spec import AUTO
 
 if TYPE_CHECKING:
@@ -147,6 +148,21 @@ class Session(Changing, Punctuating):
         counts = f"{self._events} event{'s' * (self._events != 1)}, {self._matches} match{'es' * (self._matches != 1)}"
         reached = "" if self._watermark is None else f", watermark {from_ticks(self._opened.schema, self._watermark)}"
         return f"<Session of {shown}: {state}, {counts}{reached}>"
+
+    def _repr_html_(self) -> str:
+        stats = self.stats
+        reached = None if self._watermark is None else from_ticks(self._opened.schema, self._watermark)
+        facts = {
+            "events": stats.events,
+            "matches": stats.matches,
+            "matches in 1,000 events": f"{1000 * stats.matches / stats.events:.3g}" if stats.events else "",
+            "watermark": reached or "none yet",
+            "runs": stats.runs,
+            "state": f"{stats.state_bytes:,} bytes",
+            "late events": stats.late,
+            "plan": stats.plan,
+        }
+        return fact_table(repr(self), facts)
 
     def push(self, events: object) -> Matches:
         """Add events. With `lateness` the watermark follows them; otherwise only `advance` moves it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cepheid.explain.mermaid import escaped
 from cepheid.explain.table import table
 from cepheid.language import print_expression
 from cepheid.pattern import expressions as ex
@@ -15,6 +14,8 @@ from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.registers import EVENT
 from cepheid.pattern.walk import substitute
+from cepheid.pictures import Edge as GraphEdge
+from cepheid.pictures import Graph, Kind, Node, Style
 
 _TIMES = {START: "start", END: "end", EVENT_START: f"{EVENT}.start", EVENT_END: f"{EVENT}.end"}
 
@@ -45,19 +46,20 @@ def algebra_lines(query: Analysed, bound: Bound | None) -> Iterator[str]:
     )
 
 
-def algebra_picture(automaton: EventAutomaton) -> str:
-    """The automaton as text that Mermaid draws; a dotted loop lets an instance wait, as long as nothing ends that."""
-    lines = ["begin(( ))"]
-    lines += [f'{_name(number)}(["{_name(number)}"])' for number in range(len(automaton.states))]
-    lines.append('result((("result")))')
+def algebra_graph(automaton: EventAutomaton) -> Graph:
+    """The automaton as a graph; a quiet loop lets an instance wait, as long as nothing ends that."""
+    nodes = [Node("begin", kind=Kind.START)]
+    nodes += [Node(_name(number), (_name(number),)) for number in range(len(automaton.states))]
+    nodes.append(Node("result", ("result",), Kind.FINAL))
+    edges = []
     for edge in automaton.edges:
         source = "begin" if edge.source is None else _name(edge.source)
-        label = "<br>".join(escaped(line) for line in ([f"ON {edge.type}"] if edge.type else []) + [_asked(edge.fence)])
-        lines.append(f'{source} -->|"{label}"| {_name(edge.target)}')
+        lines = (*([f"ON {edge.type}"] if edge.type else []), _asked(edge.fence))
+        edges.append(GraphEdge(source, _name(edge.target), lines))
     for number in range(len(automaton.states)):
         ends = " OR ".join(dict.fromkeys(_asked(edge.decides) for edge in automaton.ends(number)))
-        lines.append(f'{_name(number)} -.->|"{escaped(f"waits while NOT ({ends})")}"| {_name(number)}')
-    return "\n  ".join(["flowchart LR", *lines])
+        edges.append(GraphEdge(_name(number), _name(number), (f"waits while NOT ({ends})",), Style.QUIET))
+    return Graph(tuple(nodes), tuple(edges))
 
 
 def _state(automaton: EventAutomaton, number: int) -> tuple[str, str, str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cepheid.explain.mermaid import draw
+from cepheid.explain.automaton_graph import automaton_graph
 from cepheid.explain.table import table
 from cepheid.language import print_expression, print_window
 from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.automata import states_of
 from cepheid.pattern.tree import Arc, Automaton, Fires
+from cepheid.pictures import to_mermaid
 
 _TAKES = {
     Fires.EVENT: "an event",
@@ -34,7 +35,7 @@ def automaton_lines(query: Analysed, automaton: Automaton) -> Iterator[str]:
     yield "Matches"
     yield from _matches(query, automaton)
     yield "Picture (Mermaid)"
-    yield from ("  " + line for line in draw(automaton).splitlines())
+    yield from ("  " + line for line in to_mermaid(automaton_graph(automaton)).splitlines())
 
 
 def _state(automaton: Automaton, state: str) -> tuple[str, str, str]:

@@ -10,12 +10,14 @@ import pyarrow as pa
 from cepheid.engine.encoding.scope_filter import ScopeFilter
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.explain.plan import decide_for, plan_lines
+from cepheid.explain.plan_graph import plan_graph
 from cepheid.kernel.scan.kernel import ScanKernel
 from cepheid.kernel.scan.program import Program
 from cepheid.language import print_expression
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.walk import walk
+from cepheid.pictures import Graph
 from cepheid.plan.join import Join
 from cepheid.plan.spec import PlanSpec, Way, order_of
 
@@ -27,13 +29,14 @@ class Execution:
     plan: tuple[str, ...]
     lines: tuple[str, ...]
     source: str = ""
+    graph: Graph | None = None
 
 
 def explain_execution(query: Bound, events: pa.Table | None, forced: PlanSpec) -> Execution:
     """How a bound query runs on some events."""
     compiled = CompiledQuery(query)
     decision = decide_for(compiled, events, forced)
-    plan = tuple(plan_lines(compiled, decision))
+    plan, graph = tuple(plan_lines(compiled, decision)), plan_graph(compiled, decision, events)
     if decision.choice.joins:
         join = compiled.join_of(decision.choice)
         order = None if decision.choice.way is Way.TREE else order_of(decision.choice, join)
@@ -41,9 +44,10 @@ def explain_execution(query: Bound, events: pa.Table | None, forced: PlanSpec) -
             plan,
             (*_joined(join), *_derived(compiled), *_seen(query)),
             "\n\n".join(code.text for code in compiled.join_kernel(join, frozenset(), order).functions),
+            graph,
         )
     lines, source = _runs(query, compiled)
-    return Execution(plan, (*lines, *_seen(query)), source)
+    return Execution(plan, (*lines, *_seen(query)), source, graph)
 
 
 def _runs(query: Bound, compiled: CompiledQuery) -> tuple[tuple[str, ...], str]:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from cepheid.explain.algebra import algebra_lines, algebra_picture
+from cepheid.errors import UsageError
+from cepheid.explain.algebra import algebra_graph, algebra_lines
 from cepheid.explain.automata import automaton_lines
+from cepheid.explain.automaton_graph import automaton_graph
 from cepheid.explain.execution import explain_execution
-from cepheid.explain.mermaid import draw
 from cepheid.explain.nondeterminism import bound as bound_of
 from cepheid.explain.nondeterminism import splits
+from cepheid.explain.pattern_graph import pattern_graph
 from cepheid.explain.table import table
 from cepheid.language import print_expression, print_query, print_window
 from cepheid.pattern.algebra.tree import Algebra
@@ -26,6 +28,7 @@ from cepheid.pattern.layout import always_bound
 from cepheid.pattern.placement import When, place
 from cepheid.pattern.schema import END, START
 from cepheid.pattern.tree import Automaton, Output, Query, Selection, Strategy, Ties
+from cepheid.pictures import Graph, can_draw, drawn, preformatted, to_mermaid, to_svg
 from cepheid.plan.spec import AUTO, PlanSpec
 
 _WHEN = {When.FIRST: "begin {}[1]", When.LATER: "take {}[i]", When.ALWAYS: "begin and take {}[]"}
@@ -43,17 +46,40 @@ class Sitting:
 class Explanation:
     """What `Query.explain()` gives; it prints as text.
 
-    sources: what was generated for each query. pictures: of each automaton, as text that Mermaid draws.
+    sources: what was generated for each query. graphs: the automaton of each query; with events, then the plan of each;
+    with a Spark DataFrame, then what Spark does.
     """
 
     text: str
     sources: tuple[str, ...] = ()
-    pictures: tuple[str, ...] = ()
+    graphs: tuple[Graph, ...] = ()
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The graphs as text that Mermaid draws."""
+        return tuple(map(to_mermaid, self.graphs))
 
     @property
     def mermaid(self) -> str:
-        """The pictures, one after the other; empty if the query has no automaton."""
+        """The pictures, one after the other."""
         return "\n\n".join(self.pictures)
+
+    @property
+    def svg(self) -> str:
+        """The first graph, the automaton, as SVG; needs the extra `pictures`."""
+        return self.svgs[0] if self.graphs else ""
+
+    @property
+    def svgs(self) -> tuple[str, ...]:
+        """The graphs as SVG, each laid out by Graphviz; needs the extra `pictures`."""
+        if not can_draw():
+            remedy = "pip install 'cepheid[pictures]', or use .mermaid"
+            raise UsageError("CEP602", "pygraphviz is not installed", remedy)
+        return tuple(map(to_svg, self.graphs))
+
+    def _repr_html_(self) -> str:
+        pictures = "".join(map(drawn, self.graphs))
+        return f"{pictures}<details><summary>Explanation</summary>{preformatted(self.text)}</details>"
 
     def __str__(self) -> str:
         return self.text
@@ -83,9 +109,22 @@ def explain_program(
             lines += ["Plan", *(f"  {line}" for line in executions[number].plan)]
             lines += ["Execution", *(f"  {line}" for line in executions[number].lines)]
         parts.append("\n".join(lines))
-    pictures = tuple(draw(q.query.pattern) for q in queries if isinstance(q.query.pattern, Automaton))
-    pictures += tuple(algebra_picture(one.algebra.automaton) for one in bound or () if one.algebra is not None)
-    return Explanation("\n\n".join(parts), tuple(execution.source for execution in executions), pictures)
+    graphs = [_automaton(query, bound[k] if bound is not None else None) for k, query in enumerate(queries)]
+    graphs += [execution.graph for execution in executions]
+    return Explanation(
+        "\n\n".join(parts),
+        tuple(execution.source for execution in executions),
+        tuple(graph for graph in graphs if graph is not None),
+    )
+
+
+def _automaton(query: Analysed, bound: Bound | None) -> Graph | None:
+    """The automaton of a query; that of a CESAR expression is known with the columns of the events."""
+    if isinstance(query.query.pattern, Automaton):
+        return automaton_graph(query.query.pattern)
+    if isinstance(query.query.pattern, Algebra):
+        return algebra_graph(bound.algebra.automaton) if bound is not None and bound.algebra is not None else None
+    return pattern_graph(query)
 
 
 def _reads(source: Source) -> str:

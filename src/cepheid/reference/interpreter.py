@@ -10,6 +10,7 @@ from cepheid.reference.output import arrange, choose, results
 from cepheid.reference.own_automata import interpret_automaton
 from cepheid.reference.partition import substreams
 from cepheid.reference.runs import Run, Runner
+from cepheid.reference.watching import SILENT, Watcher
 from cepheid.values.match import Match
 from cepheid.values.rows import read_events
 
@@ -21,9 +22,15 @@ def interpret(query: Bound, table: pa.Table, horizon: int | None = None) -> list
     """
     if query.automaton is not None:
         return interpret_automaton(query, table, horizon)
+    runs = complete_runs(query, table, horizon)
+    return results(query, choose(query, arrange(query, runs)))
+
+
+def complete_runs(query: Bound, table: pa.Table, horizon: int | None, watcher: Watcher = SILENT) -> list[Run]:
+    """The complete runs that no witness refutes."""
     found: list[Run] = []
     for substream in substreams(query, read_events(table, query.schema)):
-        runner = Runner(query, substream)
+        runner = Runner(query, substream, watcher)
         absence = Absence(query, runner)
         found += [run for run in runner.complete() if absence.is_known(run, horizon) and absence.holds(run)]
-    return results(query, choose(query, arrange(query, found)))
+    return found

@@ -26,7 +26,12 @@ class Absence:
 
     def holds(self, run: Run) -> bool:
         """Whether nothing that must be absent was there."""
-        return not any(self.is_witness(run, gap, event) for gap in run.gaps for event in self.candidates(run, gap))
+        for gap in run.gaps:
+            for event in self.candidates(run, gap):
+                if self.is_witness(run, gap, event):
+                    self.runner.watcher.refuted(run, gap.negation, event)
+                    return False
+        return True
 
     def is_known(self, run: Run, horizon: int | None) -> bool:
         """Whether no event to come can be a witness at the end of a complete run; None: no event is to come.

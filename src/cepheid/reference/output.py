@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Output, Ties
 from cepheid.reference.partition import UNSET
 from cepheid.reference.runs import Run
+from cepheid.reference.watching import SILENT, Dropped, Watcher
 from cepheid.values.evaluate import Compiler
 from cepheid.values.keys import group_key
 from cepheid.values.match import Match
@@ -16,7 +17,7 @@ from cepheid.values.rows import Event
 from cepheid.values.value import Value
 
 
-def arrange(query: Bound, runs: Iterable[Run]) -> list[Run]:
+def arrange(query: Bound, runs: Iterable[Run], watcher: Watcher = SILENT) -> list[Run]:
     """Complete runs as matches: without repetition, ordered by end, start, then positions (S9)."""
     variables = [component.variable for component in query.positive]
 
@@ -30,7 +31,9 @@ def arrange(query: Bound, runs: Iterable[Run]) -> list[Run]:
 
     unique: dict[tuple[tuple[int, ...], ...], Run] = {}
     for run in sorted(runs, key=rank):
-        unique.setdefault(shape(run), run)
+        first = unique.setdefault(shape(run), run)
+        if first is not run:
+            watcher.dropped(run, Dropped.EQUAL, first)
     return list(unique.values())
 
 
@@ -63,6 +66,8 @@ class Taken:
     free: int
 
 
+EVER = -(2**63)
+"""A time before all others."""
 UNKNOWN = ("unknown", None)
 """Stands for the value of an `[attr]` that no event of a run has."""
 Partition = tuple[Value, ...]
@@ -89,28 +94,39 @@ def take(query: Bound, run: Run) -> Taken:
     return Taken(_interval(query, last, last)[1], last.time + query.cooldown)
 
 
-def pass_having(query: Bound, runs: Sequence[Run]) -> list[Run]:
+def pass_having(query: Bound, runs: Sequence[Run], watcher: Watcher = SILENT) -> list[Run]:
     """The complete runs that HAVING lets pass."""
     if query.having is None:
         return list(runs)
     having = Compiler(query).condition(query.having)
-    return [run for run in runs if having(run.bindings)]
+    passed = []
+    for run in runs:
+        if having(run.bindings):
+            passed.append(run)
+        else:
+            watcher.dropped(run, Dropped.HAVING)
+    return passed
 
 
-def choose(query: Bound, runs: Sequence[Run], busy: Busy | None = None) -> list[Run]:
+def choose(query: Bound, runs: Sequence[Run], busy: Busy | None = None, watcher: Watcher = SILENT) -> list[Run]:
     """HAVING, then NON_OVERLAP or LONGEST: per partition, those that start after the end of the last one taken."""
-    runs = pass_having(query, runs)
+    runs = pass_having(query, runs, watcher)
     if query.output is Output.ALL:
         return runs
     if query.output is Output.LONGEST:
         runs = sorted(runs, key=lambda run: preference(query, run))
     busy = {} if busy is None else busy
     chosen: list[Run] = []
+    given: dict[Partition, Run] = {}
     for run in runs:
         partition = partition_of(query, run)
         if may_start(query, run, busy.get(partition)):
             chosen.append(run)
-            busy[partition] = take(query, run)
+            busy[partition], given[partition] = take(query, run), run
+        else:
+            before = replace(busy[partition], free=EVER)
+            cools = may_start(query, run, before)
+            watcher.dropped(run, Dropped.COOLDOWN if cools else Dropped.OVERLAP, given.get(partition))
     return arrange(query, chosen)
 
 

@@ -7,18 +7,23 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from cepheid.pattern.bind import Bound
-from cepheid.pattern.expressions import Nth
+from cepheid.pattern.expressions import Expression, Nth
 from cepheid.pattern.layout import Loop, Mark, Move, Place, Step
 from cepheid.pattern.placement import When
 from cepheid.pattern.subsets import too_many_runs
 from cepheid.pattern.tree import Strategy, Ties
 from cepheid.reference.partition import UNSET, Agreement, Key, Substream
+from cepheid.reference.watching import SILENT, Refusal, Watcher, Why
 from cepheid.values.bindings import NOTHING, Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.rows import Event
 
 MAX_RUNS = 2_000_000
 """An exploding query ends with an error before it takes all the memory."""
+
+OF_ANOTHER_TYPE, OF_ANOTHER_KEY = Refusal(Why.TYPE), Refusal(Why.KEY)
+OVERLAPPING, OUTSIDE = Refusal(Why.OVERLAP), Refusal(Why.WINDOW)
+HAS_ALL_ROUNDS, NEEDS_ROUNDS = Refusal(Why.TOO_MANY), Refusal(Why.TOO_FEW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,33 +56,78 @@ class Wait:
     others: tuple[Move, ...]
     in_loop: bool
 
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """All ways to go on."""
+        return (*((self.take,) if self.take is not None else ()), *self.others)
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A run and what it waits for; what it may no longer do is struck out as events pass (S6)."""
+
+    run: Run
+    wait: Wait
+    passed: dict[Move, Run | Refusal]
+    may_take: bool
+    may_move: tuple[Move, ...]
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """What it may still do."""
+        return (*((self.wait.take,) if self.may_take and self.wait.take is not None else ()), *self.may_move)
+
 
 class Runner:
     """All runs of a query over one substream."""
 
-    def __init__(self, query: Bound, substream: Substream) -> None:
+    def __init__(self, query: Bound, substream: Substream, watcher: Watcher = SILENT) -> None:
         self.query = query
         self.stream = substream
+        self.watcher = watcher
         self.agreement = Agreement(query)
         self.tests = Conditions(query)
         self.waits = [tuple(_waits(moves)) for moves in query.layout.moves]
 
     def complete(self) -> Iterator[Run]:
         """Every run that reaches the end. Depth first: the order of the output is S9's affair."""
-        stack = list(self.begin())
         seen = 0
-        while stack:
-            run = stack.pop()
-            seen += 1
-            if seen > MAX_RUNS:
-                found = f"more than {MAX_RUNS:,} runs in one partition"
-                raise too_many_runs(self.query.pattern, self.query.strategies, found)
-            for move in self.query.layout.moves[run.place]:
-                passed = self.pass_marks(run, move.marks) if move.target is None else None
-                if passed is not None and self.inside(passed, passed.selected[-1], final=True):
-                    yield passed
-            for wait in self.waits_of(run):
-                stack.extend(self.extend(run, wait))
+        for first in self.begin():
+            stack = [first]
+            while stack:
+                run = stack.pop()
+                seen += 1
+                if seen > MAX_RUNS:
+                    found = f"more than {MAX_RUNS:,} runs in one partition"
+                    raise too_many_runs(self.query.pattern, self.query.strategies, found)
+                yield from self.finish(run)
+                for waiting in self.waiting(run):
+                    stack.extend(self.extend(waiting))
+
+    def finish(self, run: Run) -> Iterator[Run]:
+        """A run that may be complete: after each way to the end of the pattern that it can go."""
+        for move in self.query.layout.moves[run.place]:
+            if move.target is not None:
+                continue
+            passed = self.pass_marks(run, move.marks)
+            if isinstance(passed, Run) and not self.inside(passed, passed.selected[-1], final=True):
+                passed = Refusal(Why.WINDOW)
+            if isinstance(passed, Refusal):
+                self.watcher.refused(run, move, None, passed)
+            else:
+                passed = replace(passed, path=(*passed.path, move))
+                self.watcher.completed(passed)
+                yield passed
+
+    def waiting(self, run: Run) -> Iterator[Waiting]:
+        """A run that waits, for each thing that it waits for; without those that can't come."""
+        for wait in self.waits_of(run):
+            passed = {move: self.pass_marks(run, move.marks) for move in wait.moves}
+            for move, found in passed.items():
+                if isinstance(found, Refusal):
+                    self.watcher.refused(run, move, None, found)
+            if any(isinstance(found, Run) for found in passed.values()):
+                yield Waiting(run, wait, passed, wait.take is not None, wait.others)
 
     def waits_of(self, run: Run) -> Iterator[Wait]:
         """What a run waits for. A loop that has had all its rounds takes no more: what follows is begun, as usual."""
@@ -90,36 +140,63 @@ class Runner:
 
     def begin(self) -> Iterator[Run]:
         """S4: every event that satisfies the first component begins a run; no strategy applies before it."""
-        if not self.tests.constants_hold():
-            return
-        blank = Run(-1, (), NOTHING, {}, (), self.agreement.unset)
-        for move in self.query.layout.starts:
-            passed = self.pass_marks(blank, move.marks)
-            for event in self.visible([move]).events if passed is not None else ():
-                if (run := self.bind(passed, move, event)) is not None:
-                    yield run
+        for move, blank in self.starts():
+            for event in self.visible([move]).events:
+                yield from self.start(blank, move, event)
 
-    def extend(self, run: Run, wait: Wait) -> Iterator[Run]:
+    def starts(self) -> Iterator[tuple[Move, Run]]:
+        """The moves by which runs begin, and what they begin with; none if a condition without variables fails."""
+        blank = Run(-1, (), NOTHING, {}, (), self.agreement.unset)
+        for move in self.query.layout.starts if self.tests.constants_hold() else ():
+            passed = self.pass_marks(blank, move.marks)
+            if isinstance(passed, Run):
+                yield move, passed
+
+    def start(self, blank: Run, move: Move, event: Event) -> Iterator[Run]:
+        """The run that an event begins, if it does."""
+        found = self.attempt(blank, move, event)
+        if isinstance(found, Refusal):
+            self.watcher.refused(blank, move, event, found)
+        else:
+            self.watcher.bound(blank, move, found)
+            yield found
+
+    def extend(self, waiting: Waiting) -> Iterator[Run]:
         """S6, S7: for the run and each next event, all that hold happen, until the event may not be ignored."""
-        may_take, may_move = True, list(wait.others)
-        moves = [*([wait.take] if wait.take else []), *wait.others]
-        passed = {move: self.pass_marks(run, move.marks) for move in moves}
-        for instant in self.instants(run, moves):
-            if not self.inside(run, instant[0]):
+        for instant in self.instants(waiting.run, waiting.wait.moves):
+            yield from self.meet(waiting, instant)
+            if not waiting.moves:
                 return
-            relevant = []
-            for event in instant:
-                taken = self.bind(passed[wait.take], wait.take, event) if wait.take else None
-                moved = [(move, self.bind(passed[move], move, event)) for move in wait.others]
-                if taken is not None and may_take:
-                    yield taken
-                yield from (new for move, new in moved if new is not None and move in may_move)
-                # The condition of the run's state: take in a loop, begin elsewhere.
-                relevant.append(taken is not None if wait.in_loop else moved[0][1] is not None)
-            may_take = may_take and wait.take is not None and self.may_ignore(run, wait.take, instant, relevant)
-            may_move = [move for move in may_move if self.may_ignore(run, move, instant, relevant)]
-            if not may_take and not may_move:
-                return
+        self.watcher.ended(waiting)
+
+    def meet(self, waiting: Waiting, instant: Sequence[Event]) -> list[Run]:
+        """What a run does with the next event, or all of an instant; then what it may still do is struck out."""
+        run, wait, passed, new = waiting.run, waiting.wait, waiting.passed, list[Run]()
+        if not self.inside(run, instant[0]):
+            self.watcher.left_window(waiting, instant[0])
+            waiting.may_take, waiting.may_move = False, ()
+            return new
+        relevant, allowed = [], waiting.moves
+        for event in instant:
+            attempts = [(move, before, self.attempt(before, move, event)) for move, before in passed.items()]
+            for move, before, found in attempts:
+                if isinstance(found, Refusal):
+                    if move in allowed and isinstance(before, Run):
+                        self.watcher.refused(run, move, event, found)
+                elif move in allowed:
+                    self.watcher.bound(run, move, found)
+                    new.append(found)
+            # The condition of the run's state, which comes first: take in a loop, begin elsewhere.
+            relevant.append(isinstance(attempts[0][2], Run))
+        kept = [move for move in allowed if self.may_ignore(run, move, instant, relevant)]
+        for move in allowed:
+            if move not in kept and isinstance(passed[move], Run):
+                self.watcher.not_ignored(waiting, move, instant)
+        waiting.may_take = waiting.may_take and wait.take in kept
+        waiting.may_move = tuple(move for move in waiting.may_move if move in kept)
+        if waiting.moves:
+            self.watcher.ignored(waiting, instant)
+        return new
 
     def may_ignore(self, run: Run, move: Move, instant: Sequence[Event], relevant: Sequence[bool]) -> bool:
         """S6, by the strategy of the component that is waited for; S2: all events of the instant must allow it."""
@@ -139,6 +216,8 @@ class Runner:
 
     def visible(self, moves: Sequence[Move]) -> Substream:
         """Events of other types satisfy nothing, so that the skip strategies never see them."""
+        if self.watcher.every_event:
+            return self.stream
         contiguous = any(self.strategy(move) in (Strategy.STRICT, Strategy.PARTITION) for move in moves)
         if contiguous or self.query.schema.roles.type is None:
             return self.stream
@@ -175,33 +254,40 @@ class Runner:
         between = self.stream.events[self.stream.after(first.position) : self.stream.after(last.position)]
         return sum(self.agreement.join(key, event) is not None for event in between)
 
-    def bind(self, run: Run | None, move: Move, event: Event, *, again: bool = False) -> Run | None:
-        """A run that has passed the marks, with an event bound at the target, if all conditions are TRUE (S5).
-
-        again: it was bound before, so that the conditions were TRUE, maybe with other constants, and it is in the
-            window; the events that are counted for that may be gone.
-        """
-        assert move.target is not None
+    def attempt(self, run: Run | Refusal, move: Move, event: Event) -> Run | Refusal:
+        """A run that has passed the marks, with an event bound at the target; or the first rule against it."""
+        if isinstance(run, Refusal):
+            return run
         spot = self.target(move)
-        if run is None:
-            return None
         types = spot.event.types
         if self.query.schema.roles.type is not None and types and event.type not in types:
-            return None
+            return OF_ANOTHER_TYPE
         if run.selected and self.query.schema.start is not None and event.start <= run.selected[-1].time:
-            return None  # S13: a later component starts after the previous one's end
+            return OVERLAPPING  # S13: a later component starts after the previous one's end
+        new = self.bind(run, move, event)
+        if new is None:
+            return OF_ANOTHER_KEY
+        failed = self.tests.at_place(new.place, len(new.bindings.all[spot.variable]), new.bindings)
+        if failed is not None:
+            return Refusal(Why.CONDITION, failed, new.bindings)
+        return new if self.inside(new, event) else OUTSIDE
+
+    def bind(self, run: Run, move: Move, event: Event) -> Run | None:
+        """A run with an event bound at the target of a move; None if its key is another one.
+
+        Nothing else is tested: a run that is made again was bound when the conditions maybe had other constants.
+        """
         key = self.agreement.join(run.key, event)
         if key is None:
             return None
-        bound = (*run.bindings.all.get(spot.variable, ()), event)
-        bindings = Bindings({**run.bindings.all, spot.variable: bound}, {**run.bindings.now, spot.variable: event})
-        if not again and not self.tests.at_place(move.target, len(bound), bindings):
-            return None
-        new = Run(move.target, (*run.selected, event), bindings, run.times, run.gaps, key, (*run.path, move))
-        return new if again or self.inside(new, event) else None
+        assert move.target is not None
+        variable = self.target(move).variable
+        bound = (*run.bindings.all.get(variable, ()), event)
+        bindings = Bindings({**run.bindings.all, variable: bound}, {**run.bindings.now, variable: event})
+        return Run(move.target, (*run.selected, event), bindings, run.times, run.gaps, key, (*run.path, move))
 
-    def pass_marks(self, run: Run, marks: Sequence[Mark], *, again: bool = False) -> Run | None:
-        """Go through what lies before a move's target; None where a repetition can't go on or be left.
+    def pass_marks(self, run: Run, marks: Sequence[Mark], *, again: bool = False) -> Run | Refusal:
+        """Go through what lies before a move's target, unless a repetition can't go on or be left.
 
         again: the run went through before.
         """
@@ -211,17 +297,18 @@ class Runner:
                 continue
             loop, count = self.query.layout.loops[mark.number], run.times.get(mark.number, 0)
             if mark.step is Step.AGAIN and count == loop.high:
-                return None
+                return HAS_ALL_ROUNDS
             if mark.step is Step.EXIT and count < loop.low:
-                return None
+                return NEEDS_ROUNDS
             if mark.step in (Step.EXIT, Step.AGAIN):
                 run = replace(run, gaps=tuple(self.close(gap, mark.number, run) for gap in run.gaps))
             if mark.step in (Step.ENTER, Step.AGAIN):
                 run = self.next_round(run, mark.number)
             else:
                 run = self.reach(run, loop)
-                if not again and not self.tests.at_exit(mark.number, run.bindings):
-                    return None
+                failed = None if again else self.tests.at_exit(mark.number, run.bindings)
+                if failed is not None:
+                    return Refusal(Why.CONDITION, failed, run.bindings)
         return run
 
     def next_round(self, run: Run, number: int) -> Run:
@@ -267,26 +354,31 @@ class Conditions:
         placement = query.placement
         self.constant = [compiler.condition(c) for c in placement.constant]
         self._at_place = {
-            number: [(when, compiler.conjunct(c)) for when, c in found] for number, found in placement.at_place.items()
+            number: [(when, c, compiler.conjunct(c)) for when, c in found]
+            for number, found in placement.at_place.items()
         }
-        self._at_exit = {number: [compiler.conjunct(c) for c in found] for number, found in placement.at_exit.items()}
+        self._at_exit = {
+            number: [(c, compiler.conjunct(c)) for c in found] for number, found in placement.at_exit.items()
+        }
 
     def constants_hold(self) -> bool:
         """Conditions without a variable hold for all events or for none."""
         return all(test(NOTHING) for test in self.constant)
 
-    def at_place(self, place: int, count: int, bindings: Bindings) -> bool:
-        """Begin and take: `count` is the index of the event that is being bound."""
-        return all(
-            test(bindings)
-            for when, test in self._at_place.get(place, ())
-            if (
-                count == when.number
-                if isinstance(when, Nth)
-                else when is When.ALWAYS or (when is When.FIRST) == (count == 1)
-            )
-        )
+    def at_place(self, place: int, count: int, bindings: Bindings) -> Expression | None:
+        """Begin and take: the first conjunct that is not TRUE. `count`: the index of the event that is being bound."""
+        for when, condition, test in self._at_place.get(place, ()):
+            if is_tested(when, count) and not test(bindings):
+                return condition
+        return None
 
-    def at_exit(self, loop: int, bindings: Bindings) -> bool:
-        """Proceed."""
-        return all(test(bindings) for test in self._at_exit.get(loop, ()))
+    def at_exit(self, loop: int, bindings: Bindings) -> Expression | None:
+        """Proceed: the first conjunct that is not TRUE."""
+        return next((condition for condition, test in self._at_exit.get(loop, ()) if not test(bindings)), None)
+
+
+def is_tested(when: When | Nth, count: int) -> bool:
+    """Whether a conjunct is tested on the event of this index of its variable."""
+    if isinstance(when, Nth):
+        return count == when.number
+    return when is When.ALWAYS or (when is When.FIRST) == (count == 1)

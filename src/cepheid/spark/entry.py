@@ -13,6 +13,7 @@ from cepheid.errors import UsageError
 from cepheid.explain import Explanation
 from cepheid.spark import batch, stream
 from cepheid.spark.describe import describe
+from cepheid.spark.flow_graph import flow_graph
 from cepheid.spark.job import make_job
 from cepheid.spark.options import NAMES, read_options
 from cepheid.spark.outputs import match_schema
@@ -67,7 +68,8 @@ def explain(df: DataFrame, query: Query, **options: Any) -> Explanation:
     """Explain how a query would run on a DataFrame: what is sent to Python, how it is partitioned, and why."""
     job = make_job(df, query, read_options(options))
     explanation = job.query.explain(job.worker_query.event_schema, plan=job.options.plan)
-    return replace(explanation, text="\n\n".join([explanation.text, "\n".join(describe(job))]))
+    text = "\n\n".join([explanation.text, "\n".join(describe(job))])
+    return replace(explanation, text=text, graphs=(*explanation.graphs, flow_graph(job)))
 
 
 def schema(events: st.StructType, query: Query, *, output: str | None = None, long: bool = False) -> st.StructType:

@@ -19,6 +19,7 @@ from cepheid.engine.matches.pandas_frame import to_frame
 from cepheid.engine.matches.shown import HTML_ROWS, as_html
 from cepheid.errors import UsageError, did_you_mean
 from cepheid.pattern.schema import END, START
+from cepheid.pictures import Picture, Scale, Timeline, draw_timeline, side_by_side, to_chart
 
 if TYPE_CHECKING:
     import pandas
@@ -203,7 +204,27 @@ class ManyMatches:
             first = None
         if first is None or not first.num_rows:
             return f"<p>{escape(repr(self))}</p>"
-        return as_html(self._counted, first, more=len(self) > HTML_ROWS)
+        return as_html(self._counted, first, more=len(self) > HTML_ROWS) + self.timeline().svg
+
+    def timeline(self, n: int = 5, *, value: str | bool = True) -> Picture:
+        """The first n matches on a time axis, as `Matches.timeline` draws them; lanes begin with the id of a query."""
+        return draw_timeline(self._on_time_axis(n, value))
+
+    def plot(self, n: int = 5, *, value: str | bool = True) -> Any:
+        """The same as an Altair chart, with tooltips; needs altair."""
+        require("altair", "plot")
+        return to_chart(self._on_time_axis(n, value))
+
+    def _on_time_axis(self, n: int, value: str | bool) -> Timeline:
+        if not len(self):
+            return Timeline("0 matches", Scale())
+        parts, places, numbers = (one[: max(n, 1)] for one in self._order)
+        made = []
+        for part, number in dict.fromkeys(zip(parts.tolist(), numbers.tolist(), strict=True)):
+            mine = _taken(self._found[part].matches, places[(parts == part) & (numbers == number)])
+            made.append((self._rules.ids[number].as_py(), mine.on_time_axis(n, value)))
+        title = self._counted if len(parts) == len(self) else f"{self._counted}, the first {len(parts)}"
+        return side_by_side(title, made)
 
     def head(self, count: int) -> pa.Table:
         """The first matches, as `to_arrow` has them."""

@@ -9,6 +9,7 @@ from cepheid.engine.encoding.codec import decode, encode
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Output
 from cepheid.reference.output import (
+    EVER,
     UNKNOWN,
     Busy,
     Partition,
@@ -24,9 +25,6 @@ from cepheid.reference.output import (
     take,
 )
 from cepheid.reference.runs import Run
-
-EVER = -(2**63)
-"""A time before all others."""
 
 
 class ChosenRuns:

@@ -7,7 +7,7 @@ runs wait until what must be absent after them is certain, and only the window i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -25,29 +25,14 @@ from cepheid.plan.spec import AUTOMATON
 from cepheid.reference.negation import Absence
 from cepheid.reference.output import results
 from cepheid.reference.partition import UNSET, Substream
-from cepheid.reference.runs import MAX_RUNS, Run, Runner, Wait
+from cepheid.reference.runs import MAX_RUNS, Run, Runner, Waiting
+from cepheid.reference.watching import SILENT, Refusal, Watcher
 from cepheid.values.bindings import NOTHING
 from cepheid.values.lanes import lane_key
 from cepheid.values.rows import Event, read_rows
 from cepheid.values.value import Value
 
 Lane = tuple[Value, ...]
-
-
-@dataclass(slots=True)
-class Waiting:
-    """A run and what it waits for; what it may no longer do is struck out as events pass (S6)."""
-
-    run: Run
-    wait: Wait
-    passed: dict[Move, Run | None]
-    may_take: bool
-    may_move: tuple[Move, ...]
-
-    @property
-    def moves(self) -> tuple[Move, ...]:
-        """What it may still do."""
-        return (*((self.wait.take,) if self.may_take and self.wait.take is not None else ()), *self.may_move)
 
 
 class Memory(Substream):
@@ -105,12 +90,12 @@ class Interpreted:
     plan = str(AUTOMATON)
     replans = 0
 
-    def __init__(self, query: Bound) -> None:
+    def __init__(self, query: Bound, watcher: Watcher = SILENT) -> None:
         self.query = query
         self.tick = query.schema.tick
         self.lanes: dict[Lane, LaneState] = {}
         self.split, self.one_key = query.lanes, query.lanes.one_key
-        self.runner = Runner(query, Memory(one_key=self.one_key))
+        self.runner = Runner(query, Memory(one_key=self.one_key), watcher)
         self.absence = Absence(query, self.runner)
         self.remembers = bool(query.layout.negations) or query.counted
         self.complete: list[Run] = []
@@ -120,9 +105,7 @@ class Interpreted:
         self.ahead: LaneTimes | None = None
         # Of each absence at the start: for how long, where the query says it.
         self.leading = {query.periods[n] for n in query.leading}
-        constants = self.runner.tests.constants_hold()
-        blank = Run(-1, (), NOTHING, {}, (), self.runner.agreement.unset)
-        self.starts = [(move, self.runner.pass_marks(blank, move.marks)) for move in query.layout.starts if constants]
+        self.starts = list(self.runner.starts())
 
     @property
     def runs(self) -> int:
@@ -168,50 +151,24 @@ class Interpreted:
             for event in instant:
                 lane.memory.append(event)
         new: list[Run] = []
-        lane.waiting = [waiting for waiting in lane.waiting if self.extend(waiting, instant, new)]
+        for waiting in lane.waiting:
+            new += self.runner.meet(waiting, instant)
+        lane.waiting = [waiting for waiting in lane.waiting if waiting.moves]
         for move, blank in self.starts:
-            new += [run for event in instant if (run := self.runner.bind(blank, move, event)) is not None]
+            for event in instant:
+                new += self.runner.start(blank, move, event)
         for run in new:
             self.add(lane, run)
-
-    def extend(self, waiting: Waiting, instant: Sequence[Event], new: list[Run]) -> bool:
-        """What a run does with an instant; whether it goes on waiting."""
-        runner, run, wait, passed = self.runner, waiting.run, waiting.wait, waiting.passed
-        if not runner.inside(run, instant[0]):
-            return False
-        relevant = []
-        for event in instant:
-            taken = runner.bind(passed[wait.take], wait.take, event) if wait.take else None
-            moved = [(move, runner.bind(passed[move], move, event)) for move in wait.others]
-            if taken is not None and waiting.may_take:
-                new.append(taken)
-            new += [found for move, found in moved if found is not None and move in waiting.may_move]
-            relevant.append(taken is not None if wait.in_loop else moved[0][1] is not None)
-        waiting.may_take = (
-            waiting.may_take and wait.take is not None and runner.may_ignore(run, wait.take, instant, relevant)
-        )
-        waiting.may_move = tuple(m for m in waiting.may_move if runner.may_ignore(run, m, instant, relevant))
-        return waiting.may_take or bool(waiting.may_move)
 
     def add(self, lane: LaneState, run: Run) -> None:
         """A run that has just bound an event: it may be complete, and it may go on."""
         self.created += 1
-        for move in self.query.layout.moves[run.place]:
-            if move.target is not None:
-                continue
-            passed = self.runner.pass_marks(run, move.marks)
-            if passed is None or not self.runner.inside(passed, passed.selected[-1], final=True):
-                continue
-            passed = replace(passed, path=(*passed.path, move))
+        for passed in self.runner.finish(run):
             last = len(passed.selected)
             known = replace(passed, gaps=tuple(gap for gap in passed.gaps if gap.after < last))
             if self.absence.holds(known):
                 (self.complete if known.gaps == passed.gaps else lane.pending).append(passed)
-        for wait in self.runner.waits_of(run):
-            moves = [*([wait.take] if wait.take else []), *wait.others]
-            passed_by = {move: self.runner.pass_marks(run, move.marks) for move in moves}
-            if any(found is not None for found in passed_by.values()):
-                lane.waiting.append(Waiting(run, wait, passed_by, wait.take is not None, wait.others))
+        lane.waiting += self.runner.waiting(run)
         if len(lane.waiting) > MAX_RUNS // 10:
             found = f"more than {MAX_RUNS // 10:,} runs at once in one partition"
             raise too_many_runs(self.query.pattern, self.query.strategies, found)
@@ -222,18 +179,30 @@ class Interpreted:
         for key, lane in self.lanes.items():
             reached = now if ticks is None or self.ahead is None else self.ahead.at(ticks, key) * self.tick
             known = reached if horizon is None else horizon * self.tick
-            if lane.pending:
-                self.runner.stream = lane.memory
-                decided = [run for run in lane.pending if self.absence.is_known(run, known)]
-                rest = [run for run in lane.pending if not any(run is other for other in decided)]
-                lane.pending = [] if now is None else rest
-                self.complete += [run for run in decided if self.absence.holds(run)]
+            self.decide(lane, now, known)
             self.prune(lane, reached)
         self.lanes = {k: v for k, v in self.lanes.items() if v.waiting or v.pending or v.memory.events}
         growing = list(self.growing()) if now is not None and self.query.output is Output.LONGEST else []
         given = self.chosen.settle(self.complete, list(self.pending()), growing, now)
         self.complete = []
         return from_matches(self.query, results(self.query, given), rows.base)
+
+    def decide(self, lane: LaneState, now: int | None, known: int | None) -> None:
+        """Complete runs are certain when what must be absent after them is known; now: None if all events are in."""
+        self.runner.stream = lane.memory
+        if lane.pending:
+            decided = [run for run in lane.pending if self.absence.is_known(run, known)]
+            rest = [run for run in lane.pending if not any(run is other for other in decided)]
+            lane.pending = [] if now is None else rest
+            self.complete += [run for run in decided if self.absence.holds(run)]
+        for waiting in lane.waiting if now is None else ():
+            self.runner.watcher.ended(waiting)
+
+    def end(self) -> list[Run]:
+        """All events are in: the complete runs that no witness refutes."""
+        for lane in self.lanes.values():
+            self.decide(lane, None, None)
+        return self.complete
 
     def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
         """A run sees the events of its lane alone."""
@@ -269,8 +238,8 @@ class Interpreted:
     def is_open(self, move: Move, waiting: Waiting) -> bool:
         """Whether a run may still go by a move: no witness came of what must be absent before its next event (S10)."""
         passed = waiting.passed[move]
-        if passed is None or not self.query.layout.negations:
-            return passed is not None
+        if isinstance(passed, Refusal) or not self.query.layout.negations:
+            return isinstance(passed, Run)
         last = len(passed.selected)
         if not self.absence.holds(replace(passed, gaps=tuple(gap for gap in passed.gaps if gap.after < last))):
             return False
@@ -380,8 +349,7 @@ class Interpreted:
             for run, number, may_take, may_move in saved["waiting"]:
                 again = self.load_run(run, events, base)
                 wait = list(self.runner.waits_of(again))[number]
-                moves = [*([wait.take] if wait.take else []), *wait.others]
-                passed = {move: self.runner.pass_marks(again, move.marks) for move in moves}
+                passed = {move: self.runner.pass_marks(again, move.marks) for move in wait.moves}
                 may = tuple(wait.others[k] for k in may_move)
                 lane.waiting.append(Waiting(again, wait, passed, may_take, may))
             lane.pending = [self.load_run(run, events, base) for run in saved["pending"]]
@@ -400,10 +368,10 @@ class Interpreted:
         for number in saved[0]:
             move = moves[number]
             passed = self.runner.pass_marks(run, move.marks, again=True)
+            assert isinstance(passed, Run)
             if move.target is None:
-                assert passed is not None
                 return replace(passed, path=(*passed.path, move))
-            bound = self.runner.bind(passed, move, rows[next(events) - base], again=True)
+            bound = self.runner.bind(passed, move, rows[next(events) - base])
             if bound is None:
                 raise ValueError("a run does not fit its events")
             run, moves = bound, self.query.layout.moves[move.target]

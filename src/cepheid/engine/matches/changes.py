@@ -130,7 +130,8 @@ class Changes:
         first = self._first(HTML_ROWS)
         if first is None:
             return f"<p>{escape(repr(self))}</p>"
-        return as_html(self._counted, first, more=self._count > HTML_ROWS)
+        shown = as_html(self._counted, first, more=self._count > HTML_ROWS)
+        return shown + self.added.timeline().svg if self._difference.added.count() else shown
 
     def _first(self, wanted: int) -> pa.Table | None:
         """The first changes, also if there are too many to enumerate; None if there are none."""

@@ -17,11 +17,14 @@ from cepheid.engine.matches.match_columns import MatchColumns
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable, first_of, returned
 from cepheid.engine.matches.pandas_frame import to_frame
 from cepheid.engine.matches.shown import HTML_ROWS, ROWS, as_html, as_text
+from cepheid.engine.matches.timeline import MATCHES as MOST
+from cepheid.engine.matches.timeline import make_timeline, scale_of
 from cepheid.errors import CepheidError, EvaluationError, UsageError
 from cepheid.pattern.bind import Bound, Result
 from cepheid.pattern.durations import ARROW_UNITS
 from cepheid.pattern.schema import END, START
 from cepheid.pattern.types import Kind, Type, from_arrow, plain
+from cepheid.pictures import Picture, Timeline, draw_timeline, to_chart
 
 if TYPE_CHECKING:
     import pandas
@@ -149,7 +152,38 @@ class Matches:
         first = self._first(HTML_ROWS)
         if first is None:
             return f"<p>{escape(repr(self))}</p>"
-        return as_html(self._counted, first, more=self._has_more(HTML_ROWS))
+        shown = as_html(self._counted, first, more=self._has_more(HTML_ROWS))
+        return shown + self.timeline().svg
+
+    def timeline(self, n: int = 5, *, value: str | bool = True) -> Picture:
+        """The first n matches on a time axis, as a picture that notebooks show and `save` writes.
+
+        Lanes are the keys of the query. A match is a band with its events, an absence is hatched, other events are
+        grey.
+
+        value: the column that is drawn as a line; by default the one that conditions compare most often. False: none.
+        """
+        return draw_timeline(self.on_time_axis(n, value))
+
+    def plot(self, n: int = 5, *, value: str | bool = True) -> Any:
+        """The same as an Altair chart, with tooltips; needs altair."""
+        require("altair", "plot")
+        return to_chart(self.on_time_axis(n, value))
+
+    def on_time_axis(self, n: int, value: str | bool = True) -> Timeline:
+        """What `timeline` and `plot` draw, as values."""
+        if n < 1:
+            raise UsageError("CEP603", f"n can't be {n!r}", "pass how many matches are to be drawn, 1 or more")
+        found = self._source.few(min(n, MOST))
+        if found is None:
+            why = "which come first is known when all are enumerated: draw those of a narrower query, or of limit="
+            return Timeline(self._counted, scale_of(self._query.schema), notes=(why,))
+        if not len(found):
+            count = self._table.num_rows
+            return Timeline(f"no match in {count:,} event{'s' * (count != 1)}", scale_of(self._query.schema))
+        more = self._source.bound()[0] - len(found)
+        title = self._counted if more <= 0 else f"{self._counted}, the first {len(found)}"
+        return make_timeline(self._query, self._table, found, title, value)
 
     @property
     def _counted(self) -> str:
@@ -255,11 +289,11 @@ class Matches:
         return frame
 
 
-def require(package: str) -> None:
+def require(package: str, extra: str | None = None) -> None:
     from importlib.util import find_spec
 
     if find_spec(package) is None:
-        raise UsageError("CEP602", f"{package} is not installed", f"pip install 'cepheid[{package}]'")
+        raise UsageError("CEP602", f"{package} is not installed", f"pip install 'cepheid[{extra or package}]'")
 
 
 def as_column(result: Result, values: list[Any]) -> pa.Array:

@@ -1,0 +1,38 @@
+"""The queries of a program one after the other, each on the events that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from cepheid.engine.composites import as_merged, composite_events, composite_schema, schema_of
+from cepheid.engine.matches.matches import Matches
+from cepheid.engine.program import CompiledProgram
+from cepheid.pattern.bind import Bound, bind
+from cepheid.pattern.flow import EVENTS
+from cepheid.pattern.schema import Schema
+
+
+def run_each(
+    compiled: CompiledProgram, base: pa.Table, schema: Schema, run: Callable[[str, Bound, pa.Table], Matches]
+) -> list[Matches]:
+    """The matches of each query, by a function of its name, the query and its events."""
+    roles = compiled.roles
+    tables: dict[str | None, pa.Table] = {None: base}
+    made: dict[str, Bound] = {}
+    found: list[Matches] = []
+    for name, (analysed, source) in zip(compiled.names, compiled.flow, strict=True):
+        table, own = tables[source[0]], schema
+        if len(source) > 1:
+            own = schema_of(source, schema, made, roles)
+            table = pa.concat_tables(as_merged(tables[stream], own, stream) for stream in source)
+        elif source != EVENTS:  # what a user function returns has a type by now
+            own = composite_schema(table.schema, roles)
+        bound = bind(analysed, own, compiled.functions)
+        matches = run(name, bound, table)
+        found.append(matches)
+        if bound.into is not None:
+            tables[bound.into] = composite_events(bound.result, matches, roles)
+            made[bound.into] = bound.result
+    return found

@@ -1,0 +1,129 @@
+"""A query on its events, looked at from all sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from cepheid.diagnosis.counting import MISSES
+from cepheid.diagnosis.diagnosis import Diagnosis
+from cepheid.diagnosis.facts import Hint, Miss, Stage, nearest_of
+from cepheid.diagnosis.following import BUDGET, follow
+from cepheid.diagnosis.run_hints import change_hints, run_hints
+from cepheid.diagnosis.sampling import EVENTS, sample_of
+from cepheid.diagnosis.what_if import Count, alone, of_one_event, what_if
+from cepheid.diagnosis.whole_columns import Columns, column_hints, range_of
+from cepheid.diagnosis.written import text_of
+from cepheid.errors import CepheidWarning
+from cepheid.pattern.tree import Query
+from cepheid.values.rows import Event, read_events
+from cepheid.values.scope import sight_of
+
+_ORDER = (
+    *("CEP032", "CEP009", "CEP005", "CEP028", "CEP027", "CEP004", "CEP003", "CEP008", "CEP020", "CEP021", "CEP022"),
+    *("CEP025", "CEP006", "CEP007", "CEP023", "CEP026", "CEP029", "CEP024", "CEP030", "CEP031"),
+)
+"""What is most likely the cause comes first: what no run can get over, then what ended them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A query of a program: as it was written, on the events that it reads. matches: how many it has."""
+
+    name: str
+    written: Query
+    columns: Columns
+    matches: int
+
+
+def diagnose(
+    parts: Sequence[Part], warnings: Iterable[CepheidWarning], count: Count, sample: int | str | None
+) -> Diagnosis:
+    """Diagnose each query of a program. count: how many matches another query would have."""
+    hints = [Hint(one.code, one.message, one.remedy) for one in warnings]
+    stages: list[Stage] = []
+    misses: list[Miss] = []
+    begun = followed = sampled = 0
+    for part in parts:
+        hints += column_hints(part.columns)
+        query = part.columns.query
+        events = _events(part.columns, EVENTS if sample == "auto" else _number(sample))
+        counted, runs = follow(part.name, query, events, BUDGET if sample == "auto" else None)
+        stages += counted.stages()
+        misses += counted.misses()
+        begun, followed, sampled = begun + runs.begun, followed + runs.followed, sampled + len(events)
+        if not part.matches:
+            hints += _unseen(part, events)
+            hints += _of_components(part, count)
+            hints += run_hints(counted, {event.row: event for event in events})
+    last = parts[-1]
+    empty = len(parts) == 1 and not last.matches and last.columns.table.num_rows
+    changes = what_if(last.written, count) if empty else ()
+    hints += change_hints(changes)
+    return Diagnosis(
+        parts[0].columns.seen(),
+        last.matches,
+        tuple(stages),
+        _in_order(hints),
+        nearest_of(misses, MISSES),
+        changes,
+        begun,
+        followed,
+        sampled,
+        count.events,
+    )
+
+
+def _events(columns: Columns, most: int | None) -> list[Event]:
+    """Some events in their order, with their rows in the whole table."""
+    rows = sample_of(columns, most)
+    if rows is None:
+        return read_events(columns.table, columns.query.schema)
+    some = read_events(columns.table.take(pa.array(rows)), columns.query.schema)
+    return [replace(event, row=int(rows[event.row])) for event in some]
+
+
+def _number(sample: int | str | None) -> int | None:
+    return sample if isinstance(sample, int) else None
+
+
+def _unseen(part: Part, events: Sequence[Event]) -> Iterator[Hint]:
+    """FROM lets nothing through."""
+    if part.columns.query.scope is None or not events:
+        return
+    sees = sight_of(part.columns.query)
+    if not any(map(sees, events)):
+        condition = part.written.sees
+        said = "its types" if condition is None else text_of(condition)
+        yield Hint("CEP027", f"FROM lets none of {len(events):,} events through: {said}", "correct the filter of FROM")
+
+
+def _of_components(part: Part, count: Count) -> Iterator[Hint]:
+    """A component that no event of its type can be, by the conditions on it alone."""
+    query, types = part.columns.query, part.columns.seen().types
+    for component in query.positive:
+        if component.types and not any(types.get(name) for name in component.types):
+            continue
+        own = [(c, of_one_event(component, c)) for c in part.written.where]
+        single = [(condition, found) for condition, found in own if found is not None]
+        if not single or count(alone(component, [found for _, found in single], part.written)) != 0:
+            continue
+        failed = [condition for condition, found in single if count(alone(component, [found], part.written)) == 0]
+        told = failed[:1] or [condition for condition, _ in single]
+        kind = "|".join(component.types) or "event"
+        message = f"no {kind} passes {' AND '.join(map(text_of, told))}, so that there is never a {component.variable}"
+        seen = range_of(part.columns, component, told[0]) if len(told) == 1 else ""
+        yield Hint("CEP022", message, seen or "correct the condition")
+
+
+def _in_order(hints: Sequence[Hint]) -> tuple[Hint, ...]:
+    """The likeliest first. What another hint says more exactly of the same condition is left out."""
+    found = list({hint.code + hint.message: hint for hint in hints}.values())
+    codes = {hint.code for hint in found}
+    if codes & {"CEP020", "CEP021"} or "CEP004" in codes:
+        found = [hint for hint in found if hint.code not in ("CEP022", "CEP030")]
+    elif "CEP022" in codes:
+        found = [hint for hint in found if hint.code != "CEP030"]
+    return tuple(sorted(found, key=lambda hint: _ORDER.index(hint.code) if hint.code in _ORDER else len(_ORDER)))

@@ -1,0 +1,71 @@
+"""Runs are followed as far as a budget of steps goes, spread over the stream, and the same ones every time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cepheid.diagnosis.counting import Counting, OutOfBudget
+from cepheid.diagnosis.tracing import give
+from cepheid.pattern.bind import Bound
+from cepheid.reference.negation import Absence
+from cepheid.reference.partition import Substream, substreams
+from cepheid.reference.runs import Run, Runner
+from cepheid.values.rows import Event
+
+BUDGET = 60_000
+"""Steps: an event met by a run that waits for its type. About two seconds."""
+
+_SPREAD = 16
+_LEAST = 1_000  # steps for each run that begins
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """How many runs began, and how many of them were followed to their end."""
+
+    begun: int
+    followed: int
+
+
+def follow(name: str, query: Bound, events: Sequence[Event], budget: int | None) -> tuple[Counting, Followed]:
+    """Follow the runs of a query on some events."""
+    watcher = Counting(name, query)
+    watcher.last = events[-1].time if events else 0
+    lanes = [_Lane(query, stream, watcher) for stream in substreams(query, events)]
+    begun: list[tuple[_Lane, Run]] = []
+    for lane in lanes:
+        begun += [(lane, run) for run in lane.runner.begin()]
+    share = None if budget is None else max(_LEAST, 3 * budget // max(1, len(begun)))
+    complete: list[Run] = []
+    followed = 0
+    watcher.steps = 0
+    for lane, run in (one for k in range(_SPREAD) for one in begun[k::_SPREAD]):
+        if budget is not None and watcher.steps >= budget:
+            break
+        watcher.most = None if share is None else watcher.steps + share
+        try:
+            followed += lane.follow(run, complete)
+        except OutOfBudget:
+            continue
+    watcher.most = None
+    give(query, complete, watcher)
+    return watcher, Followed(len(begun), followed)
+
+
+class _Lane:
+    def __init__(self, query: Bound, stream: Substream, watcher: Counting) -> None:
+        self.watcher = watcher
+        self.runner = Runner(query, stream, watcher)
+        self.absence = Absence(query, self.runner)
+
+    def follow(self, first: Run, complete: list[Run]) -> int:
+        """Follow one run and all that become of it."""
+        self.watcher.runner = self.runner
+        stack = [first]
+        while stack:
+            run = stack.pop()
+            complete += [done for done in self.runner.finish(run) if self.absence.holds(done)]
+            for waiting in self.runner.waiting(run):
+                stack.extend(self.runner.extend(waiting))
+        return 1

@@ -1,0 +1,79 @@
+"""Why a step is not taken, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cepheid.diagnosis.as_text import near
+from cepheid.diagnosis.written import Writer, write_value
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.durations import spell
+from cepheid.pattern.layout import Move
+from cepheid.pattern.tree import Strategy
+from cepheid.reference.partition import UNSET
+from cepheid.reference.runs import Run
+from cepheid.reference.watching import Refusal, Why
+from cepheid.values.rows import Event
+
+
+class Reasons:
+    """Says why, for one query."""
+
+    def __init__(self, query: Bound) -> None:
+        self.query = query
+        self.writer = Writer(query)
+
+    def component(self, move: Move) -> str | None:
+        """The variable that a move binds."""
+        return None if move.target is None else self.query.layout.places[move.target].variable
+
+    def refusal(self, run: Run, event: Event | None, refusal: Refusal) -> str:
+        """Why an event was not bound, or a repetition not left."""
+        if refusal.why is Why.CONDITION:
+            assert refusal.condition is not None
+            assert refusal.bindings is not None
+            return self.writer.explain(refusal.condition, refusal.bindings)
+        if refusal.why is Why.KEY and event is not None:
+            return self.key(run, event)
+        if refusal.why is Why.WINDOW and event is not None and run.selected:
+            return self.window(run.selected[0], event)
+        return str(refusal.why.value)
+
+    def key(self, run: Run, event: Event) -> str:
+        """The `[attr]` that an event does not agree on."""
+        for test, wanted in zip(self.query.same, run.key, strict=True):
+            name = test.attribute
+            if not self.query.schema.has(event.type, name):
+                continue
+            type_ = self.query.schema.columns.get(name)
+            value = event.values[name]
+            own = str(value) if type_ is None else write_value(value, type_)
+            fixed = getattr(test.value, "value", None)
+            other = fixed if fixed is not None else None if wanted is UNSET else wanted
+            if value is None:
+                return f"[{name}]: NULL agrees with nothing"
+            if other is not None and value != other:
+                return f"[{name}]: {own} is not {str(other) if type_ is None else write_value(other, type_)}"
+        return "another key"
+
+    def window(self, first: Event, event: Event) -> str:
+        """By how much an event is too late."""
+        within = self.query.within
+        assert within is not None
+        if within.nanoseconds is None:
+            return f"not within {within.events} events of the first one"
+        apart = event.time - first.time
+        late = apart - within.nanoseconds
+        by = f"{near(late)} too late" if late else "it must be less"
+        return f"{near(apart)} after the first event, WITHIN {spell(within.nanoseconds)}: {by}"
+
+    def strategy(self, move: Move, instant: Sequence[Event]) -> str:
+        """Why events can't be ignored (S6)."""
+        variable = self.component(move)
+        strategy = self.query.strategies[str(variable)]
+        kind = instant[0].type or "event"
+        if strategy is Strategy.STRICT:
+            return f"{strategy.value}: {variable} must come next, and this {kind} is in between"
+        if strategy is Strategy.PARTITION:
+            return f"{strategy.value}: {variable} must come next in its partition, and this {kind} is in between"
+        return f"{strategy.value}: an event that fits is not skipped"

@@ -1,0 +1,28 @@
+"""Which events the runs are followed on: whole partitions where there are some, else the first events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cepheid.diagnosis.whole_columns import Columns
+
+EVENTS = 30_000
+"""How many events are read as Python values."""
+
+
+def sample_of(columns: Columns, most: int | None) -> Any:
+    """The rows of some events of a table; None: all of them."""
+    table = columns.table
+    if most is None or table.num_rows <= most:
+        return None
+    names = [name for name in columns.query.lanes.all if name in table.column_names]
+    lanes = columns.lanes(names)
+    sizes = np.bincount(lanes)
+    # Spread over the lanes in the order of their numbers, which says nothing of what is in them.
+    order = np.argsort((np.arange(len(sizes)) * 0x9E3779B1) % 2**32, kind="stable")
+    fitting = order[np.cumsum(sizes[order]) <= most]
+    if not len(fitting):
+        return np.sort(np.argsort(columns.times, kind="stable")[:most])
+    return np.flatnonzero(np.isin(lanes, fitting))

@@ -1,0 +1,124 @@
+"""`q.trace(events)`: what a query does, event by event, as rows and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import pyarrow as pa
+
+from cepheid.diagnosis.steps import Teller, in_order, numbered
+from cepheid.diagnosis.tracing import read, watch_steps
+from cepheid.pattern.bind import Bound
+
+_SHOWN = 60  # rows of the text
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What the runs of a query did, in the order of the events.
+
+    rows: one per step; `position` is that of the event in the order of S1, `row` that in the table as it was given.
+    left_out: how many rows of the events that were read are not here; read, events: how many events were read, of all.
+    """
+
+    rows: pa.Table
+    left_out: int
+    read: int
+    events: int
+
+    def to_arrow(self) -> pa.Table:
+        """The steps as a table."""
+        return self.rows
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines(_SHOWN))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._cells(_SHOWN)
+        top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        note = escape(self._note(_SHOWN))
+        return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table><p>{note}</p>"
+
+    def _cells(self, most: int) -> list[list[str]]:
+        names = [name for name in self.rows.column_names if name not in ("step", "row")]
+        columns = [[name, *map(_cell, self.rows.column(name).slice(0, most).to_pylist())] for name in names]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def _lines(self, most: int) -> Iterator[str]:
+        cells = self._cells(most)
+        widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
+        for row in cells:
+            yield "  ".join(map(str.ljust, row, widths)).rstrip()
+        if note := self._note(most):
+            yield note
+
+    def _note(self, most: int) -> str:
+        hidden = max(0, self.rows.num_rows - most)
+        parts = [f"{hidden:,} more rows in to_arrow()"] if hidden else []
+        parts += [f"{self.left_out:,} rows left out by limit="] if self.left_out else []
+        if self.read < self.events:
+            parts.append(f"the first {self.read:,} of {self.events:,} events")
+        return f"… {'; '.join(parts)}" if parts else ""
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """One query of a program and its events."""
+
+    name: str
+    query: Bound
+    table: pa.Table
+
+
+def make_trace(parts: Sequence[Traced], limit: int | None) -> Trace:
+    """Trace the queries of a program, each on its events."""
+    tables, left_out, seen, total = [], 0, 0, 0
+    for part in parts:
+        events = read(part.query, part.table)
+        teller = Teller(part.query, limit)
+        seen += watch_steps(part.query, events, teller)
+        total += len(events)
+        rows = _rows(part, teller, named=len(parts) > 1)
+        kept = rows if limit is None else rows.slice(0, limit)
+        left_out += rows.num_rows - kept.num_rows
+        tables.append(kept)
+    rows = pa.concat_tables(tables, promote_options="permissive")
+    if limit is not None and rows.num_rows > limit:
+        left_out += rows.num_rows - limit
+        rows = rows.slice(0, limit)
+    return Trace(rows.add_column(0, "step", pa.array(range(1, rows.num_rows + 1), pa.int64())), left_out, seen, total)
+
+
+def _rows(part: Traced, teller: Teller, *, named: bool) -> pa.Table:
+    numbers = numbered([*teller.parents, *(step.run for step in teller.steps if step.run is not None)])
+    steps = in_order(list(teller.steps), numbers)
+    events = [step.event for step in steps]
+    index = pa.array([event and event.row for event in events], pa.int64())
+    parents = [teller.parents.get(step.run) if step.run is not None else None for step in steps]
+    columns = {
+        "query": pa.array([part.name] * len(steps), pa.string()),
+        "ts": part.table.column(part.query.schema.roles.time).take(index),
+        "position": pa.array([event and event.position for event in events], pa.int64()),
+        "row": index,
+        "type": pa.array([event and event.type for event in events], pa.string()),
+        "action": pa.array([step.action for step in steps], pa.string()),
+        "run": pa.array([None if step.run is None else numbers[step.run] for step in steps], pa.int64()),
+        "parent": pa.array([None if run is None else numbers.get(run) for run in parents], pa.int64()),
+        "component": pa.array([step.component for step in steps], pa.string()),
+        "index": pa.array([step.index for step in steps], pa.int64()),
+        "detail": pa.array([step.detail for step in steps], pa.string()),
+    }
+    return pa.table({name: column for name, column in columns.items() if named or name != "query"})

@@ -1,0 +1,34 @@
+"""An automaton of the user's own as a graph."""
+
+from __future__ import annotations
+
+from cepheid.language import print_expression
+from cepheid.pattern.automata import states_of
+from cepheid.pattern.tree import Arc, Automaton, Fires
+from cepheid.pictures import Edge, Graph, Kind, Node, Style
+
+_WORDS = {Fires.INSTANT: "ON ALL", Fires.END: "AT END", Fires.NOTHING: "ε"}
+
+
+def automaton_graph(automaton: Automaton) -> Graph:
+    """Its states and arcs; arcs that take no event are quiet."""
+    numbers = {state: f"s{number}" for number, state in enumerate(states_of(automaton))}
+    nodes = [Node("begin", kind=Kind.START)]
+    for state, number in numbers.items():
+        nodes.append(Node(number, (state,), Kind.FINAL if state in automaton.finals else Kind.STATE))
+    edges = [Edge("begin", numbers[automaton.start])]
+    for arc in automaton.arcs:
+        style = Style.PLAIN if arc.fires in (Fires.EVENT, Fires.INSTANT) else Style.QUIET
+        edges.append(Edge(numbers[arc.source], numbers[arc.target], _label(arc), style))
+    return Graph(tuple(nodes), tuple(edges))
+
+
+def _label(arc: Arc) -> tuple[str, ...]:
+    """What an arc is called, what it is taken on, what it asks and what it assigns: a line each."""
+    lines = [arc.name] if arc.name else []
+    lines += ["ignored"] if arc.ignores else []
+    lines += [_WORDS[arc.fires]] if arc.fires in _WORDS else []
+    lines += [f"ON {', '.join(arc.types)}"] if arc.types else []
+    lines += [print_expression(arc.condition)] if arc.condition is not None else []
+    lines += [f"{assign.name} := {print_expression(assign.value)}" for assign in arc.assigns]
+    return tuple(lines) or ("any event",)

@@ -1,0 +1,123 @@
+"""The plan of a query as a graph: in which order its components are looked at, with what was expected and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.engine.planning.decision import Decision
+from cepheid.errors import CepheidError
+from cepheid.language import print_expression
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.components import Component
+from cepheid.pattern.uses import uses
+from cepheid.pictures import Edge, Graph, Kind, Node
+from cepheid.plan.spec import Way, order_of
+from cepheid.values.bindings import Bindings
+from cepheid.values.evaluate import Compiler
+from cepheid.values.rows import read_rows
+
+TESTED = 10_000
+"""Events of a component on which its own conditions are tested, one by one."""
+
+
+def plan_graph(compiled: CompiledQuery, decision: Decision, events: pa.Table | None) -> Graph:
+    """From the events to the matches, one step after the other."""
+    query = compiled.query
+    source = "events" if events is None else f"{events.num_rows:,} events"
+    nodes = [Node("events", (source,), Kind.SOURCE)]
+    lanes = query.lanes.all
+    if lanes:
+        nodes.append(Node("partition", (f"by {', '.join(lanes)}", *_keys(query, events)), Kind.STAGE))
+    if query.automaton is not None or query.algebra is not None:
+        nodes.append(Node("automaton", ("automaton, event by event",), Kind.STAGE))
+    else:
+        expected = _expected(compiled, decision)
+        for number, component in enumerate(_ordered(compiled, decision)):
+            lines = [_told(component), *map(print_expression, _own(query, component))]
+            if component.variable in expected:
+                lines.append(f"expected: {expected[component.variable]}")
+            if events is not None:
+                lines += _counted(query, component, events)
+            nodes.append(Node(f"step{number}", tuple(lines), Kind.STAGE))
+    nodes.append(Node("matches", ("matches",), Kind.SINK))
+    edges = (Edge(one.name, other.name) for one, other in pairwise(nodes))
+    return Graph(tuple(nodes), tuple(edges), (f"Plan: {decision.choice.told}", decision.reason))
+
+
+def _ordered(compiled: CompiledQuery, decision: Decision) -> Iterator[Component]:
+    """The components as they are looked at: by an automaton as they come, those that must be absent where they are."""
+    components = compiled.query.components
+    if not decision.choice.joins or decision.choice.way is Way.TREE:
+        yield from components.values()
+        return
+    join = compiled.join_of(decision.choice)
+    yield from (components[join.stacks[x].variable] for x in order_of(decision.choice, join))
+    yield from (component for component in components.values() if component.negated)
+
+
+def _told(component: Component) -> str:
+    types = " or ".join(component.types) or "any type"
+    return f"{'no ' if component.negated else ''}{component.variable}{'[]' * component.array}: {types}"
+
+
+def _own(query: Bound, component: Component) -> list[ex.Expression]:
+    """The conditions that one event of a component meets or not."""
+    found = [
+        condition
+        for number, placed in query.placement.at_place.items()
+        if query.layout.places[number].variable == component.variable
+        for _, condition in placed
+    ]
+    for number, conditions in query.placement.of_witness.items():
+        if query.layout.negations[number].variable == component.variable:
+            found += conditions
+    alone = (ex.Index.ONE, ex.Index.EACH)
+    return [
+        condition
+        for condition in dict.fromkeys(found)
+        if all(use.variable == component.variable and use.index in alone and not use.whole for use in uses(condition))
+    ]
+
+
+def _expected(compiled: CompiledQuery, decision: Decision) -> dict[str, str]:
+    """Of each component, how many events the sample lets expect."""
+    if decision.statistics is None:
+        return {}
+    join, known = compiled.join_of(decision.choice), decision.statistics
+    shares = zip(join.stacks, known.shares, strict=True)
+    return {stack.variable: f"{share * known.events:,.0f} ({100 * share:.3g} %)" for stack, share in shares}
+
+
+def _keys(query: Bound, events: pa.Table | None) -> Iterator[str]:
+    """How many values the keys have."""
+    known = () if events is None else (events.column(n) for n in query.lanes.all if n in events.column_names)
+    for name, column in zip(query.lanes.all, known, strict=False):
+        if not pa.types.is_nested(column.type):  # of which Arrow can't tell equal ones
+            yield f"{len(column.unique()):,} values of {name}"
+
+
+def _counted(query: Bound, component: Component, events: pa.Table) -> Iterator[str]:
+    """How many events a component has, and how many of them pass its own conditions."""
+    kind = query.schema.roles.type
+    if kind is not None and component.types:
+        types = events.column(kind).cast(pa.string())
+        events = events.filter(pc.is_in(types, pa.array(component.types, pa.string())))
+    own = _own(query, component)
+    if not own:
+        yield f"counted: {events.num_rows:,}"
+        return
+    some, name = events.slice(0, TESTED), component.variable
+    try:
+        tests = [Compiler(query).condition(condition) for condition in own]
+        bound = (Bindings({name: (event,)}, {name: event}) for event in read_rows(some, query.schema))
+        passed = sum(all(test(one) for test in tests) for one in bound)
+    except CepheidError:  # such as one of a user's function: whoever asks for the matches gets it
+        yield f"counted: {events.num_rows:,} before the conditions"
+        return
+    yield f"counted: {passed:,} of {some.num_rows:,}" + (" tested" if events.num_rows > TESTED else "")

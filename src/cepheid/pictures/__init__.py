@@ -1,0 +1,35 @@
+"""Pictures of plain values: graphs as text, Mermaid and SVG, and time lines. It knows nothing of queries."""
+
+from cepheid.pictures.chart import to_chart
+from cepheid.pictures.facts import fact_table
+from cepheid.pictures.graph import Edge, Graph, Kind, Node, Style
+from cepheid.pictures.highlight import highlighted
+from cepheid.pictures.mermaid import to_mermaid
+from cepheid.pictures.page import drawn, preformatted
+from cepheid.pictures.picture import Picture
+from cepheid.pictures.svg import can_draw, to_svg
+from cepheid.pictures.text import to_text
+from cepheid.pictures.timeline import Scale, Timeline, side_by_side
+from cepheid.pictures.timeline_svg import draw_timeline
+
+__all__ = [
+    "Edge",
+    "Graph",
+    "Kind",
+    "Node",
+    "Picture",
+    "Scale",
+    "Style",
+    "Timeline",
+    "can_draw",
+    "draw_timeline",
+    "drawn",
+    "fact_table",
+    "highlighted",
+    "preformatted",
+    "side_by_side",
+    "to_chart",
+    "to_mermaid",
+    "to_svg",
+    "to_text",
+]

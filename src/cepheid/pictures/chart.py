@@ -1,0 +1,79 @@
+"""A time line as an Altair chart, with tooltips and zoom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cepheid.pictures.colours import BANDS, GREY, RED
+from cepheid.pictures.timeline import Lane, Scale, Timeline
+
+
+def to_chart(timeline: Timeline) -> Any:
+    """A chart with the lanes below each other; it needs the extra `plot`."""
+    try:
+        import altair
+    except ImportError:
+        raise ImportError("altair is not installed: pip install 'cepheid[plot]'") from None
+    alt: Any = altair  # parts of it are untyped
+    if not timeline.lanes:
+        told = " ".join((timeline.title, *timeline.notes))
+        return alt.Chart(alt.Data(values=[{"told": told}])).mark_text(fontSize=13).encode(text="told:N")
+    kind = "temporal" if timeline.scale.tick is not None else "quantitative"
+    parts = [_lane(alt, lane, timeline, kind) for lane in timeline.lanes]
+    chart = alt.vconcat(*parts).resolve_scale(x="shared", color="independent")
+    return chart.properties(title={"text": timeline.title, "subtitle": list(timeline.notes)})
+
+
+def _lane(alt: Any, lane: Lane, timeline: Timeline, kind: str) -> Any:
+    """The bands of a lane behind its events."""
+    scale = alt.Scale(type="utc") if kind == "temporal" else alt.Scale(zero=False)
+    x = alt.X("start", type=kind, title=None, scale=scale)
+    chosen = alt.Y("y", type="quantitative", title=timeline.value, scale=alt.Scale(zero=False))
+    y = chosen if timeline.value else alt.Y("row", type="nominal", title=None, axis=None)
+    height = {} if timeline.value else {"y": y}
+    bands, gaps, points = _rows(lane, timeline)
+    colour = alt.Color("colour", type="nominal", scale=None)
+    layers = []
+    if bands:
+        shape = alt.Chart(alt.Data(values=bands)).mark_rect(opacity=0.25, cornerRadius=4)
+        layers.append(shape.encode(x=x, x2="end", color=colour, tooltip=alt.Tooltip("told", type="nominal"), **height))
+    if gaps:
+        shape = alt.Chart(alt.Data(values=gaps)).mark_rect(opacity=0.15, color=RED, stroke=RED, strokeDash=[4, 3])
+        layers.append(shape.encode(x=x, x2="end", tooltip=alt.Tooltip("told", type="nominal"), **height))
+    events = alt.Chart(alt.Data(values=points))
+    if timeline.value:
+        layers.append(events.mark_line(color=GREY).encode(x=x, y=y))
+    size = alt.Size("size", type="quantitative", scale=None)
+    tooltip = alt.Tooltip("told", type="nominal")
+    layers.append(events.mark_circle(opacity=1).encode(x=x, y=y, color=colour, size=size, tooltip=tooltip))
+    tall = 110 if timeline.value else 30 * max(1, len(lane.bands) + bool(lane.events))
+    return alt.layer(*layers).properties(width=640, height=tall, title=lane.label)
+
+
+def _rows(lane: Lane, timeline: Timeline) -> tuple[list[dict[str, Any]], ...]:
+    """The values that Altair is given: bands, absences and events."""
+    bands, gaps, points = [], [], []
+    for event in lane.events:
+        points.append(_point(event.at, event.value, "events", GREY, 12, event.told, timeline.scale))
+    for band in lane.bands:
+        row, colour = f"match {band.number + 1}", BANDS[band.number % len(BANDS)]
+        bands.append({**_span(band.start, band.end, timeline.scale), "row": row, "colour": colour, "told": band.told})
+        for gap in band.absences:
+            gaps.append({**_span(gap.start, gap.end, timeline.scale), "row": row, "told": gap.label})
+        for point in band.points:
+            size = 30 if point.each else 70
+            points.append(_point(point.at, point.value, row, colour, size, point.told, timeline.scale))
+    return bands, gaps, points
+
+
+def _point(at: int, value: float | None, row: str, colour: str, size: int, told: str, scale: Scale) -> dict[str, Any]:
+    return {"start": _time(at, scale), "y": value, "row": row, "colour": colour, "size": size, "told": told}
+
+
+def _span(start: int, end: int, scale: Scale) -> dict[str, Any]:
+    return {"start": _time(start, scale), "end": _time(end, scale)}
+
+
+def _time(at: int, scale: Scale) -> float:
+    """A number, or milliseconds since 1970, as Vega counts time."""
+    return at if scale.tick is None else at * scale.tick / 1_000_000

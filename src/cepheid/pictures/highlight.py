@@ -1,0 +1,43 @@
+"""The text of a query with colours, for a notebook."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from cepheid.pictures.colours import BLUE, GREEN, GREY, ORANGE
+
+_WORDS = (
+    "PATTERN EVENT SEQ AND OR NOT WHERE WITHIN FOR HAVING RETURN AS INTO OUTPUT TIES FROM PARTITION BY IN BETWEEN LIKE "
+    "RLIKE IS NULL CASE WHEN THEN ELSE END AUTOMATON REGISTER ARC ON ALL ANY SET IGNORE EPSILON AT CESAR LET UNION "
+    "SELECT PROJECT RENAME ITERATE DISTINCT FILTER TRUE FALSE ONE ALL NON_OVERLAP "
+    "strict_contiguity partition_contiguity skip_till_next_match skip_till_any_match"
+)
+_TOKEN = re.compile(
+    r"(?P<comment>--[^\n]*)|(?P<text>'(?:[^']|'')*')|(?P<quoted>`[^`]*`)|"
+    r"(?P<number>(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?\b)|(?P<word>[^\W\d]\w*)",
+    re.IGNORECASE,
+)
+_KEYWORDS = frozenset(_WORDS.split())
+_COLOURS = {"comment": GREY, "text": GREEN, "number": ORANGE}
+
+
+def highlighted(text: str) -> str:
+    """HTML of a query as it is printed, keywords in capitals.
+
+    >>> highlighted("WITHIN 5").partition("WITHIN")[0]
+    '<pre style="background:transparent;color:inherit;line-height:1.4"><span style="color:#3b82f6;font-weight:600">'
+    """
+    parts, end = [], 0
+    for found in _TOKEN.finditer(text):
+        parts += [escape(text[end : found.start()]), _span(str(found.lastgroup), found[0])]
+        end = found.end()
+    body = "".join([*parts, escape(text[end:])])
+    return f'<pre style="background:transparent;color:inherit;line-height:1.4">{body}</pre>'
+
+
+def _span(kind: str, word: str) -> str:
+    if kind == "word" and word in _KEYWORDS:
+        return f'<span style="color:{BLUE};font-weight:600">{escape(word)}</span>'
+    colour = _COLOURS.get(kind)
+    return escape(word) if colour is None else f'<span style="color:{colour}">{escape(word)}</span>'

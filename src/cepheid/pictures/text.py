@@ -1,0 +1,34 @@
+"""A graph as text: each node, and below it the edges that leave it."""
+
+from __future__ import annotations
+
+from cepheid.pictures.graph import Edge, Graph, Kind, Style
+
+_ARROWS = {Style.PLAIN: "-->", Style.QUIET: "-.->", Style.ABSENT: "-x->"}
+_KINDS = {Kind.FINAL: " (final)"}
+
+
+def to_text(graph: Graph) -> str:
+    """A graph as lines that any terminal shows.
+
+    >>> from cepheid.pictures import Node
+    >>> print(to_text(Graph((Node("up"), Node("down", kind=Kind.FINAL)), (Edge("up", "down", ("fall", "x < 0")),))))
+    up
+      --> down: fall; x < 0
+    down (final)
+    """
+    named = {node.name: _told(node.lines[:1]) or node.name for node in graph.nodes}
+    lines = [*graph.title]
+    for node in graph.nodes:
+        lines.append((_told(node.lines) or node.name) + _KINDS.get(node.kind, ""))
+        lines += [_edge(edge, named[edge.target]) for edge in graph.edges if edge.source == node.name]
+    return "\n".join(lines)
+
+
+def _edge(edge: Edge, target: str) -> str:
+    told = _told(edge.lines)
+    return f"  {_ARROWS[edge.style]} {target}" + (f": {told}" if told else "")
+
+
+def _told(lines: tuple[str, ...]) -> str:
+    return "; ".join(" ".join(line.split()) for line in lines)

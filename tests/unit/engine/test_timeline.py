@@ -1,0 +1,198 @@
+"""Matches on a time axis."""
+
+import datetime as dt
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pyarrow as pa
+import pytest
+
+import cepheid as cep
+from cepheid.errors import UsageError
+from cepheid.pictures.timeline import Scale, Stretch
+
+READINGS = [
+    {"ts": 1, "type": "Shelf", "tag": 42},
+    {"ts": 2, "type": "Shelf", "tag": 17},
+    {"ts": 3, "type": "Register", "tag": 17},
+    {"ts": 4, "type": "Exit", "tag": 17},
+    {"ts": 5, "type": "Exit", "tag": 42},
+]
+THEFT = cep.Query("PATTERN SEQ(Shelf a, !(Register b), Exit c) WHERE [tag] WITHIN 12 hours")
+
+
+def texts(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+def test_lanes_bands_and_an_absence() -> None:
+    found = THEFT.match(READINGS).on_time_axis(5)
+    first, second = found.lanes
+    assert (first.label, second.label) == ("tag 42", "tag 17")
+    assert [(point.at, point.label) for point in second.events] == [(2, "Shelf"), (3, "Register"), (4, "Exit")]
+    assert (first.events, second.bands) == ((), ())
+    (band,) = first.bands
+    assert (band.start, band.end) == (1, 5)
+    assert [(p.at, p.label, p.told) for p in band.points] == [
+        (1, "a", "a {ts: 1, type: Shelf, tag: 42}"),
+        (5, "c", "c {ts: 5, type: Exit, tag: 42}"),
+    ]
+    assert band.absences == (Stretch(1, 5, "no Register"),)
+    assert (found.title, found.value, found.notes, found.scale) == ("1 match", None, (), Scale())
+
+
+def test_the_picture() -> None:
+    picture = THEFT.match(READINGS).timeline()
+    ElementTree.fromstring(picture.svg)
+    assert texts(picture.svg) == [
+        "1 match", "tag 42", "a", "c", "no Register", "tag 17", "Shelf", "Register", "Exit", "1", "2", "3", "4", "5",
+    ]  # fmt: skip
+    assert picture._repr_svg_() == picture.svg
+
+
+@pytest.mark.parametrize(
+    ("pattern", "gaps"),
+    [
+        ("SEQ(A a, !(X x)) WITHIN 4 seconds", [Stretch(20, 24, "no X")]),
+        ("SEQ(!(X x), A a) WITHIN 4 seconds", [Stretch(16, 20, "no X")]),
+        ("SEQ(!(X x) FOR 5 seconds, A a, !(Y y) FOR 3 seconds)", [Stretch(15, 20, "no X"), Stretch(20, 23, "no Y")]),
+    ],
+)
+def test_absences_at_the_ends(pattern: str, gaps: list[Stretch]) -> None:
+    matches = cep.Query(f"PATTERN {pattern}", unit="s").match([{"ts": 20, "type": "A"}, {"ts": 22, "type": "Z"}])
+    (lane,) = matches.on_time_axis(5).lanes
+    assert list(lane.bands[0].absences) == gaps
+
+
+def test_a_long_absence_is_cut() -> None:
+    rows = [{"ts": 0, "type": "A"}, {"ts": 10, "type": "B"}]
+    (lane,) = cep.Query("PATTERN SEQ(A a, B b, !(X x)) WITHIN 1 day").match(rows).on_time_axis(5).lanes
+    assert lane.bands[0].absences == (Stretch(10, 70, "no X …", clipped=True),)
+
+
+def test_a_number_as_a_line() -> None:
+    rows = [{"ts": t, "type": "S", "price": p, "volume": 9} for t, p in enumerate([5, 3, None, 4])]
+    query = cep.Query("PATTERN SEQ(S a, S+ b[]) WHERE strict_contiguity { b[1].price < a.price AND a.volume > 1 }")
+    matches = query.match(rows)
+    found = matches.on_time_axis(1)
+    assert found.value == "price"
+    assert [(p.label, p.value, p.each) for p in found.lanes[0].bands[0].points] == [("a", 5, False), ("b[1]", 3, True)]
+    assert [(p.at, p.value) for p in found.lanes[0].events] == [(2, None), (3, 4)]
+    assert matches.on_time_axis(1, "volume").value == "volume"
+    assert matches.on_time_axis(1, False).value is None
+    assert "price" in texts(matches.timeline(1).svg)
+    with pytest.raises(UsageError, match="the events have no column 'prize'"):
+        matches.timeline(value="prize")
+    with pytest.raises(UsageError, match="the column 'type' is string"):
+        matches.timeline(value="type")
+    with pytest.raises(UsageError, match="n can't be 0"):
+        matches.timeline(0)
+
+
+def test_no_match_and_too_many() -> None:
+    assert texts(cep.Query("PATTERN B b").match([{"ts": 1, "type": "A"}]).timeline().svg) == ["no match in 1 event"]
+    rows = [{"ts": t, "type": "A" if t == 0 else "B"} for t in range(60)]
+    many = cep.Query("PATTERN SEQ(A a, B+ b[], !(C c)) WITHIN 1 hour").match(rows)
+    title, why = texts(many.timeline().svg)
+    assert title == "576460752303423487 matches"
+    assert why.startswith("which come first is known when all are enumerated")
+
+
+def test_what_is_left_out_is_told() -> None:
+    rows = [{"ts": t, "type": "AB"[t % 999 == 998], "id": t % 3} for t in range(3000)]
+    found = cep.Query("PATTERN SEQ(A{1000} a[]) WHERE strict_contiguity(a) { }").match(
+        [{"ts": t, "type": "A"} for t in range(1000)]
+    )
+    assert found.on_time_axis(5).notes == ("match 1: 300 of its 1,000 events are drawn",)
+    found = cep.Query("PATTERN SEQ(B b, B c) WHERE skip_till_next_match { }").match(rows)
+    (lane,) = found.on_time_axis(5).lanes
+    assert len(lane.events) == 300
+    assert found.on_time_axis(5).notes == ("events: 300 of 2,997 other events are drawn",)
+
+
+def test_many_keys() -> None:
+    rows = [{"ts": t, "type": "AB"[t // 20], "id": t % 20} for t in range(21)]
+    found = cep.Query("PATTERN SEQ(A a, B b) WHERE [id] WITHIN 1 hour").match(rows).on_time_axis(5)
+    assert [lane.label for lane in found.lanes] == ["id 0"]
+    assert found.notes == ("19 keys without a match here are left out",)
+
+
+def test_results_and_automata() -> None:
+    quotes = [{"ts": t, "type": "Stock", "price": p} for t, p in ((2, 22), (15, 19), (30, 23))]
+    lanes = cep.Query("CESAR SELECT[price > 20](Stock)").match(quotes).on_time_axis(5).lanes
+    assert [(lane.label, lane.bands[0].start, lane.bands[0].end) for lane in lanes] == [
+        ("result 1", 2, 2),
+        ("result 2", 30, 30),
+    ]
+    own = cep.Query("AUTOMATON q -> s ARC q -> r WHEN e.price < 20 ARC r -> s WHEN e.price > 20").match(quotes)
+    found = own.on_time_axis(5)
+    assert found.value == "price"
+    assert [(p.at, p.label) for p in found.lanes[0].bands[0].points] == [(15, "first"), (30, "last")]
+
+
+@pytest.mark.parametrize(
+    ("times", "scale"),
+    [
+        (pa.array([1, 2], pa.timestamp("s", "Europe/Berlin")), Scale(10**9, "Europe/Berlin")),
+        (pa.array([1, 2], pa.timestamp("ns")), Scale(1)),
+        (pa.array([2**62, 2**62 + 1], pa.timestamp("us")), Scale(1000)),
+        (pa.array([dt.date(2024, 1, 1), dt.date(2024, 1, 2)]), Scale(86_400 * 10**9)),
+        (pa.array([-(2**62), 2**62]), Scale()),
+    ],
+)
+def test_times(times: pa.Array, scale: Scale) -> None:
+    matches = cep.Query("PATTERN A a").match(pa.table({"ts": times, "type": ["A", "A"]}))
+    assert matches.on_time_axis(5).scale == scale
+    ElementTree.fromstring(matches.timeline().svg)
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "labels"),
+    [
+        ("PARTITION BY k", [None, None, "<&>"], ["k NULL", "k <&>"]),
+        ("PARTITION BY k", [1.5, 1.5, 2.5], ["k 1.5", "k 2.5"]),
+        ("WHERE [k]", pa.array(["x", "x", None]).dictionary_encode(), ["k x", "k NULL"]),
+    ],
+)
+def test_keys(key: str, values: Any, labels: list[str]) -> None:
+    events = pa.table({"ts": [1, 2, 2], "type": ["A", "B", "C"], "k": values})
+    matches = cep.Query(f"PATTERN SEQ(A a, B b) {key} WITHIN 10").match(events)
+    lanes = matches.on_time_axis(5).lanes
+    assert [lane.label for lane in lanes] == labels
+    assert [len(lane.events) for lane in lanes] == [0, 1]
+    ElementTree.fromstring(matches.timeline().svg)
+
+
+def test_the_chart() -> None:
+    rows = [{"ts": dt.datetime(2024, 1, 1, 0, t), "type": "S", "price": p} for t, p in enumerate([5, 3, 4])]
+    query = cep.Query("PATTERN SEQ(S a, S b, !(X x)) WHERE b.price < a.price WITHIN 1 hour")
+    chart = query.match(rows).plot().to_dict()
+    (lane,) = chart["vconcat"]
+    assert [layer["mark"]["type"] for layer in lane["layer"]] == ["rect", "rect", "line", "circle"]
+    assert query.match(rows[:1]).plot().to_dict()["mark"]["type"] == "text"
+
+
+def test_many_queries() -> None:
+    rules = [{"id": "ann", "low": 1}, {"id": "bob", "low": 2}]
+    found = cep.Queries("PATTERN SEQ(A a, B b) WHERE b.x > low WITHIN 10", rules).match(
+        [{"ts": 1, "type": "A", "x": 0}, {"ts": 2, "type": "B", "x": 9}]
+    )
+    assert [t for t in texts(found.timeline().svg) if ":" in t] == ["ann: events", "bob: events"]
+    assert "<svg " in found._repr_html_()
+    assert len(found.plot().to_dict()["vconcat"]) == 2
+
+
+def test_pages() -> None:
+    query = cep.Query("PATTERN SEQ(A a, B b) WHERE a.x = '<' WITHIN 1 hour")
+    page = query._repr_html_()
+    assert '<span style="color:#2da44e">&#x27;&lt;&#x27;</span>' in page
+    assert '<svg class="cepheid cepheid-graph"' in page
+    session = query.session()
+    assert "<th>watermark</th><td>none yet</td>" in session._repr_html_()
+    session.push([{"ts": 1, "type": "A", "x": "<"}, {"ts": 2, "type": "B", "x": ""}])
+    session.advance(3)
+    assert "<th>matches</th><td>1</td>" in session._repr_html_()
+    changes = query.session(speculate="all").push([{"ts": 1, "type": "A", "x": "<"}, {"ts": 2, "type": "B", "x": ""}])
+    assert "<td>+</td>" in changes._repr_html_()
+    assert "<svg " in changes._repr_html_()
