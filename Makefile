@@ -8,15 +8,15 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-long docs bench bench-spark lint format pictures lock clean help java
+.PHONY: demo test test-long docs bench bench-spark lint format pictures lock studio-page clean help java chromium
 
 demo: $(STAMP) java ## Set up, then find the shoplifters in a store's readings: embedded, on Spark, and on a stream
 	@$(BIN)/cepheid demo
 
-test: $(STAMP) java lint docs ## Set up, then lint, check types and import contracts, build the site, and run the tests
+test: $(STAMP) java chromium lint docs ## Set up, then lint, check types and import contracts, build the site, and run the tests
 	$(BIN)/pytest --numprocesses auto --dist worksteal
 
-test-long: $(STAMP) java lint ## As test, with thousands of examples a property; about an hour
+test-long: $(STAMP) java chromium lint ## As test, with thousands of examples a property; about an hour
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow"
 
 docs: $(STAMP) ## Build the site of the documentation into build/docs; whatever it warns of is an error
@@ -45,6 +45,9 @@ lock: | $(BIN)/uv ## Write requirements.lock from pyproject.toml; LOCK_FLAGS=--u
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --group dev \
 	  --custom-compile-command "make lock" $(LOCK_FLAGS) --output-file requirements.lock pyproject.toml
 
+studio-page: ## Build the page of the studio from web/ into src/cepheid/studio/page/; needs node
+	cd web && npm ci --silent && npm run --silent build
+
 clean: ## Remove the environment, caches and built files
 	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -54,6 +57,9 @@ help: ## Show this list
 
 java:
 	@scripts/java.sh
+
+chromium:
+	@scripts/chromium.sh
 
 $(BIN)/uv:
 	@scripts/setup.sh

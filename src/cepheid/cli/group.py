@@ -16,6 +16,7 @@ from cepheid.cli.fmt import fmt
 from cepheid.cli.match import match
 from cepheid.cli.run import run
 from cepheid.cli.streams import silence_stdout, tolerate_narrow_encoding
+from cepheid.cli.studio import studio
 from cepheid.errors import CepheidError, FileError
 
 
@@ -47,7 +48,7 @@ class Commands(click.Group):
 
 @click.group(
     cls=Commands,
-    commands=[match, check, explain, fmt, run, demo],
+    commands=[match, check, explain, fmt, run, demo, studio],
     epilog=EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

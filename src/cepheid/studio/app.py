@@ -1,0 +1,195 @@
+"""The server's addresses: the page, and what it asks as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from importlib.resources import files
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from cepheid.builder.printed import print_python
+from cepheid.errors import CepheidError
+from cepheid.language import parse, print_program
+from cepheid.studio import running
+from cepheid.studio.access import Guard
+from cepheid.studio.checking import check, listening, problem
+from cepheid.studio.checkpoint import watched
+from cepheid.studio.completing import complete
+from cepheid.studio.constants import constants
+from cepheid.studio.describing import Facts, describe
+from cepheid.studio.jobs import Jobs, Ticket
+from cepheid.studio.source import Reading, Source
+
+LONGEST = 200_000
+"""Characters of a request: a query is a text that somebody types."""
+
+_KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+
+
+def make_app(source: Source, token: str, port: int) -> Starlette:
+    """The server of a source, for those who have the token."""
+    studio = _Studio(source)
+    asked: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "check": studio.check,
+        "complete": studio.complete,
+        "constants": studio.constants,
+        "python": studio.python,
+        "format": studio.format,
+    }
+    worked = {"run": studio.run, "explain": studio.explain, "diagnose": studio.diagnose}
+    return Starlette(
+        routes=[
+            Route("/", _page),
+            Route("/assets/{name}", _asset),
+            Route("/api/state", _later(studio.state)),
+            Route("/api/watch", _later(studio.watch)),
+            *(Route(f"/api/{name}", _answering(answer), methods=["POST"]) for name, answer in asked.items()),
+            *(Route(f"/api/{name}", studio.telling(name, work), methods=["POST"]) for name, work in worked.items()),
+        ],
+        middleware=[Middleware(Guard, token=token, port=port)],
+        lifespan=studio.lifespan,
+    )
+
+
+class _Studio:
+    """What the requests of all pages share: the events, and the list of what is under way."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._reading = Reading(source)
+        self._jobs = Jobs()
+        self._facts: Facts | None = None
+
+    @asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        self._reading.start()
+        with listening():
+            yield
+            self._jobs.stop()
+
+    def facts(self) -> Facts | None:
+        """What is in the events, once they are there."""
+        table = self._reading.table
+        if self._facts is None and table is not None:
+            self._facts = describe(table, self._source.columns)
+        return self._facts
+
+    def state(self) -> dict[str, Any]:
+        facts, error = self.facts(), self._reading.error
+        status = "failed" if error else "ready" if self._reading.over.is_set() else "reading"
+        return {
+            "name": self._source.name,
+            "text": self._source.text,
+            "watches": self._source.checkpoint is not None,
+            "status": status,
+            "problem": None if error is None else problem(error),
+            "events": None if facts is None else asdict(facts),
+        }
+
+    def watch(self) -> dict[str, Any]:
+        if self._source.checkpoint is None:
+            return {"status": "none"}
+        return watched(self._source.checkpoint, self._source.matches)
+
+    def check(self, asked: dict[str, Any]) -> Any:
+        return check(self._source, asked["text"], self._reading.table)
+
+    def complete(self, asked: dict[str, Any]) -> Any:
+        return asdict(complete(asked["text"], int(asked["at"]), self.facts()))
+
+    def constants(self, asked: dict[str, Any]) -> Any:
+        return {"constants": [asdict(one) for one in constants(asked["text"], self.facts())]}
+
+    def python(self, asked: dict[str, Any]) -> Any:
+        return {"python": print_python(parse(asked["text"]))}
+
+    def format(self, asked: dict[str, Any]) -> Any:
+        return {"text": print_program(parse(asked["text"]))}
+
+    def run(self, asked: dict[str, Any], ticket: Ticket) -> None:
+        running.run(self._reading, asked["text"], ticket, sample=bool(asked.get("sample", True)))
+
+    def explain(self, asked: dict[str, Any], ticket: Ticket) -> None:
+        running.explain(self._reading, asked["text"], ticket)
+
+    def diagnose(self, asked: dict[str, Any], ticket: Ticket) -> None:
+        running.diagnose(self._reading, asked["text"], ticket)
+
+    def telling(self, kind: str, work: Callable[[dict[str, Any], Ticket], None]) -> Callable[[Request], Any]:
+        async def tell(request: Request) -> Response:
+            asked = await _asked(request)
+            if isinstance(asked, Response):
+                return asked
+            lines = self._jobs.lines(str(asked.get("page", "")), kind, lambda ticket: work(asked, ticket))
+            return StreamingResponse(lines, media_type="application/x-ndjson")
+
+        return tell
+
+
+def _later(answer: Callable[[], dict[str, Any]]) -> Callable[[Request], Any]:
+    async def respond(request: Request) -> Response:
+        return _json(await run_in_threadpool(answer))
+
+    return respond
+
+
+def _answering(answer: Callable[[dict[str, Any]], Any]) -> Callable[[Request], Any]:
+    async def respond(request: Request) -> Response:
+        asked = await _asked(request)
+        if isinstance(asked, Response):
+            return asked
+        try:
+            return _json(await run_in_threadpool(answer, asked))
+        except CepheidError as error:
+            return JSONResponse({"problem": problem(error)}, status_code=422)
+
+    return respond
+
+
+def _json(found: object) -> Response:
+    return Response(json.dumps(found, default=str), media_type="application/json")
+
+
+async def _asked(request: Request) -> dict[str, Any] | Response:
+    """What a request asks: a text, and more by its kind."""
+    if request.headers.get("content-type") != "application/json":
+        return PlainTextResponse("pass JSON\n", status_code=415)
+    if not request.headers.get("content-length", "").isdigit() or int(request.headers["content-length"]) > LONGEST:
+        return PlainTextResponse(f"pass at most {LONGEST} bytes\n", status_code=413)
+    try:
+        asked = json.loads(await request.body())
+    except ValueError:
+        asked = None
+    if not isinstance(asked, dict) or not isinstance(asked.get("text"), str) or not _is_place(asked.get("at", 0)):
+        return PlainTextResponse('pass {"text": …}\n', status_code=400)
+    return asked
+
+
+def _is_place(at: object) -> bool:
+    return isinstance(at, int) and at >= 0
+
+
+async def _page(request: Request) -> Response:
+    return _file("index.html")
+
+
+async def _asset(request: Request) -> Response:
+    name = request.path_params["name"]
+    shipped = {file.name for file in (files("cepheid.studio") / "page" / "assets").iterdir()}
+    if name not in shipped:
+        return PlainTextResponse("there is no such file\n", status_code=404)
+    return _file(f"assets/{name}")
+
+
+def _file(path: str) -> Response:
+    data = (files("cepheid.studio") / "page" / path).read_bytes()
+    return Response(data, media_type=_KINDS[path.rpartition(".")[2]])

@@ -1,0 +1,113 @@
+"""What can be written at the cursor: columns, types, variables, functions and words of the language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cepheid.pattern.expressions import AGGREGATES
+from cepheid.pattern.functions import BUILT_IN
+from cepheid.pattern.tree import Strategy
+from cepheid.studio.describing import Facts
+
+_KEYWORDS = (
+    *("PATTERN", "SEQ", "AND", "OR", "ANY", "WHERE", "WITHIN", "PARTITION BY", "HAVING", "RETURN", "INTO", "FROM"),
+    *("OUTPUT", "NON_OVERLAP", "LONGEST", "EVENT", "NOT", "IN", "BETWEEN", "LIKE", "RLIKE", "IS NULL", "AS"),
+    *("CASE", "WHEN", "THEN", "ELSE", "END", "FOR", "TRUE", "FALSE", "NULL"),
+    *(strategy.value for strategy in Strategy),
+)
+_UNITS = ("seconds", "minutes", "hours", "days", "milliseconds", "events")
+_WORD = re.compile(r"[\w-]*\Z")
+_DOT = re.compile(r"(\w+)(?:\[[^\]]*\])?\.\w*\Z")
+_BRACKET = re.compile(r"(?<![\w\]])\[\s*\w*\Z")
+_AMOUNT = re.compile(r"\b[0-9.]+\s+\w*\Z")
+_VALUE = re.compile(r"(\w+)\s*(?:=|!=|<>|IN\s*\([^)]*)\s*['\"]([^'\"]*)\Z", re.IGNORECASE)
+# `Shelf a`, `Shelf+ a[]`, `ANY(Shelf, Exit) a`, `!(Register b)`
+_VARIABLE = re.compile(
+    r"(?:[\w`)][+*?]?(?:\{[0-9,]*\})?)\s+([A-Za-z_]\w*)(?:\[\])?\s*(?=[,)\n]|\Z|\s+WHERE\b|\s+FOR\b)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A word that can be written. kind: what it is, for its sign on the page. detail: beside it."""
+
+    label: str
+    kind: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Completions:
+    """What can be written from a place of the text on."""
+
+    start: int
+    options: tuple[Completion, ...]
+
+
+def complete(text: str, at: int, facts: Facts | None) -> Completions:
+    """What can be written at a place of a text.
+
+    >>> [one.label for one in complete("PATTERN SEQ(A a, B b) WHERE upp", 31, None).options][:1]
+    ['upper']
+    """
+    before = text[:at]
+    value = _VALUE.search(before)
+    if value is not None:
+        return Completions(at - len(value[2]), tuple(_values(value[1], facts)))
+    word = _WORD.search(before)
+    start = at if word is None else word.start()
+    typed = before[start:].lower()
+    found = [one for one in _fitting(text, before, facts) if one.label.lower().startswith(typed)]
+    written = len(found) == 1 and found[0].label.lower() == typed
+    return Completions(start, () if written else tuple(found))
+
+
+def variables(text: str) -> list[str]:
+    """The variables of a pattern, also of a text that is not complete.
+
+    >>> variables("PATTERN SEQ(Shelf a, !(Register b), Exit+ c[]) WHERE")
+    ['a', 'b', 'c']
+    """
+    pattern = re.split(r"\bWHERE\b|\bWITHIN\b|\bRETURN\b", text, maxsplit=1, flags=re.IGNORECASE)[0]
+    return list(dict.fromkeys(_VARIABLE.findall(pattern)))
+
+
+def _fitting(text: str, before: str, facts: Facts | None) -> Iterator[Completion]:
+    if _DOT.search(before) or _BRACKET.search(before):
+        yield from _columns(facts)
+        return
+    if _AMOUNT.search(before):
+        yield from (Completion(unit, "unit") for unit in _UNITS)
+        return
+    last = re.findall(r"\b(PATTERN|EVENT|WHERE|HAVING|RETURN|FROM|WITHIN|PARTITION)\b", before, re.IGNORECASE)
+    clause = last[-1].upper() if last else ""
+    if clause in ("PATTERN", "EVENT"):
+        yield from _types(facts)
+    elif clause in ("WHERE", "HAVING", "RETURN"):
+        yield from (Completion(name, "variable") for name in variables(text))
+        yield from (Completion(name, "function", "aggregate") for name in AGGREGATES)
+        yield from (Completion(name, "function") for name in BUILT_IN)
+        yield from _columns(facts)
+    elif clause == "PARTITION":
+        yield from _columns(facts)
+    yield from (Completion(word, "keyword") for word in _KEYWORDS)
+
+
+def _columns(facts: Facts | None) -> Iterator[Completion]:
+    for column in facts.columns if facts is not None else ():
+        yield Completion(column.name, "column", column.type)
+
+
+def _types(facts: Facts | None) -> Iterator[Completion]:
+    for name, count in (facts.types or ()) if facts is not None else ():
+        yield Completion(name, "type", f"{count:,} events")
+
+
+def _values(attribute: str, facts: Facts | None) -> Iterator[Completion]:
+    """Values of the column that is compared with a string."""
+    column = None if facts is None else facts.column(attribute)
+    for value in () if column is None else column.samples:
+        if isinstance(value, str):
+            yield Completion(value, "value", attribute)

@@ -1,0 +1,185 @@
+"""The numbers of a text that a slider can move, with their places and sensible ranges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from math import floor, log10
+from typing import Any
+
+from cepheid.errors import Span
+from cepheid.language import parse
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.durations import NANOSECONDS, UNITS
+from cepheid.pattern.tree import Negation, Pattern, Query, Window
+from cepheid.pattern.walk import children, expressions, walk
+from cepheid.studio.describing import ColumnFacts, Facts
+
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+_STEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number of a text. start, end: its place. label: what it is compared with. unit: of a duration."""
+
+    start: int
+    end: int
+    value: float
+    whole: bool
+    label: str
+    unit: str | None
+    low: float
+    high: float
+    step: float
+
+
+def constants(text: str, facts: Facts | None) -> list[Constant]:
+    """The numbers of the windows and conditions of a text, in its order.
+
+    >>> [(one.label, one.value, one.unit) for one in constants("EVENT A a WHERE a.x > 5 WITHIN 2 hours", None)]
+    [('a.x >', 5.0, None), ('WITHIN', 2.0, 'hours')]
+    """
+    found = [one for query in parse(text).queries for one in _of_query(query, facts)]
+    unique = {one.start: one for one in reversed(found)}
+    return [unique[start] for start in sorted(unique)]
+
+
+def _of_query(query: Query, facts: Facts | None) -> Iterator[Constant]:
+    for label, window in _windows(query):
+        found = _window(label, window, facts)
+        if found is not None:
+            yield found
+    for expression in expressions(query):
+        for node in walk(expression):
+            for child in children(node):
+                if isinstance(child, ex.Literal):
+                    found = _literal(child, node, facts)
+                    if found is not None:
+                        yield found
+
+
+def _windows(query: Query) -> Iterator[tuple[str, Window]]:
+    if query.within is not None:
+        yield "WITHIN", query.within
+    if query.cooldown is not None:
+        yield "COOLDOWN", query.cooldown
+    nodes: Iterator[Pattern] = walk(query.pattern)
+    for node in nodes:
+        if isinstance(node, Negation) and node.period is not None:
+            yield "FOR", node.period
+
+
+def _window(label: str, window: Window, facts: Facts | None) -> Constant | None:
+    place = _place(window.amount.span)
+    if place is None or not isinstance(window.amount, ex.Literal) or window.span is None:
+        return None
+    value, whole = float(place[2]), "." not in place[2]
+    unit = _unit(window.span.text[place[1] : window.span.end]) or window.unit
+    high, extent = value * 4, _extent(facts)
+    if unit in NANOSECONDS and extent:
+        high = min(high, max(value * 2, extent / NANOSECONDS[unit]))
+    low = 1.0 if whole else _nice(high / _STEPS)
+    high = max(high, low + 1)
+    return Constant(*place[:2], value, whole, label, unit, low, high, _step(low, high, whole))
+
+
+def _unit(after: str) -> str | None:
+    """The unit that is written after a number."""
+    word = re.match(r"\s*([A-Za-z]+)", after)
+    return None if word is None else UNITS.get(word[1].lower())
+
+
+def _literal(literal: ex.Literal, above: ex.Expression, facts: Facts | None) -> Constant | None:
+    if isinstance(literal.value, bool) or not isinstance(literal.value, int | float):
+        return None
+    place = _place(literal.span)
+    if place is None:
+        return None
+    value, whole = float(place[2]), "." not in place[2]
+    span = literal.span
+    assert span is not None
+    unit = _unit(span.text[place[1] : span.end])
+    low, high = _range(value, _compared(literal, above), facts, whole=whole)
+    return Constant(*place[:2], value, whole, _label(literal, above), unit, low, high, _step(low, high, whole))
+
+
+def _place(span: Span | None) -> tuple[int, int, str] | None:
+    """Where the number of a constant is, and how it is written; None for other constants."""
+    found = None if span is None else _NUMBER.match(span.excerpt)
+    if span is None or found is None or (found.end() < len(span.excerpt) and span.excerpt[found.end()] in "eE."):
+        return None
+    return span.start, span.start + found.end(), found[0]
+
+
+def _compared(literal: ex.Literal, above: ex.Expression) -> str | None:
+    """The attribute that a constant is directly compared with."""
+    match above:
+        case (
+            ex.Compare(left=ex.Attribute() | ex.Name() as other) | ex.Compare(right=ex.Attribute() | ex.Name() as other)
+        ):
+            return other.name
+        case (
+            ex.Between(operand=ex.Attribute() | ex.Name() as other) | ex.In(operand=ex.Attribute() | ex.Name() as other)
+        ):
+            return other.name
+    return None
+
+
+def _label(literal: ex.Literal, above: ex.Expression) -> str:
+    """The text around a constant, on the side that is nearer."""
+    outer, span = above.span, literal.span
+    if outer is None or span is None:
+        return "constant"
+    before = " ".join(outer.text[outer.start : span.start].split())
+    after = " ".join(outer.text[span.end : outer.end].split())
+    label = before or after
+    return label if len(label) <= 28 else "…" + label[-27:]
+
+
+def _range(value: float, attribute: str | None, facts: Facts | None, *, whole: bool) -> tuple[float, float]:
+    column = None if attribute is None or facts is None else facts.column(attribute)
+    low, high = _numbers(column)
+    if low is None or high is None or low == high:
+        low, high = (0.0, value * 2) if value > 0 else (value * 2, 0.0) if value < 0 else (-10.0, 10.0)
+        if whole and high - low < 4:
+            high = low + 10
+    return min(low, value), max(high, value)
+
+
+def _numbers(column: ColumnFacts | None) -> tuple[float | None, float | None]:
+    if column is None or not isinstance(column.low, int | float) or not isinstance(column.high, int | float):
+        return None, None
+    return float(column.low), float(column.high)
+
+
+def _extent(facts: Facts | None) -> float | None:
+    """How long the events last, in nanoseconds, if their time is a timestamp."""
+    time = None if facts is None else next((one for one in facts.columns if one.role == "time"), None)
+    if time is None:
+        return None
+    low: Any = time.low
+    high: Any = time.high
+    if isinstance(low, date | datetime) and isinstance(high, date | datetime):
+        return float((high - low).total_seconds()) * 1e9
+    return None
+
+
+def _step(low: float, high: float, whole: bool) -> float:
+    size = _nice((high - low) / _STEPS)
+    return max(1.0, float(round(size))) if whole else size
+
+
+def _nice(size: float) -> float:
+    """A power of ten times 1, 2 or 5, not above a size.
+
+    >>> _nice(0.37), _nice(7)
+    (0.2, 5.0)
+    """
+    if size <= 0:
+        return 1.0
+    power = 10.0 ** floor(log10(size))
+    first = size / power
+    return float(f"{(5 if first >= 5 else 2 if first >= 2 else 1) * power:.12g}")

@@ -1,0 +1,71 @@
+"""A query on the events: on some of them first, then on all."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.studio.checking import heard, prepared, warning
+from cepheid.studio.jobs import Ticket
+from cepheid.studio.source import Reading
+from cepheid.studio.views import diagnose_view, explain_view, matches_view, timeline_view
+
+_LOOK = 0.2
+
+
+def run(reading: Reading, text: str, ticket: Ticket, *, sample: bool) -> None:
+    """Tell the matches of a text. sample: whether those of the first events are told before all are gone over."""
+    events = _events(reading, ticket)
+    if events is None:
+        return
+    first = reading.sample if sample else None
+    if first is not None:
+        _match(reading, text, first, "sample", ticket)
+    _match(reading, text, events, "all", ticket)
+
+
+def explain(reading: Reading, text: str, ticket: Ticket) -> None:
+    """Tell how a text is run."""
+    with heard():
+        found = explain_view(prepared(reading.source, text), reading.table)
+    ticket.tell({"kind": "explained", **found})
+
+
+def diagnose(reading: Reading, text: str, ticket: Ticket) -> None:
+    """Tell where runs of a text end; of a large file, on its first events."""
+    events = _events(reading, ticket)
+    if events is None:
+        return
+    looked = events if reading.sample is None else reading.sample
+    with heard():
+        found = diagnose_view(prepared(reading.source, text), looked)
+    told = {"kind": "diagnosed", "events": looked.num_rows, "of": events.num_rows}
+    ticket.tell({**told, "diagnosis": found})
+
+
+def _match(reading: Reading, text: str, events: pa.Table, on: str, ticket: Ticket) -> None:
+    ticket.check()
+    begin = time.perf_counter()
+    with heard() as told:
+        matches = prepared(reading.source, text).match(events, progress=ticket.progress)
+        ticket.check()
+        found: dict[str, Any] = matches_view(matches)
+    seconds = time.perf_counter() - begin
+    counted = {"kind": "matches", "on": on, "events": events.num_rows, "seconds": round(seconds, 4)}
+    ticket.tell({**counted, **found, "warnings": [warning(one) for one in told]})
+    ticket.check()
+    ticket.tell({"kind": "timeline", "on": on, "svg": timeline_view(matches) if found["count"] else None})
+
+
+def _events(reading: Reading, ticket: Ticket) -> pa.Table | None:
+    """The events, as soon as they are read."""
+    while not reading.over.wait(_LOOK):
+        ticket.check()
+        ticket.tell({"kind": "reading"})
+    if reading.error is not None:
+        raise reading.error
+    if reading.table is None:
+        ticket.tell({"kind": "no events"})
+    return reading.table

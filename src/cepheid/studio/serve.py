@@ -1,0 +1,45 @@
+"""The server of one page, on this machine only, until it is interrupted."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import webbrowser
+from collections.abc import Callable
+from contextlib import suppress
+
+import uvicorn
+
+from cepheid.errors import UsageError
+from cepheid.studio.app import make_app
+from cepheid.studio.source import Source
+
+ADDRESS = "127.0.0.1"
+
+
+def serve(source: Source, port: int, *, browser: bool, tell: Callable[[str], None]) -> None:
+    """Serve a source. port: 0 for any that is free. tell: is called with the address once the server listens."""
+    token = secrets.token_urlsafe(24)
+    listening = _listen(port)
+    port = listening.getsockname()[1]
+    address = f"http://{ADDRESS}:{port}/?token={token}"
+    config = uvicorn.Config(make_app(source, token, port), log_level="warning", server_header=False, ws="none")
+    server = uvicorn.Server(config)
+    tell(address)  # the socket listens already: whoever comes now is answered when the server runs
+    if browser:
+        webbrowser.open(address)
+    with suppress(KeyboardInterrupt):  # which is how it is ended
+        server.run(sockets=[listening])
+
+
+def _listen(port: int) -> socket.socket:
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((ADDRESS, port))
+    except OSError as error:
+        found.close()
+        message = f"can't listen on port {port}: {error.strerror}"
+        raise UsageError("CEP603", message, "pass another --port, or leave it out for one that is free") from None
+    found.listen()
+    return found

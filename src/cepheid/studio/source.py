@@ -1,0 +1,92 @@
+"""What the page works on: the events, read once in a thread of their own, and what makes queries of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.api import Query
+from cepheid.errors import CepheidError
+from cepheid.pattern.tree import Program
+
+SAMPLE = 20_000
+"""How many events, the first ones, a query is tried on before it runs on all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns that have a role."""
+
+    time: str
+    type: str | None
+    start: str | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the command line named.
+
+    name: of the events, for the page. text: the query to begin with. prepare: a query of a tree, with the settings of
+    the command line. read: the events. checkpoint, matches: folders of a stream that is watched, and of its output.
+    """
+
+    name: str
+    text: str
+    columns: Columns
+    prepare: Callable[[Program], Query]
+    read: Callable[[], pa.Table] | None = None
+    checkpoint: Path | None = None
+    matches: Path | None = None
+
+
+@dataclass
+class Reading:
+    """The events of a source: being read, there, or not readable."""
+
+    source: Source
+    error: CepheidError | None = None
+    over: Event = field(default_factory=Event)
+    _table: pa.Table | None = None
+
+    def start(self) -> None:
+        """Read in the background, so that the page is there at once."""
+        if self.source.read is None:
+            self.over.set()
+        else:
+            Thread(target=self._read, args=(self.source.read,), daemon=True).start()
+
+    def _read(self, read: Callable[[], pa.Table]) -> None:
+        try:
+            self._table = _with_codes(read(), self.source.columns.type)
+        except CepheidError as error:
+            self.error = error
+        finally:
+            self.over.set()
+
+    @property
+    def table(self) -> pa.Table | None:
+        """The events, or None as long as they are read, or if they can't be."""
+        return self._table
+
+    @property
+    def sample(self) -> pa.Table | None:
+        """The first events, if there are more."""
+        table = self._table
+        return None if table is None or table.num_rows <= SAMPLE else table.slice(0, SAMPLE)
+
+
+def _with_codes(table: pa.Table, type_column: str | None) -> pa.Table:
+    """The events with their types as codes: every run needs these, and they are found once."""
+    if type_column not in table.column_names:
+        return table
+    place = table.column_names.index(type_column)
+    column = table.column(place)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return table
+    return table.set_column(place, type_column, pc.dictionary_encode(column).unify_dictionaries())

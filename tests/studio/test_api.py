@@ -1,0 +1,198 @@
+"""What the page asks, asked without a page."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pyarrow as pa
+import pytest
+from serving import THEFTS, TOKEN, Served, demo, serving
+
+from cepheid.errors import FileError
+from cepheid.studio.checkpoint import watched
+
+
+def test_state_says_what_is_in_the_events(served: Served) -> None:
+    state = served.ready()
+    assert (state["status"], state["text"], state["events"]["rows"]) == ("ready", THEFTS, 59)
+    assert state["events"]["types"][:3] == [["Shelf", 21], ["Exit", 11], ["Dock", 9]]
+    assert [(one["name"], one["type"], one["role"]) for one in state["events"]["columns"]] == [
+        ("ts", "timestamp[s]", "time"),
+        ("type", "string", "type"),
+        ("tag_id", "string", None),
+        ("reader", "string", None),
+    ]
+    assert state["events"]["columns"][2]["samples"][:3] == ["T1001", "T1002", "T1003"]
+
+
+def test_an_error_has_its_place_and_a_remedy(served: Served) -> None:
+    assert served.ask("check", "PATTERN SEQ(Shelf a, Exit c)\nWHERE a.tag = c.tag_id")["problems"] == [
+        {
+            "severity": "error",
+            "code": "CEP301",
+            "message": "unknown column 'tag'",
+            "remedy": "did you mean 'tag_id'?",
+            "line": 2,
+            "column": 7,
+            "start": 35,
+            "end": 40,
+        }
+    ]
+
+
+def test_a_misspelt_type_is_a_warning(served: Served) -> None:
+    (told,) = served.ask("check", "PATTERN SEQ(Shelf a, Exti c) WHERE [tag_id]")["problems"]
+    assert (told["severity"], told["code"], told["remedy"]) == ("warning", "CEP005", "did you mean 'Exit'?")
+
+
+def test_matches_of_the_demo(served: Served) -> None:
+    (found,) = [line for line in served.tell("run", THEFTS) if line["kind"] == "matches"]
+    assert (found["on"], found["events"], found["count"]) == ("all", 59, 3)
+    assert [row["a"]["tag_id"] for row in found["rows"]] == ["T1006", "T1002", "T1004"]
+
+
+def test_a_wrong_query_ends_with_its_error(served: Served) -> None:
+    assert [line["code"] for line in served.tell("run", "PATTERN SEQ(Shelf a")] == ["CEP102"]
+
+
+def test_the_first_events_are_matched_first() -> None:
+    many = pa.table({"ts": range(50_000), "type": ["A", "B"] * 25_000})
+    with serving(demo(read=lambda: many)) as served:
+        told = [line for line in served.tell("run", "PATTERN SEQ(A a, B b) WITHIN 2 ms") if line["kind"] == "matches"]
+        quick = served.tell("run", "PATTERN SEQ(A a, B b) WITHIN 2 ms", sample=False)
+    assert [(one["on"], one["events"], one["count"]) for one in told] == [
+        ("sample", 20_000, 10_000),
+        ("all", 50_000, 25_000),
+    ]
+    assert [one["on"] for one in quick if one["kind"] == "matches"] == ["all"]
+
+
+def test_events_that_cannot_be_read_are_told() -> None:
+    def fail() -> pa.Table:
+        raise FileError("CEP801", "can't read the events", "check the spelling")
+
+    with serving(demo(read=fail)) as served:
+        state = served.ready()
+        assert (state["status"], state["problem"]["message"]) == ("failed", "can't read the events")
+        assert [line["code"] for line in served.tell("run", THEFTS)] == ["CEP801"]
+
+
+def test_completion(served: Served) -> None:
+    def labels(text: str) -> list[str]:
+        return [one["label"] for one in served.ask("complete", text, at=len(text))["options"]]
+
+    assert labels("PATTERN SEQ(Sh") == ["Shelf"]
+    assert labels("PATTERN SEQ(Shelf abc, Exit c) WHERE abc.t") == ["ts", "type", "tag_id"]
+    assert labels("PATTERN SEQ(Shelf abc, Exit+ c[]) WHERE ab") == ["abc", "abs"]
+    assert labels("PATTERN Shelf a WHERE [ta") == ["tag_id"]
+    assert labels("PATTERN Shelf a WITHIN 12 h") == ["hours"]
+    assert "aisle 2 razors" in labels("PATTERN Shelf a WHERE a.reader = 'ais")
+
+
+def test_constants_have_ranges_from_the_data() -> None:
+    events = pa.table({"ts": range(100), "type": ["A"] * 100, "price": [float(n) for n in range(100)]})
+    text = "PATTERN SEQ(A a, A+ b[]) WHERE a.price > 12.5 AND b[i].price < 0.8 * a.price WITHIN 7 ms"
+    with serving(demo(read=lambda: events)) as served:
+        served.ready()
+        found = served.ask("constants", text)["constants"]
+    assert [(text[one["start"] : one["end"]], one["label"], one["low"], one["high"], one["step"]) for one in found] == [
+        ("12.5", "a.price >", 0.0, 99.0, 0.2),
+        ("0.8", "* a.price", 0.0, 1.6, 0.005),
+        ("7", "WITHIN", 1.0, 28.0, 1.0),
+    ]
+    assert found[2]["unit"] == "milliseconds"
+
+
+def test_the_same_query_in_python(served: Served) -> None:
+    assert '    .same("tag_id")\n' in served.ask("python", "PATTERN SEQ(Shelf a, Exit c) WHERE [tag_id]")["python"]
+
+
+def test_explain(served: Served) -> None:
+    (found,) = served.tell("explain", THEFTS)
+    assert found["text"].startswith("Query\n  PATTERN SEQ(Shelf a, !(Register b), Exit c)")
+
+
+class TestAccess:
+    @pytest.fixture
+    def stranger(self, served: Served) -> Iterator[httpx.Client]:
+        with httpx.Client(base_url=f"http://127.0.0.1:{served.port}", trust_env=False) as client:
+            yield client
+
+    def test_the_address_gives_a_cookie(self, served: Served, stranger: httpx.Client) -> None:
+        assert stranger.get("/api/state").status_code == 403
+        page = stranger.get(f"/?token={TOKEN}")
+        assert page.status_code == 200
+        assert "HttpOnly; SameSite=Strict" in page.headers["set-cookie"]
+        assert page.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
+        assert stranger.get("/api/state").status_code == 200
+
+    @pytest.mark.parametrize("address", ["/", "/?token=", "/?token=another", f"/api/state?token={TOKEN}", "/assets/x"])
+    def test_without_the_token_nothing_is_told(self, stranger: httpx.Client, address: str) -> None:
+        assert stranger.get(address).status_code == 403
+
+    @pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", ""])
+    def test_another_name_of_this_machine_is_refused(self, served: Served, host: str) -> None:
+        found = served.client.get("/api/state", headers={"host": host.format(port=served.port)})
+        assert found.status_code in (400, 403)
+
+    def test_another_page_is_refused(self, served: Served) -> None:
+        assert served.client.get("/api/state", headers={"origin": "http://evil.example"}).status_code == 403
+
+    @pytest.mark.parametrize("path", ["..%2f..%2fapp.py", "..%2findex.html", "%2fetc%2fpasswd", "nothing.js"])
+    def test_only_shipped_files_are_there(self, served: Served, path: str) -> None:
+        assert served.client.get(f"/assets/{path}").status_code == 404
+
+    def test_what_is_not_asked_as_the_page_does_is_refused(self, served: Served) -> None:
+        ask = served.client.post
+        assert ask("/api/check", content=b'{"text": ""}').status_code == 415
+        assert ask("/api/check", json={"text": "x" * 300_000}).status_code == 413
+        assert ask("/api/check", json={"text": 5}).status_code == 400
+        assert ask("/api/complete", json={"text": "x", "at": -1}).status_code == 400
+
+
+class TestWatch:
+    @staticmethod
+    def _checkpoint(folder: Path, *, ended: int, now: float = 1_000_000.0) -> Path:
+        for name in ("offsets", "commits", "state/0/0"):
+            (folder / name).mkdir(parents=True)
+        for number in range(4):
+            began = int((now - 40 + 10 * number) * 1000)
+            facts = {"batchWatermarkMs": 1000 * number, "batchTimestampMs": began, "conf": {}}
+            (folder / "offsets" / str(number)).write_text(f"v1\n{json.dumps(facts)}\n-")
+            if number < ended:
+                commit = folder / "commits" / str(number)
+                commit.write_text('v1\n{"nextBatchWatermarkMs":0}')
+                os.utime(commit, (now - 38 + 10 * number,) * 2)
+        (folder / "state/0/0/1.delta").write_bytes(b"12345")
+        return folder
+
+    def test_a_stream_that_runs(self, tmp_path: Path) -> None:
+        found = watched(self._checkpoint(tmp_path, ended=4), None, 1_000_000.0)
+        assert (found["status"], found["watermark"], found["state_bytes"]) == ("running", 3000, 5)
+        assert found["batches"][0] == {"number": 0, "began": 999_960.0, "ended": 999_962.0, "watermark": None}
+
+    def test_a_stream_that_was_killed(self, tmp_path: Path) -> None:
+        found = watched(self._checkpoint(tmp_path, ended=3), None, 1_000_600.0)
+        assert found["status"] == "dead"
+        assert found["told"].startswith("Micro-batch 3 began 10 minutes ago and has not ended: the stream was killed")
+
+    def test_a_stream_that_is_silent(self, tmp_path: Path) -> None:
+        found = watched(self._checkpoint(tmp_path, ended=4), None, 1_003_600.0)
+        assert found["status"] == "silent"
+        assert found["told"].startswith("No micro-batch for 60 minutes, and before that one ended every 10 seconds.")
+
+    def test_no_stream_yet(self, tmp_path: Path) -> None:
+        assert watched(tmp_path / "none", None)["told"].startswith("There is no folder")
+        assert watched(tmp_path, None)["told"] == "No stream has begun a micro-batch here yet."
+
+    def test_the_last_matches(self, tmp_path: Path) -> None:
+        written = tmp_path / "matches"
+        written.mkdir()
+        (written / "part-0.json").write_text('{"match_start": 1, "tag": "T1"}\n{"match_start": 2, "tag": "T2"}\n')
+        (written / "_SUCCESS").write_text("")
+        found = watched(tmp_path, written)["matches"]
+        assert found["rows"] == [{"match_start": 1, "tag": "T1"}, {"match_start": 2, "tag": "T2"}]

@@ -1,0 +1,158 @@
+"""The page, in a real browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import browser
+import pyarrow as pa
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from serving import Served, demo, serving
+
+pytestmark = pytest.mark.skipif(browser.found() is None, reason="there is no Chromium: apt-get install chromium")
+
+Open = Callable[[Served], Page]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser.opened() as found:
+        yield found
+
+
+@pytest.fixture
+def open_page(chromium: Browser) -> Iterator[Open]:
+    """Opens a window of its own on a server; an error of the page's code fails the test."""
+    contexts, wrong = [], list[str]()
+
+    def open_(served: Served) -> Page:
+        contexts.append(chromium.new_context(viewport={"width": 1280, "height": 800}))
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+        page.goto(served.address)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def write(page: Page, text: str) -> None:
+    page.get_by_label("query", exact=True).nth(1).click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(text)
+
+
+def test_the_demo_from_start_to_first_match(served: Served, open_page: Open) -> None:
+    page = open_page(served)
+    expect(page.get_by_role("status")).to_contain_text("3 matches in 59 events")
+    first = page.get_by_role("row").nth(1)
+    expect(first).to_contain_text("T1006")
+    expect(first).to_contain_text("south door")
+    page.get_by_role("tab", name="Automaton").click()
+    expect(page.get_by_role("tabpanel")).to_contain_text("PATTERN SEQ(Shelf a, !(Register b), Exit c)")
+    page.get_by_role("tab", name="Events").click()
+    expect(page.get_by_role("tabpanel")).to_contain_text("Shelf 21")
+    page.get_by_role("button", name="Python").click()
+    expect(page.get_by_label("the query in Python")).to_contain_text('cep.event("Shelf", a)')
+
+
+def test_an_error_is_shown_at_its_place(served: Served, open_page: Open) -> None:
+    page = open_page(served)
+    write(page, "PATTERN SEQ(Shelf a, Exit c)\nWHERE a.tag = c.tag_id")
+    expect(page.locator(".problems")).to_contain_text("CEP301 unknown column 'tag'")
+    expect(page.locator(".problems")).to_contain_text("did you mean 'tag_id'?")
+    expect(page.locator(".cm-lintRange-error")).to_have_text("a.tag")
+    page.get_by_role("button", name="line 2, column 7").click()
+    page.keyboard.insert_text("a.tag_id")
+    expect(page.locator(".problems")).to_be_empty()
+    expect(page.get_by_role("status")).to_contain_text("matches in 59 events")
+
+
+def test_completion_knows_the_columns(served: Served, open_page: Open) -> None:
+    page = open_page(served)
+    write(page, "PATTERN SEQ(Shelf a, Exit c) WHERE a")
+    page.keyboard.type(".ta")
+    page.get_by_role("option", name="tag_id").click()
+    expect(page.get_by_label("query", exact=True).nth(1)).to_contain_text("WHERE a.tag_id")
+
+
+def test_a_slider_moves_the_constant_and_the_count_follows(served: Served, open_page: Open) -> None:
+    page = open_page(served)
+    slider = page.get_by_role("slider", name="WITHIN hours")
+    slider.focus()
+    slider.press("Home")
+    expect(page.get_by_role("status")).to_contain_text("3 matches in 59 events")
+    expect(page.get_by_label("query", exact=True).nth(1)).to_contain_text("WITHIN 1 hours")
+    write(page, "PATTERN SEQ(Shelf a, Exit c) WHERE [tag_id] AND length(a.reader) > 5 WITHIN 12 hours")
+    expect(page.get_by_role("slider")).to_have_count(2)
+    many = page.get_by_role("slider", name="length(a.reader) >")
+    many.focus()
+    many.press("End")
+    expect(page.get_by_label("query", exact=True).nth(1)).to_contain_text("length(a.reader) > 10 WITHIN 12 hours")
+
+
+def test_nothing_matches_and_nothing_is_written(served: Served, open_page: Open) -> None:
+    page = open_page(served)
+    write(page, "PATTERN SEQ(Exit a, Dock b) WHERE [tag_id]")
+    expect(page.get_by_role("status")).to_contain_text("0 matches")
+    expect(page.get_by_role("button", name="Show why")).to_be_visible()
+    write(page, " ")
+    page.get_by_role("button", name="Begin with this").click()
+    expect(page.get_by_label("query", exact=True).nth(1)).to_contain_text("PATTERN SEQ(Shelf a, Exit b)")
+
+
+def test_a_large_file(open_page: Open) -> None:
+    rows = 200_000
+    events = pa.table({"ts": range(rows), "type": ["A", "B"] * (rows // 2), "id": [n // 2 for n in range(rows)]})
+    text = "PATTERN SEQ(A a, B b) WHERE [id] WITHIN 9 ms"
+    with serving(demo(name="large", text=text, read=lambda: events)) as served:
+        page = open_page(served)
+        expect(page.get_by_role("status")).to_contain_text("100,000 matches in 200,000 events")
+        expect(page.locator("#source")).to_have_text("large · 200,000 events")
+        expect(page.get_by_text("The first 50 of 100,000")).to_be_visible()
+
+
+def test_two_windows_do_not_disturb_each_other(served: Served, open_page: Open) -> None:
+    one, other = open_page(served), open_page(served)
+    write(one, "PATTERN SEQ(Exit a, Dock b) WHERE [tag_id]")
+    write(other, "PATTERN Exit a")
+    expect(one.get_by_role("status")).to_contain_text("0 matches")
+    expect(other.get_by_role("status")).to_contain_text("11 matches")
+    expect(one.get_by_label("query", exact=True).nth(1)).to_contain_text("SEQ(Exit a, Dock b)")
+
+
+def test_a_dead_stream_is_said_to_be_dead(tmp_path: Path, open_page: Open) -> None:
+    (tmp_path / "offsets").mkdir()
+    facts = {"batchWatermarkMs": 1_700_000_000_000, "batchTimestampMs": 1_700_000_100_000}
+    (tmp_path / "offsets" / "0").write_text(f"v1\n{json.dumps(facts)}\n-")
+    with serving(demo(read=None, checkpoint=tmp_path)) as served:
+        page = open_page(served)
+        expect(page.get_by_role("status")).to_contain_text("The stream is dead")
+        expect(page.get_by_role("status")).to_contain_text("Micro-batch 0 began")
+        expect(page.locator(".figures")).to_contain_text("2023-11-14 22:13:20")
+
+
+def test_without_the_token_there_is_no_page(served: Served, chromium: Browser) -> None:
+    page = chromium.new_page()
+    answer = page.goto(f"http://127.0.0.1:{served.port}/")
+    assert answer is not None
+    assert answer.status == 403
+    expect(page.locator("body")).to_contain_text("open the address that `cepheid studio` printed")
+    page.close()
+
+
+def test_what_events_hold_is_never_read_as_html(open_page: Open) -> None:
+    bad = "<img src=x onerror=alert(1)>"
+    events = pa.table({"ts": [1, 2], "type": [bad, "B"], bad: ["<script>alert(1)</script>", bad]})
+    with serving(demo(name=bad, text="PATTERN SEQ(* a, B b)", read=lambda: events)) as served:
+        page = open_page(served)
+        expect(page.get_by_role("status")).to_contain_text("1 match in 2 events")
+        page.get_by_role("tab", name="Events").click()
+        expect(page.get_by_role("tabpanel")).to_contain_text(bad)
+        assert page.locator("img").count() == 0

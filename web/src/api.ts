@@ -1,0 +1,155 @@
+// What the server is asked, and the shapes of its answers.
+
+export interface Problem {
+  severity: "error" | "warning";
+  code: string;
+  message: string;
+  remedy: string;
+  line?: number | null;
+  column?: number | null;
+  start?: number | null;
+  end?: number | null;
+}
+
+export interface ColumnFacts {
+  name: string;
+  type: string;
+  role: string | null;
+  samples: unknown[];
+  nulls: number;
+  low: unknown;
+  high: unknown;
+}
+
+export interface State {
+  name: string;
+  text: string;
+  watches: boolean;
+  status: "reading" | "ready" | "failed";
+  problem: Problem | null;
+  events: { rows: number; columns: ColumnFacts[]; types: [string, number][] | null } | null;
+}
+
+export interface Constant {
+  start: number;
+  end: number;
+  value: number;
+  whole: boolean;
+  label: string;
+  unit: string | null;
+  low: number;
+  high: number;
+  step: number;
+}
+
+export type Row = Record<string, unknown>;
+
+export interface Rows {
+  columns: string[];
+  rows: Row[];
+}
+
+export interface Found extends Rows {
+  kind: "matches";
+  on: "sample" | "all";
+  events: number;
+  seconds: number;
+  count: number;
+  warnings: Problem[];
+}
+
+export interface Diagnosis {
+  matches: number;
+  hints: { code: string; message: string; remedy: string }[];
+  funnel: {
+    component: string;
+    types: string[];
+    runs: number;
+    tests: { text: string; tested: number; passed: number }[];
+    ended: Record<string, number>;
+  }[];
+  misses: { events: Taken[]; refused: Taken | null; reason: string }[];
+}
+
+export interface Taken {
+  component: string;
+  event: string;
+}
+
+export type Line =
+  | Found
+  | { kind: "reading" | "stopped" | "no events" }
+  | { kind: "progress"; events: number; total: number }
+  | { kind: "timeline"; on: string; svg: string | null }
+  | { kind: "explained"; text: string; svg: string | null }
+  | { kind: "diagnosed"; events: number; of: number; diagnosis: Diagnosis }
+  | ({ kind: "error" } & Problem);
+
+export interface MicroBatch {
+  number: number;
+  began: number;
+  ended: number | null;
+  watermark: number | null;
+}
+
+export interface Watched {
+  status: "running" | "silent" | "dead" | "none";
+  told: string;
+  now: number;
+  batches: MicroBatch[];
+  watermark: number | null;
+  state_bytes: number;
+  matches: (Rows & { written: number | null }) | null;
+}
+
+// Requests of one page: a newer one ends the older one of its kind.
+export const page = crypto.randomUUID();
+
+const headers = { "content-type": "application/json" };
+
+export async function get<T>(path: string): Promise<T> {
+  const response = await fetch(`/api/${path}`);
+  if (!response.ok) throw new Error(await response.text());
+  return (await response.json()) as T;
+}
+
+// An answer, or the problem that the text has.
+export async function ask<T>(kind: string, body: object): Promise<T | { problem: Problem }> {
+  const response = await fetch(`/api/${kind}`, { method: "POST", headers, body: JSON.stringify(body) });
+  if (!response.ok && response.status !== 422) throw new Error(await response.text());
+  return (await response.json()) as T;
+}
+
+// What a piece of work tells, line by line.
+export async function tell(
+  kind: string,
+  body: object,
+  signal: AbortSignal,
+  hear: (line: Line) => void,
+): Promise<void> {
+  const response = await fetch(`/api/${kind}`, {
+    method: "POST",
+    headers,
+    signal,
+    body: JSON.stringify({ ...body, page }),
+  });
+  if (!response.ok || !response.body) throw new Error(await response.text());
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) hear(JSON.parse(line) as Line);
+  }
+}
+
+// The server counts characters, the browser halves of them where they are beyond the first plane.
+export function toBrowser(text: string, place: number): number {
+  return [...text].slice(0, place).join("").length;
+}
+
+export function toServer(text: string, place: number): number {
+  return [...text.slice(0, place)].length;
+}

@@ -1,0 +1,99 @@
+// The editor of the query: colours, completion, and problems under their places.
+
+import { autocompletion, completionKeymap, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
+import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
+import { Annotation, type ChangeDesc, EditorState } from "@codemirror/state";
+import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers, placeholder } from "@codemirror/view";
+import { classHighlighter } from "@lezer/highlight";
+import { ask, type Problem, toBrowser, toServer } from "./api";
+import { sase } from "./language";
+
+interface Completions {
+  start: number;
+  options: { label: string; kind: string; detail: string }[];
+}
+
+const byServer = Annotation.define<boolean>();
+
+async function complete(context: CompletionContext): Promise<CompletionResult | null> {
+  const text = context.state.doc.toString();
+  if (!context.explicit && !context.matchBefore(/[\w.['"(]$/)) return null;
+  const found = await ask<Completions>("complete", { text, at: toServer(text, context.pos) });
+  if ("problem" in found || context.aborted) return null;
+  return {
+    from: toBrowser(text, found.start),
+    options: found.options.map(({ label, kind, detail }) => ({ label, type: kind, detail })),
+  };
+}
+
+export interface Editor {
+  text(): string;
+  replace(from: number, to: number, text: string): void;
+  set(text: string): void;
+  mark(problems: Problem[]): void;
+  show(problem: Problem): void;
+}
+
+// changed: is told of what the user types, and of changes by `replace` and `set` with `typed` false.
+export function makeEditor(
+  parent: HTMLElement,
+  text: string,
+  changed: (changes: ChangeDesc, typed: boolean) => void,
+): Editor {
+  const view = new EditorView({
+    parent,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        lineNumbers(),
+        history(),
+        drawSelection(),
+        bracketMatching(),
+        highlightActiveLine(),
+        EditorView.lineWrapping,
+        EditorView.contentAttributes.of({ "aria-label": "query", spellcheck: "false" }),
+        placeholder("PATTERN SEQ(…) WHERE … WITHIN …"),
+        sase,
+        syntaxHighlighting(classHighlighter),
+        autocompletion({ override: [complete], icons: false }),
+        keymap.of([...completionKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
+        EditorView.updateListener.of((update) => {
+          if (!update.docChanged) return;
+          const typed = !update.transactions.some((one) => one.annotation(byServer));
+          changed(update.changes, typed);
+        }),
+      ],
+    }),
+  });
+  const replace = (from: number, to: number, insert: string) =>
+    view.dispatch({ changes: { from, to, insert }, annotations: byServer.of(true) });
+  const place = (problem: Problem): [number, number] | null => {
+    const all = view.state.doc.toString();
+    if (problem.start === null || problem.start === undefined) return null;
+    const from = Math.min(toBrowser(all, problem.start), all.length);
+    const to = Math.min(Math.max(toBrowser(all, problem.end ?? problem.start), from), all.length);
+    return to > from ? [from, to] : [Math.max(0, from - 1), Math.min(all.length, from + (from ? 0 : 1))];
+  };
+  return {
+    text: () => view.state.doc.toString(),
+    replace,
+    set: (all) => replace(0, view.state.doc.length, all),
+    mark(problems) {
+      const marks: Diagnostic[] = problems.flatMap((problem) => {
+        const found = place(problem);
+        if (found === null) return [];
+        const message = `${problem.message}\n${problem.remedy}`;
+        return [{ from: found[0], to: found[1], severity: problem.severity, source: problem.code, message }];
+      });
+      view.dispatch(setDiagnostics(view.state, marks));
+    },
+    show(problem) {
+      const found = place(problem);
+      if (found === null) return;
+      view.dispatch({ selection: { anchor: found[0], head: found[1] }, scrollIntoView: true });
+      view.focus();
+    },
+  };
+}

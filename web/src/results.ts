@@ -1,0 +1,133 @@
+// What is beside the editor: matches, automaton, why and why not, and the events.
+
+import type { Diagnosis, Found, Problem, State } from "./api";
+import { button, element, number, picture } from "./dom";
+import { matchTable, type Roles } from "./table";
+import { whyView } from "./why";
+
+const TABS = { matches: "Matches", automaton: "Automaton", why: "Why", events: "Events" } as const;
+export type Tab = keyof typeof TABS;
+
+export interface Results {
+  tab(): Tab;
+  open(tab: Tab): void;
+  working(text: string): void;
+  matches(found: Found): void;
+  timeline(svg: string | null): void;
+  failed(problem: Problem): void;
+  empty(hint: Node): void;
+  explained(text: string, svg: string | null): void;
+  diagnosed(found: Diagnosis, events: number, of: number): void;
+  events(state: State): void;
+}
+
+export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Results {
+  const buttons = {} as Record<Tab, HTMLButtonElement>;
+  const panels = {} as Record<Tab, HTMLElement>;
+  let current: Tab = "matches";
+  let roles: Roles = { time: "ts", type: "type" };
+
+  const open = (tab: Tab) => {
+    current = tab;
+    for (const name of Object.keys(TABS) as Tab[]) {
+      buttons[name].setAttribute("aria-selected", String(name === tab));
+      panels[name].hidden = name !== tab;
+    }
+    opened(tab);
+  };
+  for (const name of Object.keys(TABS) as Tab[]) {
+    buttons[name] = button(TABS[name], () => open(name), { role: "tab", id: `tab-${name}`, "aria-controls": name });
+    panels[name] = element("div", { id: name, role: "tabpanel", "aria-labelledby": `tab-${name}` });
+  }
+  const status = element("p", { class: "status", role: "status" });
+  const told = element("div", { class: "told" });
+  const line = element("div", { class: "timeline" });
+  const table = element("div", { class: "found" });
+  panels.matches.append(status, told, line, table);
+  parent.append(element("div", { role: "tablist" }, ...Object.values(buttons)), ...Object.values(panels));
+  for (const name of Object.keys(TABS) as Tab[]) {
+    buttons[name].setAttribute("aria-selected", String(name === current));
+    panels[name].hidden = name !== current;
+  }
+
+  return {
+    tab: () => current,
+    open,
+    working(text) {
+      status.replaceChildren(text);
+    },
+    matches(found) {
+      parent.classList.remove("stale");
+      const some = found.on === "sample" ? `the first ${number(found.events)} events` : `${number(found.events)} events`;
+      const took = found.seconds < 0.9995 ? `${Math.max(1, Math.round(found.seconds * 1000))} ms` : `${found.seconds.toFixed(1)} s`;
+      const noun = found.count === 1 ? "match" : "matches";
+      status.replaceChildren(element("strong", {}, `${number(found.count)} ${noun}`), ` in ${some} · ${took}`);
+      told.replaceChildren(...found.warnings.map(note));
+      if (found.count === 0) {
+        const why = button("Show why", () => open("why"), { class: "main" });
+        const text = "No run of the query comes to its end. See how far they come, and what ends them.";
+        line.replaceChildren();
+        table.replaceChildren(element("div", { class: "empty" }, element("p", {}, text), why));
+        return;
+      }
+      const shown = found.rows.length < found.count ? `The first ${found.rows.length} of ${number(found.count)}` : "";
+      table.replaceChildren(matchTable(found, roles), element("p", { class: "hint" }, shown));
+    },
+    timeline(svg) {
+      line.replaceChildren(...(svg === null ? [] : [picture(svg, "matches on a time line")]));
+    },
+    failed(problem) {
+      parent.classList.add("stale");
+      status.replaceChildren(element("span", { class: "error" }, problem.message));
+    },
+    empty(hint) {
+      status.replaceChildren();
+      told.replaceChildren();
+      line.replaceChildren();
+      table.replaceChildren(hint);
+    },
+    explained(text, svg) {
+      const drawn = svg === null ? [] : [picture(svg, "the automaton of the query")];
+      panels.automaton.replaceChildren(...drawn, element("pre", {}, text));
+    },
+    diagnosed(found, events, of) {
+      panels.why.replaceChildren(...whyView(found, events, of));
+    },
+    events(state) {
+      const facts = state.events;
+      if (facts === null) return;
+      roles = {
+        time: facts.columns.find((one) => one.role === "time")?.name ?? "ts",
+        type: facts.columns.find((one) => one.role === "type")?.name ?? "type",
+      };
+      panels.events.replaceChildren(...eventsView(facts));
+    },
+  };
+}
+
+function note(problem: Problem): HTMLElement {
+  return element("p", { class: `note ${problem.severity}` }, element("code", {}, problem.code), ` ${problem.message}; ${problem.remedy}`);
+}
+
+function eventsView(facts: NonNullable<State["events"]>): HTMLElement[] {
+  const rows = facts.columns.map((one) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, one.name, one.role ? element("small", {}, ` ${one.role}`) : null),
+      element("td", {}, one.type),
+      element("td", {}, one.nulls ? number(one.nulls) : "–"),
+      element("td", {}, one.samples.slice(0, 5).map(String).join(", ")),
+    ),
+  );
+  const names = ["column", "type", "NULLs", "values"].map((name) => element("th", { scope: "col" }, name));
+  const table = element("table", {}, element("thead", {}, element("tr", {}, ...names)), element("tbody", {}, ...rows));
+  const types = (facts.types ?? []).map(([name, count]) =>
+    element("li", {}, element("b", {}, name), ` ${number(count)}`),
+  );
+  return [
+    ...(types.length ? [element("h2", {}, "Types of events"), element("ul", { class: "chips" }, ...types)] : []),
+    element("h2", {}, "Columns"),
+    element("div", { class: "scroll", tabindex: "0" }, table),
+  ];
+}
