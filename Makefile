@@ -8,16 +8,19 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-long bench bench-spark lint format pictures lock studio-page clean help java chromium
+.PHONY: demo test test-long docs bench bench-spark lint format pictures lock studio-page clean help java chromium
 
 demo: $(STAMP) java ## Set up, then find the shoplifters in a store's readings: embedded, on Spark, and on a stream
 	@$(BIN)/cepheid demo
 
-test: $(STAMP) java chromium lint ## Set up, then lint, check types and import contracts, and run the tests
+test: $(STAMP) java chromium lint docs ## Set up, then lint, check types and import contracts, build the site, and run the tests
 	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 test-long: $(STAMP) java chromium lint ## As test, with thousands of examples a property; about an hour
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow"
+
+docs: $(STAMP) ## Build the site of the documentation into build/docs; whatever it warns of is an error
+	$(BIN)/sphinx-build --quiet --fail-on-warning --nitpicky --keep-going --fresh-env --doctree-dir build/doctrees docs build/docs
 
 bench: $(STAMP) ## Time the engine against hand-written C++ and the papers; needs g++, takes some minutes
 	$(BIN)/python -m bench $(BENCH)

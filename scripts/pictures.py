@@ -68,6 +68,30 @@ def corrected() -> str:
     return draw_timeline(Timeline(title, Scale(60 * 10**9), lanes)).svg
 
 
+def strategies() -> str:
+    """The matches of one pattern under each strategy, on one stream of two keys."""
+    kinds, other = dict(enumerate("ABAABADB", 1)), 4
+    stream = [{"ts": t, "type": kind, "k": 1 + (t == other)} for t, kind in kinds.items()]
+    points = {t: Point(t, kind) for t, kind in kinds.items()}
+    lanes = [
+        Lane("the events of key 1", events=tuple(points[t] for t in kinds if t != other)),
+        Lane("one of key 2", events=(points[other],)),
+    ]
+    for name in ("strict_contiguity", "partition_contiguity", "skip_till_next_match", "skip_till_any_match"):
+        found = cep.Query(f"PATTERN SEQ(A a, B b) WHERE {name} {{ [k] }}").match(stream)
+        ends = [(match["match_start"], match["match_end"]) for match in found]
+        bands = (Band(n, a, b, (points[a], points[b])) for n, (a, b) in enumerate(ends))
+        lanes.append(Lane(name, bands=tuple(bands)))
+    return draw_timeline(Timeline("SEQ(A a, B b) [k] under each strategy", Scale(), tuple(lanes))).svg
+
+
+def stolen() -> str:
+    """The first match of the tutorial."""
+    page = (FOLDER.parent / "tutorial_spark.md").read_text(encoding="utf-8")
+    query = page.split('cep.Query("""')[1].split('"""')[0].replace("... ", "")
+    return cep.Query(query).match(FOLDER.parents[1] / "examples" / "tasks" / "cards.csv").timeline(1).svg
+
+
 def plan() -> str:
     """The plan of a query with what was expected and counted."""
     dice = Random(1)
@@ -90,6 +114,8 @@ PICTURES: dict[str, Callable[[], str]] = {
         .svg
     ),
     "changes": corrected,
+    "strategies": strategies,
+    "stolen": stolen,
     "plan": plan,
 }
 """Each picture by its name, and what draws it."""

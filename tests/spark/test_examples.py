@@ -1,4 +1,4 @@
-"""What a newcomer starts from: the page about Spark, and the examples, as they are."""
+"""What a newcomer starts from: the pages about Spark, and the examples, as they are."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ def run(*arguments: str) -> str:
     return made.stdout
 
 
-def test_the_page(spark) -> None:
+@pytest.mark.parametrize("page", ["spark.md", "tutorial_spark.md"])
+def test_the_page(spark, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
     options = doctest.ELLIPSIS
     failed, tried = doctest.testfile(
-        str(ROOT / "docs" / "spark.md"), module_relative=False, globs={"spark": spark}, optionflags=options
+        str(ROOT / "docs" / page), module_relative=False, globs={"spark": spark}, optionflags=options
     )
     assert tried >= 10
     assert failed == 0

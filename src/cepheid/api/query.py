@@ -83,7 +83,8 @@ class Query:
     params: values of the parameters that the query names: numbers, strings, dates, sets, windows ("12 hours").
     functions: Python functions that the query calls, by name; they take and return Python values, None for NULL. An
         `Aggregate` folds the values of a closure.
-    time: the time column: integers, timestamps or dates. unit: of an integer time, and of a bare number in WITHIN.
+    time: the time column: integers, timestamps or dates.
+    unit: the unit of an integer time, and of a bare number in WITHIN.
     start: the column that says when an event started, if it is not over at once: its time is then its end.
     type: the column with the event type; None for a stream of one type.
     order_by: columns that order events with equal times, before the content of the row does.

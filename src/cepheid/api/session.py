@@ -55,7 +55,20 @@ LATE = ("error", "drop", "collect")
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Counters of a session and the size of its state."""
+    """Counters of a session and the size of its state.
+
+    events: how many were accepted.
+    runs: live runs, merged ones counted once; with a plan of stacks, stored events.
+    merged: how many runs were merged into another; 0 with stacks.
+    state_bytes: how large the state is.
+    matches: how many were given.
+    late: how many events came after the watermark had passed them.
+    plan: that of each query, separated by semicolons.
+    replans: how often the plan was changed.
+    tests: how often conditions over several events were evaluated, the steps of a search included.
+    steps: with speculation: how many events were gone over, again and again if others came late.
+    debts: retractions that wait for their event.
+    """
 
     events: int
     runs: int
@@ -63,11 +76,11 @@ class Stats:
     state_bytes: int
     matches: int
     late: int
-    plan: str = ""  # of each query, separated by semicolons
-    replans: int = 0  # how often the plan was changed
-    tests: int = 0  # how often conditions over several events were evaluated, the steps of a search included
-    steps: int = 0  # with speculation: how many events were gone over, again and again if others came late
-    debts: int = 0  # retractions that wait for their event
+    plan: str = ""
+    replans: int = 0
+    tests: int = 0
+    steps: int = 0
+    debts: int = 0
 
 
 T = TypeVar("T")

@@ -110,12 +110,20 @@ def seq(*patterns: Pattern) -> Pattern:
 
 
 def either(*patterns: Pattern) -> Pattern:
-    """Any one of them: the union of their matches."""
+    """Any one of them: the union of their matches; `a | b` is the same of two.
+
+    >>> print(either(event("Card", "a"), event("Cash", "b")))
+    PATTERN OR(Card a, Cash b)
+    """
     return _pattern(tree.Either(_nodes("either", *patterns)))
 
 
 def any_order(*patterns: Pattern) -> Pattern:
-    """All of them, in any order."""
+    """All of them, in any order.
+
+    >>> print(any_order(event("Card", "a"), event("Cash", "b")))
+    PATTERN AND(Card a, Cash b)
+    """
     return _pattern(tree.AnyOrder(_nodes("any_order", *patterns)))
 
 
