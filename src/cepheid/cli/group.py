@@ -10,12 +10,14 @@ import click
 import cepheid
 from cepheid.cli.check import check
 from cepheid.cli.demo import demo
+from cepheid.cli.diagnose import diagnose
 from cepheid.cli.errors import EXIT_CODES, EXIT_FILE, EXIT_INTERRUPTED, exit_code, report, warnings_as_lines
 from cepheid.cli.explain import explain
 from cepheid.cli.fmt import fmt
 from cepheid.cli.match import match
 from cepheid.cli.run import run
 from cepheid.cli.streams import silence_stdout, tolerate_narrow_encoding
+from cepheid.cli.trace import trace
 from cepheid.errors import CepheidError, FileError
 
 
@@ -47,7 +49,7 @@ class Commands(click.Group):
 
 @click.group(
     cls=Commands,
-    commands=[match, check, explain, fmt, run, demo],
+    commands=[match, check, explain, diagnose, trace, fmt, run, demo],
     epilog=EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -65,5 +67,6 @@ def main() -> None:
       cepheid match thefts.sase readings.csv | jq .a.tag_id
       cepheid check thefts.sase --schema readings.csv
       cepheid explain thefts.sase
+      cepheid diagnose thefts.sase readings.csv
       cepheid fmt --write thefts.sase
     """
