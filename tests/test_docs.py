@@ -20,6 +20,7 @@ EXAMPLES = [
             "cesar",
             "changes",
             "data",
+            "diagnose",
             "engine",
             "many",
             "plans",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,9 @@ from cepheid.diagnosis.diagnose import Part, diagnose
 from cepheid.diagnosis.diagnosis import Diagnosis
 from cepheid.diagnosis.sampling import EVENTS, sample_of
 from cepheid.diagnosis.trace import Trace, Traced, make_trace
+from cepheid.diagnosis.what_if import Count
 from cepheid.diagnosis.whole_columns import Columns
+from cepheid.diagnosis.why_not import WhyNot, why_not
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.matches import Matches
 from cepheid.errors import CepheidError, CepheidWarning, UsageError
@@ -44,17 +47,6 @@ def diagnosis(query: Query, table: pa.Table, sample: int | str | None) -> Diagno
     told = query.surprises
     found = [*told.of_query(), *told.of_schema(schema), *told.of_events(schema, seen)]
 
-    few = table if table.num_rows <= _COUNTED else None
-
-    def count(changed: Written) -> int | None:
-        nonlocal few
-        if few is None:
-            few = table.take(pa.array(sample_of(parts[0].columns, EVENTS)))
-        try:
-            return _matches(query.alike(Program((changed,))), few, plan="automaton").count()
-        except CepheidError:
-            return None  # it is no query like that
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
         matches = _matches(query, table)
@@ -64,7 +56,20 @@ def diagnosis(query: Query, table: pa.Table, sample: int | str | None) -> Diagno
         ]
         counts = [matches.outputs.get(part.name, matches).count() for part in parts]
         counted = [replace(part, matches=number) for part, number in zip(parts, counts, strict=True)]
-        return diagnose(counted, found, count, sample)
+        return diagnose(counted, found, _counter(query, table, parts[0].columns), sample)
+
+
+def _counter(query: Query, table: pa.Table, columns: Columns) -> Count:
+    """Counts the matches that the query would have if it were another one."""
+    few = table if table.num_rows <= _COUNTED else table.take(pa.array(sample_of(columns, EVENTS)))
+
+    def count(changed: Written) -> int | None:
+        try:
+            return _matches(query.alike(Program((changed,))), few, plan="automaton").count()
+        except CepheidError:
+            return None  # it is no query like that
+
+    return Count(few.num_rows, count)
 
 
 def _matches(query: Query, table: pa.Table, plan: str = "auto") -> Matches:
@@ -79,6 +84,15 @@ def read_sample(sample: object) -> int | str | None:
     if isinstance(sample, int) and not isinstance(sample, bool) and sample > 0:
         return sample
     raise UsageError("CEP603", f"sample can't be {sample!r}", "pass a number of events, 'auto', or None for all")
+
+
+def refusal_of(query: Query, table: pa.Table, rows: Mapping[str, object]) -> WhyNot:
+    """Why some rows are not a match."""
+    if len(query.compiled.queries) > 1:
+        message = "why_not is about one query, and this is a program of several"
+        raise UsageError("CEP617", message, "make a Query of the one that is meant")
+    part = parts_of(query, table)[0]
+    return why_not(part.query, query.compiled.queries[0].query, part.table, rows)
 
 
 def parts_of(query: Query, table: pa.Table) -> list[Traced]:

@@ -61,6 +61,7 @@ from cepheid.plan.spec import PlanSpec, read_plan
 if TYPE_CHECKING:
     from cepheid.diagnosis.diagnosis import Diagnosis
     from cepheid.diagnosis.trace import Trace
+    from cepheid.diagnosis.why_not import WhyNot
     from cepheid.engine.machines.factory import MachineFactory
     from cepheid.explain import Explanation
 
@@ -642,6 +643,16 @@ class Query:
         from cepheid.api.diagnosing import diagnosis, read_sample  # seldom needed
 
         return diagnosis(self, self._table_of(events), read_sample(sample))
+
+    def why_not(self, events: object, **rows: object) -> WhyNot:
+        """Why some rows are not a match: the first rule that refuses them, by its number, in words.
+
+        rows: of each variable the number of its row in the table, from 0, or a dict of columns that only one event has;
+        of a closure, a list of them: `q.why_not(events, a=0, b=[{"id": 7}, 3])`.
+        """
+        from cepheid.api.diagnosing import refusal_of  # seldom needed
+
+        return refusal_of(self, self._table_of(events), rows)
 
     def trace(self, events: object, *, limit: int | None = 10_000) -> Trace:
         """What the runs of the query do, event by event: begin, take, proceed, refuse, ignore, kill, drop, emit.

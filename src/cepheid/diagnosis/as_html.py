@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from cepheid.diagnosis.as_text import coverage, events_line, headline
+from cepheid.diagnosis.as_text import coverage, events_line, headline, tried
 from cepheid.diagnosis.facts import Findings, Miss, Stage
 
 _BAR = "display:inline-block;height:.8em;background:#3b82c4;vertical-align:baseline"
@@ -20,8 +20,8 @@ def as_html(found: Findings) -> str:
         for hint in found.hints
     ]
     if found.changes:
-        counted = ((c.text, "too many to count" if c.matches is None else f"{c.matches:,}") for c in found.changes)
-        parts.append(_table(("what if", "matches"), ([escape(a), b] for a, b in counted)))
+        counted = ([escape(change.text), f"{change.matches:,}"] for change in found.changes)
+        parts.append(_table(("what if" + tried(found), "matches"), counted))
     if found.misses and not found.matches:
         parts.append(_table(("nearest misses", "why not"), map(_miss, found.misses)))
     most = max((stage.runs for stage in found.funnel), default=0)

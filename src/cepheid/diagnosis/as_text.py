@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cepheid.diagnosis.facts import Findings, Stage
+from cepheid.diagnosis.facts import COMPLETE, Findings, Stage
 from cepheid.pattern.durations import NANOSECONDS, spell
 
 _ENDS = 4  # reasons shown for each component
@@ -53,6 +53,12 @@ def near(nanoseconds: int) -> str:
     return exact
 
 
+def tried(found: Findings) -> str:
+    """On which events changes were tried, if not on all."""
+    events = found.seen.events
+    return "" if found.tried >= events else f" (in {found.tried:,} of {events:,} events)"
+
+
 def coverage(found: Findings) -> str:
     """What of the stream the runs are known of."""
     parts = []
@@ -72,10 +78,9 @@ def _lines(found: Findings) -> Iterator[str]:
         yield f"  -> {hint.remedy}"
     if found.changes:
         yield ""
-        yield "what if"
+        yield "what if" + tried(found)
         for change in found.changes:
-            matches = "more than can be counted" if change.matches is None else f"{change.matches:,}"
-            yield f"  {change.text}: {matches} match{'es' if change.matches != 1 else ''}"
+            yield f"  {change.text}: {change.matches:,} match{'es' if change.matches != 1 else ''}"
     if found.misses and not found.matches:
         yield ""
         yield "nearest misses"
@@ -118,4 +123,4 @@ def _funnel(stages: Sequence[Stage]) -> Iterator[str]:
             share = f" ({test.passed / test.tested:.1%})" if test.tested else ""
             yield f"    {test.text}: TRUE {test.passed:,} of {test.tested:,}{share}"
         for why, count in list(stage.ended.items())[:_ENDS]:
-            yield f"    {count:,} ended here: {why}"
+            yield f"    {count:,} ended here: {why}" if stage.component != COMPLETE else f"    {count:,} {why}"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from heapq import heappush, heappushpop
 
-from cepheid.diagnosis.facts import Miss, Stage, Tested, nearest_of
+from cepheid.diagnosis.facts import COMPLETE, Miss, Stage, Tested, nearest_of
 from cepheid.diagnosis.reasons import Reasons
 from cepheid.diagnosis.said_events import describe
 from cepheid.diagnosis.written import text_of
@@ -137,8 +137,9 @@ class Counting(Watcher):
     # What is made of it.
 
     def stages(self) -> tuple[Stage, ...]:
-        """The components in the order of the text."""
-        return tuple(
+        """The components in the order of the text, and what became of the runs that got over all of them."""
+        complete = Stage(self.name, COMPLETE, ("pattern",), self.given.total(), (), dict(self.given.most_common()))
+        components = (
             Stage(
                 self.name,
                 component.variable,
@@ -153,6 +154,7 @@ class Counting(Watcher):
             )
             for component in self.query.positive
         )
+        return (*components, complete)
 
     def misses(self) -> tuple[Miss, ...]:
         """The nearest first."""

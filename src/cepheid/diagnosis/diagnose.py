@@ -72,6 +72,7 @@ def diagnose(
         begun,
         followed,
         sampled,
+        count.events,
     )
 
 

@@ -42,9 +42,13 @@ class Tested:
         return self.passed / self.tested if self.tested else None
 
 
+COMPLETE = "complete"
+"""The last stage: the runs that got over all components."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A component of a pattern.
+    """A component of a pattern, or what comes after all of them.
 
     runs: how many came so far. tests: its conditions, in the order in which they are tested. ended: what became of the
     runs that came no further.
@@ -94,10 +98,10 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change to the query, and how many matches it would then have; None: too many to count."""
+    """A change to the query, and how many matches it would then have."""
 
     text: str
-    matches: int | None
+    matches: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,7 @@ class Findings:
 
     funnel: the components with their conditions and runs. misses: the runs that came furthest. changes: what a single
     change to a query without matches would give. begun, followed: how many runs began, and how many were looked at.
+    sampled, tried: how many events runs were followed on, and changes tried on.
     """
 
     seen: Seen
@@ -117,6 +122,7 @@ class Findings:
     begun: int
     followed: int
     sampled: int
+    tried: int
 
     def __add__(self, other: Self) -> Self:
         stages = {(stage.query, stage.component): stage for stage in self.funnel}
@@ -133,6 +139,7 @@ class Findings:
             self.begun + other.begun,
             self.followed + other.followed,
             self.sampled + other.sampled,
+            self.tried + other.tried,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,8 +157,12 @@ class Findings:
 
 
 def nearest_of(misses: Iterable[Miss], most: int) -> tuple[Miss, ...]:
-    """The nearest misses."""
-    return tuple(sorted(misses, key=lambda miss: miss.rank, reverse=True)[:most])
+    """The nearest misses; of equal ones those that come first in the table."""
+
+    def order(miss: Miss) -> tuple[object, ...]:
+        return tuple(-part for part in miss.rank), [row for _, row, _ in miss.events], miss.refused or ()
+
+    return tuple(sorted(misses, key=order)[:most])
 
 
 def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
@@ -159,8 +170,7 @@ def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def _added_changes(one: Sequence[Change], other: Sequence[Change]) -> tuple[Change, ...]:
-    found: dict[str, int | None] = {}
+    found: dict[str, int] = {}
     for change in (*one, *other):
-        known = found.get(change.text, 0)
-        found[change.text] = None if known is None or change.matches is None else known + change.matches
+        found[change.text] = found.get(change.text, 0) + change.matches
     return tuple(Change(text, matches) for text, matches in found.items())

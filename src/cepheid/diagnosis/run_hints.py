@@ -73,6 +73,6 @@ def _never_true(counted: Counting) -> Iterator[Hint]:
 
 def change_hints(changes: tuple[Change, ...]) -> Iterator[Hint]:
     """The single change that gives matches."""
-    for change in sorted(changes, key=lambda change: change.matches or 0)[:1]:
+    for change in sorted(changes, key=lambda change: change.matches)[:1]:
         count = f"{change.matches:,} match{'es' if change.matches != 1 else ''}"
         yield Hint("CEP031", f"one change would give {count}: {change.text}", "change it if that is what you meant")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cepheid.diagnosis.as_text import near
 from cepheid.diagnosis.facts import Change
@@ -15,8 +15,17 @@ from cepheid.pattern.parameters import window_nanoseconds
 from cepheid.pattern.tree import Event, Negation, Pattern, Query, Selection, Seq, Strategy, Window
 from cepheid.pattern.walk import rewrite, substitute, walk
 
-Count = Callable[[Query], int | None]
-"""How many matches a query has; None: it can't be run like that."""
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many matches another query has on so many events; None: it can't be run like that."""
+
+    events: int
+    of: Callable[[Query], int | None]
+
+    def __call__(self, query: Query) -> int | None:
+        return self.of(query)
+
 
 _LONGER = (2, 5, 10, 100, 1_000, 10**4, 10**5, 10**6)
 _MOST = 12  # changes that are tried
@@ -34,7 +43,7 @@ def what_if(query: Query, count: Count) -> tuple[Change, ...]:
             break
         if matches := count(changed):
             found.append(Change(text, matches))
-    found.sort(key=lambda change: change.matches or 0)
+    found.sort(key=lambda change: change.matches)
     return (*found, *_longer(query, count))
 
 

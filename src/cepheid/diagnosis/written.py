@@ -109,14 +109,17 @@ class Writer:
             return None
 
     def distance(self, condition: ex.Expression, bindings: Bindings) -> float:
-        """How far the sides of a comparison of numbers are apart, as a part of the larger; 1 if it can't be said."""
+        """How far the sides of a comparison are apart, from 0 to 1: of numbers as a part of the larger one."""
         failed = condition
         if isinstance(condition, ex.And):
             failed = next((c for c in condition.operands if self.evaluate(c, bindings) is not True), condition)
         if not isinstance(failed, ex.Compare):
             return 1.0
         try:
-            left, right = float(self.evaluate(failed.left, bindings)), float(self.evaluate(failed.right, bindings))
+            one, other = self.evaluate(failed.left, bindings), self.evaluate(failed.right, bindings)
+            if isinstance(one, str) and isinstance(other, str):
+                return 0.0 if one.strip().casefold() == other.strip().casefold() else 1.0
+            left, right = float(one), float(other)
         except (TypeError, ValueError, Missing):
             return 1.0
         largest = max(abs(left), abs(right))

@@ -1,0 +1,309 @@
+"""`q.why_not(events, a=…, b=[…])`: the first rule that refuses some rows as a match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from cepheid.diagnosis.named_rows import read_named
+from cepheid.diagnosis.reasons import Reasons
+from cepheid.diagnosis.said_events import describe
+from cepheid.diagnosis.tracing import give
+from cepheid.errors import Span
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.layout import Move
+from cepheid.pattern.tree import Output, Query
+from cepheid.reference.negation import Absence
+from cepheid.reference.partition import Substream, substreams
+from cepheid.reference.runs import Run, Runner, Waiting
+from cepheid.reference.watching import Dropped, Refusal, Watcher, Why
+from cepheid.values.bindings import NOTHING, Bindings
+from cepheid.values.comparison import equal
+from cepheid.values.keys import group_key
+from cepheid.values.lanes import lane_key
+from cepheid.values.rows import Event, read_events
+from cepheid.values.scope import sight_of
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """Why some events are not a match. `rule`: its number on the semantics page; None: they are a match."""
+
+    rule: str | None
+    message: str
+    span: Span | None = None
+
+    @property
+    def is_match(self) -> bool:
+        """Whether they are a match after all."""
+        return self.rule is None
+
+    def __str__(self) -> str:
+        if self.rule is None:
+            return self.message
+        place = "" if self.span is None else f"\n{self.span.caret()}"
+        return f"not a match, by {self.rule}: {self.message}{place}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def why_not(query: Bound, written: Query, table: pa.Table, named: Mapping[str, object]) -> WhyNot:
+    """The first rule against some rows as a match."""
+    rows = read_named(query, table, named)
+    events = read_events(table, query.schema)
+    by_row = {event.row: event for event in events}
+    pairs = sorted(
+        ((variable, by_row[row]) for variable, found in rows.items() for row in found),
+        key=lambda pair: pair[1].position,
+    )
+    return _Case(query, written, events, pairs).answer()
+
+
+class _Case:
+    """Some events that ought to be a match, in their order."""
+
+    def __init__(
+        self, query: Bound, written: Query, events: Sequence[Event], pairs: Sequence[tuple[str, Event]]
+    ) -> None:
+        self.query, self.written, self.events, self.pairs = query, written, events, pairs
+        self.reasons = Reasons(query)
+        self.best: tuple[int, WhyNot] | None = None
+
+    def answer(self) -> WhyNot:
+        """The first rule that refuses."""
+        found = self.unseen() or self.apart() or self.twice()
+        if found is not None:
+            return found
+        for condition in self.query.placement.constant:
+            if self.reasons.writer.evaluate(condition, NOTHING) is not True:
+                return WhyNot("S5", self.reasons.writer.explain(condition, NOTHING), condition.span)
+        lane = self.lane()
+        watcher = _Recorder()
+        runner = Runner(self.query, lane, watcher)
+        complete = list(self.complete(runner, watcher))
+        if not complete:
+            assert self.best is not None  # else a run would have got to the end
+            return self.best[1]
+        given = [run for run in complete if self.is_given(runner, watcher, run)]
+        if not given:
+            assert self.best is not None
+            return self.best[1]
+        return WhyNot(None, "these events are a match")
+
+    def refuse(self, depth: int, rule: str, message: str, span: Span | None = None) -> None:
+        """Keep the answer of the run that came furthest."""
+        if self.best is None or depth > self.best[0]:
+            self.best = depth, WhyNot(rule, message, span)
+
+    def say(self, event: Event) -> str:
+        """An event and its row."""
+        return f"{describe(self.query, event)} (row {event.row})"
+
+    # Before runs: what the query sees at all.
+
+    def unseen(self) -> WhyNot | None:
+        """FROM lets an event not through (S25)."""
+        sees = sight_of(self.query)
+        for _, event in self.pairs:
+            if not sees(event):
+                condition = self.query.scope.condition if self.query.scope is not None else None
+                bindings = Bindings({"": (event,)}, {"": event})
+                why = "" if condition is None else f": {self.reasons.writer.explain(condition, bindings)}"
+                span = None if condition is None else condition.span
+                return WhyNot("S25", f"FROM does not let {self.say(event)} through{why}", span)
+        return None
+
+    def apart(self) -> WhyNot | None:
+        """Events of different partitions, or with a key that is NULL."""
+        first = self.pairs[0][1]
+        for name in self.query.partition_by:
+            span = self.written.partition_by[0].span if self.written.partition_by else None
+            for _, event in self.pairs[1:]:
+                if group_key(event.values[name]) != group_key(first.values[name]):
+                    both = f"{self.say(first)} and {self.say(event)}"
+                    return WhyNot("S6", f"PARTITION BY {name}: {both} are of different partitions", span)
+        for test in self.query.same:
+            for _, event in self.pairs:
+                if not self.query.schema.has(event.type, test.attribute):
+                    continue
+                value = event.values[test.attribute]
+                if value is None:
+                    message = f"[{test.attribute}] of {self.say(event)} is NULL, which agrees with nothing"
+                    return WhyNot("S3", message, test.span)
+                own = self.query.schema.has(first.type, test.attribute)
+                if own and not equal(value, first.values[test.attribute]):
+                    message = f"{self.say(first)} and {self.say(event)} do not agree on [{test.attribute}]"
+                    return WhyNot("S5", message, test.span)
+        return None
+
+    def twice(self) -> WhyNot | None:
+        """One event can't be bound twice."""
+        for (one, event), (other, next_) in zip(self.pairs, self.pairs[1:], strict=False):
+            if event is next_:
+                return WhyNot("S1", f"{self.say(event)} can't be both {one} and {other}: one must come after the other")
+        return None
+
+    def lane(self) -> Substream:
+        """The events that a run with these can see."""
+        wanted = lane_key(self.query.lanes, self.pairs[0][1])
+        own = [event for event in self.events if lane_key(self.query.lanes, event) == wanted]
+        return next(substreams(self.query, own))
+
+    # Runs that bind these events and no others.
+
+    def complete(self, runner: Runner, watcher: _Recorder) -> Iterator[Run]:
+        """The runs that get to the end."""
+        starts = [(move, blank) for move, blank in runner.starts() if self.binds(move, 0)]
+        if not starts:
+            variable, event = self.pairs[0]
+            self.refuse(0, "S1", f"{self.say(event)} comes first, and a match can't begin with {variable}")
+        stack: list[tuple[Run, int]] = []
+        for move, blank in starts:
+            found = runner.attempt(blank, move, self.pairs[0][1])
+            if isinstance(found, Refusal):
+                self.refused(0, blank, move, self.pairs[0][1], found)
+            else:
+                stack.append((found, 1))
+        while stack:
+            run, depth = stack.pop()
+            if depth == len(self.pairs):
+                yield from self.finished(runner, watcher, run, depth)
+            else:
+                stack += [(new, depth + 1) for new in self.onward(runner, watcher, run, depth)]
+
+    def binds(self, move: Move, depth: int) -> bool:
+        """Whether a move binds the variable of the next event."""
+        return move.target is not None and self.reasons.component(move) == self.pairs[depth][0]
+
+    def finished(self, runner: Runner, watcher: _Recorder, run: Run, depth: int) -> Iterator[Run]:
+        """A run that may be complete."""
+        watcher.refusals = []
+        done = list(runner.finish(run))
+        for move, refusal in watcher.refusals:
+            self.refused(depth, run, move, None, refusal)
+        if not done and not watcher.refusals:
+            last = self.pairs[-1][0]
+            self.refuse(depth, "S9", f"a match does not end with {last}: more must come after it")
+        yield from done
+
+    def onward(self, runner: Runner, watcher: _Recorder, run: Run, depth: int) -> Iterator[Run]:
+        """The run with the next event, by each move that binds it and that nothing in between forbids."""
+        variable, event = self.pairs[depth]
+        known = False
+        watcher.refusals = []
+        for waiting in list(runner.waiting(run)):
+            for move in waiting.wait.moves:
+                if not self.binds(move, depth):
+                    continue
+                known = True
+                found = runner.attempt(waiting.passed[move], move, event)
+                if isinstance(found, Refusal):
+                    self.refused(depth, run, move, event, found)
+                elif self.is_skipped(runner, watcher, waiting, move, event, depth):
+                    yield found
+        for move, refusal in watcher.refusals if not known else ():
+            if self.binds(move, depth):
+                known = True
+                self.refused(depth, run, move, event, refusal)
+        if not known:
+            before = self.pairs[depth - 1]
+            message = f"{variable} ({self.say(event)}) can't come after {before[0]} ({self.say(before[1])})"
+            self.refuse(depth, "S1", f"{message} in this pattern")
+
+    def is_skipped(
+        self, runner: Runner, watcher: _Recorder, waiting: Waiting, move: Move, event: Event, depth: int
+    ) -> bool:
+        """S6: whether all events in between may be ignored."""
+        own = Waiting(waiting.run, waiting.wait, waiting.passed, waiting.may_take, waiting.may_move)
+        for instant in runner.instants(waiting.run, waiting.wait.moves):
+            if instant[-1].position >= event.position:
+                return True
+            runner.meet(own, instant)
+            if move not in own.moves:
+                strategy = self.query.strategies[str(self.reasons.component(move))]
+                spans = [s.span for s in self.written.strategies if s.strategy is strategy]
+                why = self.reasons.strategy(move, instant)
+                self.refuse(depth, "S6", f"{why}: {self.say(instant[0])}", spans[0] if spans else None)
+                return False
+        return True
+
+    def refused(self, depth: int, run: Run, move: Move, event: Event | None, refusal: Refusal) -> None:
+        """Why an event is not bound."""
+        why = self.reasons.refusal(run, event, refusal)
+        variable = self.reasons.component(move)
+        place = None if move.target is None else self.query.layout.places[move.target].event
+        if refusal.why is Why.CONDITION and refusal.condition is not None:
+            self.refuse(depth, "S5", why, refusal.condition.span)
+        elif refusal.why is Why.TYPE and event is not None and place is not None:
+            wanted = " or ".join(place.types)
+            self.refuse(depth, "S4", f"{self.say(event)} is no {wanted}, which {variable} must be", place.span)
+        elif refusal.why is Why.WINDOW:
+            span = None if self.written.within is None else self.written.within.span
+            self.refuse(depth, "S8", why if event is None else f"{self.say(event)} is {why}", span)
+        elif refusal.why is Why.OVERLAP and event is not None:
+            self.refuse(depth, "S13", f"{self.say(event)}: {why}", None if place is None else place.span)
+        elif refusal.why in (Why.TOO_FEW, Why.TOO_MANY):
+            self.refuse(depth, "S7", why, None if place is None else place.span)
+        else:
+            self.refuse(depth, "S5", why)
+
+    # Complete runs that are not given.
+
+    def is_given(self, runner: Runner, watcher: _Recorder, run: Run) -> bool:
+        """Absences, HAVING and OUTPUT."""
+        depth = len(self.pairs) + 1
+        if not Absence(self.query, runner).holds(run):
+            negation, witness = watcher.witness
+            absent = self.query.layout.negations[negation]
+            rule = "S10" if absent.period is None else "S26"
+            message = f"!{absent.variable}: {self.say(witness)} must be absent"
+            self.refuse(depth, rule, message, absent.event.span)
+            return False
+        having = self.query.having
+        give(self.query, [run], watcher)
+        if having is not None and watcher.dropped_by is Dropped.HAVING:
+            self.refuse(depth, "S12", f"HAVING {self.reasons.writer.explain(having, run.bindings)}", having.span)
+            return False
+        return self.query.output is Output.ALL or self.is_chosen(runner, watcher, run, depth)
+
+    def is_chosen(self, runner: Runner, watcher: _Recorder, run: Run, depth: int) -> bool:
+        """Whether no other match is given in the place of this one."""
+        absence = Absence(self.query, runner)
+        every = [one for one in runner.complete() if absence.holds(one)]
+        given = give(self.query, every, watcher)
+        if any(one.bindings.all == run.bindings.all for one in given):
+            return True
+        rule = "S12" if self.query.output is Output.NON_OVERLAP else "S24"
+        start, end = run.selected[0].position, run.selected[-1].position
+        near = [m for m in given if m.selected[0].position <= end and m.selected[-1].position >= start]
+        before = [m for m in given if m.selected[-1].position < start]
+        other = near[0] if near else before[-1]
+        rows = ", ".join(str(event.row) for event in other.selected)
+        word = f"OUTPUT {self.query.output.name}" if near else "COOLDOWN"
+        self.refuse(depth, rule, f"{word}: the match of rows {rows} is given instead")
+        return False
+
+
+class _Recorder(Watcher):
+    """Remembers what was told last."""
+
+    def __init__(self) -> None:
+        self.refusals: list[tuple[Move, Refusal]] = []
+        self.witness: tuple[int, Event]
+        self.dropped_by: Dropped | None = None
+
+    def refused(self, before: Run, move: Move, event: Event | None, refusal: Refusal) -> None:
+        """A repetition that can't be left."""
+        if event is None:
+            self.refusals.append((move, refusal))
+
+    def refuted(self, run: Run, negation: int, witness: Event) -> None:
+        """What must be absent."""
+        self.witness = negation, witness
+
+    def dropped(self, run: Run, by: Dropped, other: Run | None = None) -> None:
+        """What was not given."""
+        self.dropped_by = by

@@ -1,0 +1,44 @@
+"""A diagnosis counts the matches of `match`, whatever the query and the stream, and can be written down and added."""
+
+import json
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cepheid.testing.strategies import NESTED, PLAIN, GeneratedQuery, merges, programs, scenarios, streams
+
+pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
+
+Scenario = tuple[GeneratedQuery, pa.Table]
+PROGRAMS = st.tuples(programs(PLAIN) | merges(PLAIN), streams(PLAIN, max_size=6))
+ANYTHING = scenarios() | scenarios(typed=False) | scenarios(schema=PLAIN) | scenarios(schema=NESTED) | PROGRAMS
+
+
+@settings(max_examples=settings.default.max_examples // 2)
+@given(ANYTHING)
+def test_that_a_diagnosis_counts_the_matches(scenario: Scenario) -> None:
+    query, table = scenario
+    made = query.make()
+    found = made.diagnose(table)
+    matches = len(made.match(table))
+    assert found.matches == matches
+    assert found.followed == found.begun
+    last = found.funnel[-1]
+    assert last.component == "complete"
+    assert last.ended.get("matches", 0) == matches
+    twice = json.loads(json.dumps((found + found).to_dict()))
+    assert twice["matches"] == 2 * matches
+    assert found.hints or str(found).startswith(f"{matches or 'no'} match")
+
+
+@settings(max_examples=settings.default.max_examples // 4)
+@given(ANYTHING)
+def test_that_a_limited_trace_is_the_beginning_of_the_whole(scenario: Scenario) -> None:
+    query, table = scenario
+    made = query.make()
+    few = made.trace(table, limit=7)
+    assert few.to_arrow().num_rows <= 7
+    assert few.read <= few.events
+    assert str(few)

@@ -1,0 +1,49 @@
+"""`why_not` refuses exactly those rows that are not a match."""
+
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.layout import always_bound
+from cepheid.pattern.schema import make_schema
+from cepheid.reference import interpret
+from cepheid.testing.strategies import NESTED, PLAIN, GeneratedQuery, scenarios
+
+pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
+
+Scenario = tuple[GeneratedQuery, pa.Table]
+ANYTHING = scenarios() | scenarios(typed=False) | scenarios(schema=PLAIN) | scenarios(schema=NESTED)
+
+
+def some_rows(bound: Bound, count: int, random: Random) -> dict[str, Any]:
+    needed = always_bound(bound.layout)
+    names = [c for c in bound.positive if c.variable in needed or random.random() < 0.5]
+    rows = sorted(random.sample(range(count), min(count, len(names) + random.randrange(2))))
+    found: dict[str, Any] = {}
+    for component in names:
+        if rows:
+            some = [rows.pop(0)] + ([rows.pop(0)] if component.array and len(rows) > len(names) else [])
+            found[component.variable] = some if component.array else some[0]
+    return found
+
+
+@settings(max_examples=settings.default.max_examples * 2)
+@given(ANYTHING, st.integers(0, 2**32))
+def test_that_only_matches_are_matches(scenario: Scenario, seed: int) -> None:
+    query, table = scenario
+    made, random = query.make(), Random(seed)
+    bound = made.bind(make_schema(table.schema, made.compiled.roles))[0]
+    matches = [{v: list(rows) for v, rows in m.rows.items() if rows} for m in interpret(bound, table)]
+    for match in matches[:5]:
+        assert made.why_not(table, **match).is_match
+    for _ in range(5):
+        named = some_rows(bound, table.num_rows, random)
+        if always_bound(bound.layout) <= named.keys() and named:
+            wanted = {v: sorted(rows if isinstance(rows, list) else [rows]) for v, rows in named.items()}
+            known = any({v: sorted(rows) for v, rows in m.items()} == wanted for m in matches)
+            assert made.why_not(table, **named).is_match == known

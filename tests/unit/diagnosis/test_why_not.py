@@ -1,0 +1,136 @@
+"""The first rule that refuses some rows, by its number."""
+
+import pytest
+
+import cepheid as cep
+
+EVENTS = [
+    {"ts": 1, "type": "Shelf", "tag_id": 7, "w": 3},
+    {"ts": 2, "type": "Exit", "tag_id": 7, "w": 2},
+    {"ts": 3, "type": "Exit", "tag_id": 7, "w": 5},
+    {"ts": 4, "type": "Register", "tag_id": 7, "w": 9},
+    {"ts": 5, "type": "Exit", "tag_id": 7, "w": 5},
+    {"ts": 12, "type": "Exit", "tag_id": 7, "w": 9},
+    {"ts": 12, "type": "Exit", "tag_id": 8, "w": 9},
+    {"ts": 13, "type": "Exit", "tag_id": None, "w": 9},
+]
+THEFT = """PATTERN SEQ(Shelf a, !(Register b), Exit c)
+WHERE [tag_id] AND c.w > a.w
+WITHIN 10 seconds"""
+
+
+def query(text: str = THEFT) -> cep.Query:
+    return cep.Query(text, unit="s")
+
+
+@pytest.mark.parametrize(
+    ("rows", "rule", "message"),
+    [
+        ({"a": 0, "c": 1}, "S5", "c.w > a.w: 2 > 3"),
+        ({"a": 0, "c": 4}, "S10", "!b: Register ts=4 tag_id=7 w=9 (row 3) must be absent"),
+        (
+            {"a": 0, "c": 5},
+            "S8",
+            "Exit ts=12 tag_id=7 w=9 (row 5) is 11 seconds after the first event, WITHIN 10 seconds: 1 second too late",
+        ),
+        (
+            {"a": 0, "c": 6},
+            "S5",
+            "Shelf ts=1 tag_id=7 w=3 (row 0) and Exit ts=12 tag_id=8 w=9 (row 6) do not agree on [tag_id]",
+        ),
+        ({"a": 0, "c": 7}, "S3", "[tag_id] of Exit ts=13 tag_id=NULL w=9 (row 7) is NULL, which agrees with nothing"),
+        ({"a": 2, "c": 4}, "S4", "Exit ts=3 tag_id=7 w=5 (row 2) is no Shelf, which a must be"),
+        ({"a": 4, "c": 2}, "S1", "Exit ts=3 tag_id=7 w=5 (row 2) comes first, and a match can't begin with c"),
+        (
+            {"a": 0, "c": 0},
+            "S1",
+            "Shelf ts=1 tag_id=7 w=3 (row 0) can't be both a and c: one must come after the other",
+        ),
+    ],
+)
+def test_that_the_first_rule_is_told(rows: dict[str, int], rule: str, message: str) -> None:
+    found = query().why_not(EVENTS, **rows)
+    assert (found.rule, found.message, found.is_match) == (rule, message, False)
+
+
+def test_that_a_caret_shows_the_condition() -> None:
+    assert str(query().why_not(EVENTS, a={"ts": 1}, c={"ts": 2})) == (
+        "not a match, by S5: c.w > a.w: 2 > 3\n2 | WHERE [tag_id] AND c.w > a.w\n  |                    ^^^^^^^^^"
+    )
+
+
+def test_that_a_match_is_told() -> None:
+    found = query().why_not(EVENTS, a=0, c=2)
+    assert (found.rule, str(found), found.is_match) == (None, "these events are a match", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "rule", "message"),
+    [
+        (
+            "PATTERN SEQ(Shelf a, Exit c) WHERE strict_contiguity(a, c) { [tag_id] }",
+            {"a": 0, "c": 2},
+            "S6",
+            "strict_contiguity: c must come next, and this Exit is in between: Exit ts=2 tag_id=7 (row 1)",
+        ),
+        (
+            "PATTERN SEQ(Shelf a, Exit+ c[]) WHERE skip_till_next_match(a, c) { c[i].w > c[i-1].w }",
+            {"a": 0, "c": [1, 5]},
+            "S6",
+            "skip_till_next_match: an event that fits is not skipped: Exit ts=3 w=5 (row 2)",
+        ),
+        (
+            "PATTERN SEQ(Shelf a, Exit c) HAVING c.w > 2 * a.w",
+            {"a": 0, "c": 2},
+            "S12",
+            "HAVING c.w > 2 * a.w: 5 > 6",
+        ),
+        (
+            "PATTERN SEQ(Shelf a, Exit c) OUTPUT NON_OVERLAP",
+            {"a": 0, "c": 2},
+            "S12",
+            "OUTPUT NON_OVERLAP: the match of rows 0, 1 is given instead",
+        ),
+        (
+            "FROM stream WHERE w > 2 PATTERN SEQ(Shelf a, Exit c)",
+            {"a": 0, "c": 1},
+            "S25",
+            "FROM does not let Exit ts=2 w=2 (row 1) through: w > 2: 2 > 2",
+        ),
+        (
+            "PATTERN SEQ(Shelf a, Exit{3,} c[]) WHERE skip_till_next_match(a, c) { TRUE }",
+            {"a": 0, "c": [1, 2]},
+            "S7",
+            "the repetition needs more rounds",
+        ),
+    ],
+)
+def test_rules_of_other_clauses(text: str, rows: dict[str, object], rule: str, message: str) -> None:
+    found = query(text).why_not(EVENTS, **rows)
+    assert (found.rule, found.message) == (rule, message)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message", "remedy"),
+    [
+        ({"a": 0}, "a match has c too", "name these rows: c=…"),
+        ({"a": 0, "c": {"type": "Exit"}}, "c: 6 events have type='Exit'", "name ts or tag_id or w too"),
+        ({"a": 0, "c": {"ts": 99}}, "c: no event has ts=99", "name columns and values as the table has them"),
+        ({"a": 0, "c": {"tsx": 9}}, "the events have no column 'tsx'", "did you mean 'ts'?"),
+        ({"a": 0, "b": 3, "c": 1}, "'b' must be absent", "leave it out"),
+        ({"a": 0, "d": 3}, "the query has no variable 'd'", "the variables are: a, c"),
+        ({"a": 0, "c": 99}, "c=99: there is no such row", "rows are numbered from 0 to 7"),
+        ({"a": 0, "c": [1, 2]}, "'c' is one event, not 2", "write c=row"),
+        ({"a": "x", "c": 1}, "a can't be a str", "pass the number of a row, or a dict of columns"),
+    ],
+)
+def test_rows_that_cannot_be_found(rows: dict[str, object], message: str, remedy: str) -> None:
+    with pytest.raises(cep.CepheidError) as caught:
+        query().why_not(EVENTS, **rows)
+    assert (caught.value.code, caught.value.message, caught.value.remedy) == ("CEP618", message, remedy)
+
+
+def test_that_a_program_is_refused() -> None:
+    with pytest.raises(cep.CepheidError) as caught:
+        query("PATTERN Shelf a RETURN a.w AS w INTO One; FROM One EVENT One x").why_not(EVENTS, x=0)
+    assert caught.value.code == "CEP617"
