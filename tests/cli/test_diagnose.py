@@ -25,7 +25,11 @@ class TestDiagnose:
         found = json.loads(run("diagnose", SOON, readings, "-f", "json").stdout)
         assert found["matches"] == 0
         assert [hint["code"] for hint in found["hints"]] == ["CEP023", "CEP031"]
-        assert [(stage["component"], stage["runs"]) for stage in found["funnel"]] == [("a", 21), ("c", 0), ("complete", 0)]
+        assert [(stage["component"], stage["runs"]) for stage in found["funnel"]] == [
+            ("a", 21),
+            ("c", 0),
+            ("complete", 0),
+        ]
 
     def test_settings(self, run) -> None:
         query = "PATTERN SEQ(A a, A b) WHERE b.x > T WITHIN 1 second"

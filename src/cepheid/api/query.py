@@ -639,7 +639,13 @@ class Query:
 
         sample: on how many events runs are followed one by one; None: on all of them. "auto" takes about two seconds at
         most. What is said of columns and of the number of matches is always about all events.
+
+        Of a batch DataFrame of Spark some events are collected and diagnosed on the driver: all events of some keys,
+        or the first ones; with None the tasks follow all runs. Events, types and matches are counted by Spark.
         """
+        if is_spark(events):
+            found: Diagnosis = spark_room().diagnose(events, self, sample=sample)
+            return found
         from cepheid.api.diagnosing import diagnosis, read_sample  # seldom needed
 
         return diagnosis(self, self._table_of(events), read_sample(sample))
