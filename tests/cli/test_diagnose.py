@@ -52,9 +52,9 @@ class TestDiagnose:
         assert "\x1b" not in found
         assert "\\x1b[2J" in found
 
-    def test_what_has_no_runs(self, run) -> None:
-        result = run("diagnose", "AUTOMATON s -> t ARC s -> t", "-", stdin=EVENTS, code=2)
-        assert result.stderr.startswith("error CEP617: an automaton can't be traced")
+    def test_arcs(self, run) -> None:
+        found = run("diagnose", "AUTOMATON s -> t ARC s -> t WHEN e.ts > 5", "-", stdin=EVENTS).stdout
+        assert found.startswith("no match in 3 events\n")
 
 
 class TestTrace:
@@ -100,6 +100,10 @@ class TestTrace:
         result = run("trace", PAIR, events, "-o", events, code=2)
         assert "is the file of the events: write the steps to another file" in result.stderr
         assert "--format is for stdout" in run("trace", PAIR, events, "-o", "x.csv", "-f", "csv", code=2).stderr
+
+    def test_what_has_no_runs(self, run) -> None:
+        result = run("trace", "AUTOMATON s -> t ARC s -> t", "-", stdin=EVENTS, code=2)
+        assert result.stderr.startswith("error CEP617: an automaton has no runs that can be told one by one")
 
     @pytest.mark.parametrize("command", ["diagnose", "trace"])
     def test_both_from_stdin(self, run, command: str) -> None:

@@ -158,7 +158,7 @@ def test_no_matches_on_a_terminal(tmp_path: Path) -> None:
         ["EVENT A a"],
         ["EVENT C c", "--speculate", "all"],
         ["EVENT C c", "--format", "jsonl"],
-        ["AUTOMATON s -> t ARC s -> t WHEN e.ts > 5"],
+        ["CESAR SELECT[DUR > 5](A)"],
     ],
 )
 def test_no_hint_where_it_would_not_help(tmp_path: Path, arguments: list[str]) -> None:

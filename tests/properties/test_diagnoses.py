@@ -7,13 +7,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepheid.testing.strategies import NESTED, PLAIN, GeneratedQuery, merges, programs, scenarios, streams
+from cepheid import UsageError
+from cepheid.testing.strategies import (
+    NESTED,
+    PLAIN,
+    GeneratedQuery,
+    algebra_queries,
+    automata,
+    lasting_streams,
+    merges,
+    programs,
+    scenarios,
+    streams,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 
 Scenario = tuple[GeneratedQuery, pa.Table]
 PROGRAMS = st.tuples(programs(PLAIN) | merges(PLAIN), streams(PLAIN, max_size=6))
 ANYTHING = scenarios() | scenarios(typed=False) | scenarios(schema=PLAIN) | scenarios(schema=NESTED) | PROGRAMS
+ARCS = st.tuples(automata(PLAIN), streams(PLAIN, max_size=6)) | st.tuples(algebra_queries(), lasting_streams())
 
 
 @settings(max_examples=settings.default.max_examples // 2)
@@ -31,6 +44,22 @@ def test_that_a_diagnosis_counts_the_matches(scenario: Scenario) -> None:
     twice = json.loads(json.dumps((found + found).to_dict()))
     assert twice["matches"] == 2 * matches
     assert found.hints or str(found).startswith(f"{matches or 'no'} match")
+
+
+@settings(max_examples=settings.default.max_examples // 4)
+@given(ARCS)
+def test_that_arcs_are_counted(scenario: Scenario) -> None:
+    query, table = scenario
+    made = query.make()
+    if len(made.compiled.queries) > 1:
+        with pytest.raises(UsageError, match="CEP617"):
+            made.diagnose(table)
+        return
+    found = made.diagnose(table)
+    assert found.matches == len(made.match(table))
+    assert found.funnel[-1].component == "complete"
+    assert all(test.passed <= test.tested for stage in found.funnel for test in stage.tests)
+    assert str(found)
 
 
 @settings(max_examples=settings.default.max_examples // 4)

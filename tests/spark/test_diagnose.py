@@ -34,7 +34,10 @@ def counts(found: Diagnosis) -> dict[str, Any]:
     return {name: told[name] for name in ("seen", "matches", "funnel", "begun", "followed", "sampled")}
 
 
-@pytest.mark.parametrize("text", [NONE, SOME, CLOSURE])
+ARCS = "AUTOMATON s -> t ARC s -> u WHEN e.x > 30 ARC u -> t WHEN e.x > 60 PARTITION BY user WITHIN 500"
+
+
+@pytest.mark.parametrize("text", [NONE, SOME, CLOSURE, ARCS])
 def test_in_full_the_counts_are_those_in_memory(spark: Any, text: str) -> None:
     query = cep.Query(text)
     found = query.diagnose(spark.createDataFrame(EVENTS), sample=None)

@@ -52,7 +52,7 @@ def diagnosis(query: Query, table: pa.Table, sample: int | str | None) -> Diagno
         matches = _matches(query, table)
         parts = [
             Part(part.name, analysed.query, Columns(part.query, part.table, ticks(part.query.schema, part.table)), 0)
-            for part, analysed in zip(parts_of(query, table), compiled.queries, strict=True)
+            for part, analysed in zip(parts_of(query, table, runs=False), compiled.queries, strict=True)
         ]
         counts = [matches.outputs.get(part.name, matches).count() for part in parts]
         counted = [replace(part, matches=number) for part, number in zip(parts, counts, strict=True)]
@@ -95,14 +95,17 @@ def refusal_of(query: Query, table: pa.Table, rows: Mapping[str, object]) -> Why
     return why_not(part.query, query.compiled.queries[0].query, part.table, rows)
 
 
-def parts_of(query: Query, table: pa.Table) -> list[Traced]:
-    """Each query of a program with the events that it reads, which may be what another one gives."""
+def parts_of(query: Query, table: pa.Table, *, runs: bool = True) -> list[Traced]:
+    """Each query of a program with the events that it reads, which may be what another one gives.
+
+    runs: whether they must be queries whose runs are told, and not arcs.
+    """
     compiled = query.compiled
-    for analysed in compiled.queries:
+    for analysed in compiled.queries if len(compiled.queries) > 1 or runs else ():
         if isinstance(analysed.query.pattern, Automaton | Algebra):
             kind = "an automaton" if isinstance(analysed.query.pattern, Automaton) else "a CESAR expression"
-            message = f"{kind} can't be traced: only the runs of a PATTERN can"
-            raise UsageError("CEP617", message, "explain(events) shows its states and arcs")
+            message = f"{kind} has no runs that can be told one by one, as those of a PATTERN can"
+            raise UsageError("CEP617", message, "diagnose it alone, or look at its arcs in explain(events)")
     schema = make_schema(table.schema, compiled.roles)
     if len(compiled.queries) == 1:
         return [Traced(compiled.names[0], query.bind(schema)[0], table)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from cepheid.api.diagnosing import parts_of
+from cepheid.diagnosis.arcs import follow_arcs
 from cepheid.diagnosis.counting import MISSES
 from cepheid.diagnosis.diagnosis import Diagnosis
 from cepheid.diagnosis.facts import Miss, Stage, nearest_of
@@ -29,9 +30,15 @@ def diagnose_part(query: Query, table: pa.Table, last: int) -> Diagnosis:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
         matches: int = query.match(table, progress=False).count()
-        parts = parts_of(query, table)
+        parts = parts_of(query, table, runs=False)
     for part in parts:
         events = read(part.query, part.table)
+        if part.query.automaton is not None or part.query.algebra is not None:
+            arcs, gone_over = follow_arcs(part.name, part.query, events, None)
+            stages += arcs.stages()
+            misses += arcs.kept
+            sampled += gone_over
+            continue
         counted, runs = follow(part.name, part.query, events, None, last if part.table is table else None)
         stages += counted.stages()
         misses += counted.misses()

@@ -70,8 +70,11 @@ def diagnose(settings: Settings, query: str, events: str, sample: int | str | No
 
 def hint(program: Program, query: str, events: str) -> None:
     """Tell on stderr how to find out why a query has no matches, with the arguments of this command as typed."""
-    if any(isinstance(one.pattern, Automaton | Algebra) for one in program.queries):
-        return  # only the runs of a PATTERN can be followed
+    several = len(program.queries) > 1
+    if any(
+        isinstance(one.pattern, Algebra) or (several and isinstance(one.pattern, Automaton)) for one in program.queries
+    ):
+        return  # which can't be diagnosed, or not always
     shown = "QUERY" if "\n" in query else query  # of a text in several lines, the hint is still one
     note(f"{shlex.join(['cepheid', 'diagnose', shown, events, *_typed(click.get_current_context())])} says why")
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from cepheid.diagnosis.arcs import follow_arcs
 from cepheid.diagnosis.counting import MISSES
 from cepheid.diagnosis.diagnosis import Diagnosis
 from cepheid.diagnosis.facts import Hint, Miss, Stage, nearest_of
 from cepheid.diagnosis.following import BUDGET, follow
-from cepheid.diagnosis.run_hints import change_hints, run_hints
+from cepheid.diagnosis.run_hints import arc_hints, change_hints, run_hints
 from cepheid.diagnosis.sampling import EVENTS, sample_of
 from cepheid.diagnosis.what_if import Count, alone, of_one_event, what_if
 from cepheid.diagnosis.whole_columns import Columns, column_hints, range_of
@@ -50,7 +51,15 @@ def diagnose(
         hints += column_hints(part.columns)
         query = part.columns.query
         events = _events(part.columns, EVENTS if sample == "auto" else _number(sample))
-        counted, runs = follow(part.name, query, events, BUDGET if sample == "auto" else None)
+        budget = BUDGET if sample == "auto" else None
+        if query.automaton is not None or query.algebra is not None:
+            arcs, read = follow_arcs(part.name, query, events, budget)
+            stages += arcs.stages()
+            misses += arcs.kept
+            sampled += read
+            hints += arc_hints(arcs) if not part.matches else ()
+            continue
+        counted, runs = follow(part.name, query, events, budget)
         stages += counted.stages()
         misses += counted.misses()
         begun, followed, sampled = begun + runs.begun, followed + runs.followed, sampled + len(events)
@@ -59,7 +68,8 @@ def diagnose(
             hints += _of_components(part, count)
             hints += run_hints(counted, {event.row: event for event in events})
     last = parts[-1]
-    empty = len(parts) == 1 and not last.matches and last.columns.table.num_rows
+    patterns = last.columns.query.automaton is None and last.columns.query.algebra is None
+    empty = len(parts) == 1 and patterns and not last.matches and last.columns.table.num_rows
     changes = what_if(last.written, count) if empty else ()
     hints += change_hints(changes)
     return Diagnosis(

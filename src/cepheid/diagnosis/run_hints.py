@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cepheid.diagnosis.arcs import ArcCounting
 from cepheid.diagnosis.counting import Counting
 from cepheid.diagnosis.facts import Change, Hint
 from cepheid.diagnosis.said_events import describe
@@ -61,13 +62,18 @@ def _contiguity(counted: Counting) -> Iterator[Hint]:
             return
 
 
-def _never_true(counted: Counting) -> Iterator[Hint]:
+def arc_hints(counted: ArcCounting) -> Iterator[Hint]:
+    """The first arc whose condition is never TRUE."""
+    yield from _never_true(counted)
+
+
+def _never_true(counted: Counting | ArcCounting) -> Iterator[Hint]:
     """A condition that was tested and never TRUE, at the first component that no run gets over."""
     for stage in counted.stages():
         for test in stage.tests:
             if test.tested and not test.passed:
                 message = f"{test.text} was tested on {test.tested:,} events for {stage.component}, and never TRUE"
-                yield Hint("CEP030", message, "see the nearest misses, which have the values; is it the right index?")
+                yield Hint("CEP030", message, "see the nearest misses, which have the values")
                 return
 
 

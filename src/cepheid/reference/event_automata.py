@@ -18,6 +18,9 @@ from cepheid.values.fields import as_field, calls_own
 from cepheid.values.rows import Event
 from cepheid.values.value import Value
 
+Told = Callable[[Edge, Bindings, Event], None]
+"""Who wants to know which edges are tried."""
+
 
 @dataclass(frozen=True, slots=True)
 class Instance:
@@ -30,8 +33,9 @@ class Instance:
 class EventRunner:
     """An automaton that can be stepped through, one instant after the other."""
 
-    def __init__(self, query: Bound, automaton: EventAutomaton) -> None:
+    def __init__(self, query: Bound, automaton: EventAutomaton, told: Told | None = None) -> None:
         self.automaton = automaton
+        self.told = told
         self.tick = query.schema.tick
         self.begins = [_Edge(query, automaton, edge) for edge in automaton.leaving(None)]
         numbers = range(len(automaton.states))
@@ -55,6 +59,7 @@ class EventRunner:
                     continue
                 for edge in self.edges[instance.state]:
                     bindings = self.bindings(instance.event, event)
+                    self.tell(edge, bindings, event)
                     if edge.ends(event, bindings):
                         waits = False
                         if edge.asks(bindings):
@@ -64,9 +69,15 @@ class EventRunner:
         for event in instant:
             bindings = self.bindings(None, event)
             for edge in self.begins:
+                self.tell(edge, bindings, event)
                 if edge.ends(event, bindings) and edge.asks(bindings):
                     arrive(edge.edge, edge.made(bindings))
         return list(after.values()), list(found.values())
+
+    def tell(self, edge: _Edge, bindings: Bindings, event: Event) -> None:
+        """Who wants to know is told that an edge is tried."""
+        if self.told is not None:
+            self.told(edge.edge, bindings, event)
 
     def bindings(self, run: Fact | None, event: Event) -> Bindings:
         """What edges read."""

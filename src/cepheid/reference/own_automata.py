@@ -28,6 +28,9 @@ Register = tuple[Value, ...]
 Instant = Sequence[Event]
 """Events that are consumed together: one, or under TIES SIMULTANEOUS all of a time."""
 
+Told = Callable[["Event | None", BoundArc, Bindings, Instant], None]
+"""Who wants to know which arcs are tried: the first event of the run if it has one, the arc, what it reads, on what."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -74,12 +77,16 @@ class Step:
             return None
         if self.typed and not all(event.type in self.arc.types for event in events):
             return None
-        now = {EVENT: events[0]} if len(events) == 1 else {}
-        bindings = Bindings({EVENT: tuple(events)}, now, dict(zip(self.slots, register, strict=True)))
+        bindings = self.bindings(register, events)
         if not self.fence(bindings):
             return None
         values = dict(bindings.register) | {name: value(bindings) for name, value in self.transfer.items()}
         return tuple(values[name] for name in self.slots)
+
+    def bindings(self, register: Register, events: Instant) -> Bindings:
+        """What the fence and the transfers read."""
+        now = {EVENT: events[0]} if len(events) == 1 else {}
+        return Bindings({EVENT: tuple(events)}, now, dict(zip(self.slots, register, strict=True)))
 
 
 def _transfer(compiler: Compiler, value: ex.Expression, type_: Type | None) -> Evaluator:
@@ -91,9 +98,10 @@ def _transfer(compiler: Compiler, value: ex.Expression, type_: Type | None) -> E
 class OwnAutomaton:
     """An automaton that can be stepped through."""
 
-    def __init__(self, query: Bound) -> None:
+    def __init__(self, query: Bound, told: Told | None = None) -> None:
         assert query.automaton is not None
         self.query = query
+        self.told = told
         self.finals = query.automaton.finals
         self.start = query.automaton.start
         self.initial: Register = tuple(slot.initial.value for slot in query.automaton.slots)
@@ -106,9 +114,17 @@ class OwnAutomaton:
         """
         yield state, register
         for step in self.leaving(state, Fires.NOTHING):
-            new = step.fire(register, (), moment)
+            new = self.fire(step, None, register, (), moment)
             if new is not None:
                 yield from self.closed(step.arc.target, new, moment)
+
+    def fire(
+        self, step: Step, first: Event | None, register: Register, events: Instant, moment: int
+    ) -> Register | None:
+        """The new register if an arc fires; who wants to know is told that it was tried."""
+        if self.told is not None:
+            self.told(first, step.arc, step.bindings(register, events), events)
+        return step.fire(register, events, moment)
 
     def leaving(self, state: str, fires: Fires) -> Iterator[Step]:
         """The arcs out of a state that are taken on something."""
@@ -134,11 +150,11 @@ class OwnAutomaton:
         """Where the arcs lead that fire: ON ALL on the whole instant, others on each of its events."""
         for step in self.leaving(run.state, Fires.EVENT):
             for event in instant:
-                new = step.fire(run.register, (event,), event.time)
+                new = self.fire(step, run.first, run.register, (event,), event.time)
                 if new is not None:
                     yield step.arc.target, new
         for step in self.leaving(run.state, Fires.INSTANT):
-            new = step.fire(run.register, instant, instant[0].time)
+            new = self.fire(step, run.first, run.register, instant, instant[0].time)
             if new is not None:
                 yield step.arc.target, new
 
@@ -172,7 +188,7 @@ class OwnAutomaton:
         found: dict[object, Accepted] = {}
         for run in runs:
             for step in self.leaving(run.state, Fires.END):
-                new = step.fire(run.register, (), last.time)
+                new = self.fire(step, run.first, run.register, (), last.time)
                 if new is None:
                     continue
                 for state, register in self.closed(step.arc.target, new, last.time):

@@ -1,0 +1,176 @@
+"""Automata of the user's own and CESAR expressions: how often each arc was tried, and which conditions stopped it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from cepheid.diagnosis.counting import MISSES, OutOfBudget
+from cepheid.diagnosis.facts import COMPLETE, Miss, Stage, Tested, nearest_of
+from cepheid.diagnosis.said_events import describe
+from cepheid.diagnosis.written import Writer, text_of
+from cepheid.pattern.algebra.linear import Edge
+from cepheid.pattern.bind import Bound
+from cepheid.pattern.bound_automata import BoundArc
+from cepheid.pattern.expressions import Expression
+from cepheid.pattern.walk import conjuncts
+from cepheid.reference.event_automata import EventRunner, Instance
+from cepheid.reference.own_automata import Lane, OwnAutomaton, instants
+from cepheid.reference.partition import substreams
+from cepheid.values.bindings import Bindings
+from cepheid.values.evaluate import Missing
+from cepheid.values.rows import Event
+
+
+class ArcCounting:
+    """Is told of each arc that is tried."""
+
+    def __init__(self, name: str, query: Bound, budget: int | None) -> None:
+        self.name, self.query, self.budget = name, query, budget
+        self.writer = Writer(query)
+        self.steps = 0
+        self.accepted = 0
+        self.depths = _depths(query)
+        self.types = _arcs(query)
+        self.fired: Counter[str] = Counter()
+        self.tested: Counter[tuple[str, str]] = Counter()
+        self.passed: Counter[tuple[str, str]] = Counter()
+        self.kept: list[Miss] = []
+
+    def of_arc(self, first: Event | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
+        """An arc of an automaton of the user's own."""
+        typed = self.query.schema.roles.type is not None and arc.types
+        fits = not typed or all(event.type in arc.types for event in events)
+        conditions = () if arc.condition is None else tuple(conjuncts(arc.condition))
+        self.tell(_name(arc), self.depths.get(arc.source, 0), fits, conditions, bindings, first, events)
+
+    def of_edge(self, edge: Edge, bindings: Bindings, event: Event) -> None:
+        """An edge of a CESAR expression."""
+        fits = edge.type is None or event.type == edge.type
+        depth = 0 if edge.source is None else edge.source + 1
+        self.tell(_edge_name(edge), depth, fits, edge.fence, bindings, None, (event,))
+
+    def tell(
+        self,
+        name: str,
+        depth: int,
+        fits: bool,
+        conditions: Sequence[Expression],
+        bindings: Bindings,
+        first: Event | None,
+        events: Sequence[Event],
+    ) -> None:
+        """Test the conditions one by one, in their order."""
+        self.steps += 1
+        if self.budget is not None and self.steps > self.budget:
+            raise OutOfBudget
+        if not fits:
+            return
+        for number, condition in enumerate(conditions):
+            key = name, text_of(condition)
+            self.tested[key] += 1
+            if not self.holds(condition, bindings):
+                self.miss(name, (float(depth), float(number)), condition, bindings, first, events)
+                return
+            self.passed[key] += 1
+        self.fired[name] += 1
+
+    def holds(self, condition: Expression, bindings: Bindings) -> bool:
+        """Whether it is TRUE; where an attribute is missing, it is (S3)."""
+        try:
+            return self.writer.evaluate(condition, bindings) is True
+        except Missing:
+            return True
+
+    def miss(
+        self,
+        name: str,
+        came: tuple[float, float],
+        condition: Expression,
+        bindings: Bindings,
+        first: Event | None,
+        events: Sequence[Event],
+    ) -> None:
+        """Keep an arc that was not taken, if it is one of the nearest."""
+        rank = (*came, -self.writer.distance(condition, bindings))
+        if len(self.kept) >= MISSES and rank <= self.kept[-1].rank:
+            return
+        had = () if first is None else (("first", first.row, describe(self.query, first)),)
+        refused = ("", events[-1].row, describe(self.query, events[-1])) if events else None
+        reason = f"{name}: {self.writer.explain(condition, bindings)}"
+        self.kept = list(nearest_of([*self.kept, Miss(self.name, rank, had, reason, refused)], MISSES))
+
+    def stages(self) -> tuple[Stage, ...]:
+        """The arcs in the order of the text."""
+        arcs = [
+            Stage(
+                self.name,
+                name,
+                types,
+                self.fired[name],
+                tuple(
+                    Tested(text, tested, self.passed[arc, text])
+                    for (arc, text), tested in self.tested.items()
+                    if arc == name
+                ),
+                {},
+            )
+            for name, types in self.types.items()
+        ]
+        return (*arcs, Stage(self.name, COMPLETE, ("pattern",), self.accepted, (), {}))
+
+
+def follow_arcs(name: str, query: Bound, events: Sequence[Event], budget: int | None) -> tuple[ArcCounting, int]:
+    """Step through the events, lane by lane, as far as the budget goes; how many were read."""
+    counting = ArcCounting(name, query, budget)
+    read = 0
+    try:
+        for stream in substreams(query, events):
+            if query.algebra is not None:
+                runner = EventRunner(query, query.algebra.automaton, counting.of_edge)
+                waiting: list[Instance] = []
+                for instant in instants(query, stream.events):
+                    waiting, found = runner.consume(waiting, instant)
+                    counting.accepted += len(found)
+                    read += len(instant)
+            else:
+                lane = Lane(OwnAutomaton(query, counting.of_arc))
+                for instant in instants(query, stream.events):
+                    counting.accepted += len(lane.consume(instant))
+                    read += len(instant)
+                counting.accepted += len(lane.end(None))
+    except OutOfBudget:
+        pass
+    return counting, read
+
+
+def _arcs(query: Bound) -> dict[str, tuple[str, ...]]:
+    if query.algebra is not None:
+        edges = query.algebra.automaton.edges
+        return {_edge_name(edge): () if edge.type is None else (edge.type,) for edge in edges}
+    assert query.automaton is not None
+    return {_name(arc): arc.types for arc in query.automaton.arcs}
+
+
+def _name(arc: BoundArc) -> str:
+    return arc.name or f"{arc.source} -> {arc.target}"
+
+
+def _edge_name(edge: Edge) -> str:
+    source = "start" if edge.source is None else f"state {edge.source}"
+    return f"{source} -> {'result' if edge.target is None else f'state {edge.target}'}"
+
+
+def _depths(query: Bound) -> dict[str, int]:
+    """How many arcs each state is from the start."""
+    if query.automaton is None:
+        return {}
+    found = {query.automaton.start: 0}
+    reached = [query.automaton.start]
+    while reached:
+        state = reached.pop(0)
+        for arc in query.automaton.arcs:
+            if arc.source == state and arc.target not in found:
+                found[arc.target] = found[state] + 1
+                reached.append(arc.target)
+    return found
