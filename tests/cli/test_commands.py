@@ -139,17 +139,20 @@ class TestFmt:
         assert (found.excerpt if found else None) == comment
 
 
+COMMANDS = [(), *((name,) for name in ("match", "check", "explain", "diagnose", "trace", "fmt"))]
+
+
 class TestHelp:
     def test_version(self, run) -> None:
         assert run("--version").output == f"cepheid {cepheid.__version__}\n"
 
-    @pytest.mark.parametrize("command", [(), ("match",), ("check",), ("explain",), ("fmt",)])
+    @pytest.mark.parametrize("command", COMMANDS)
     def test_exit_codes_are_documented(self, run, command: tuple[str, ...]) -> None:
         text = run(*command, "--help").output
         listed = text[text.index("Exit codes:") :].splitlines()[1:6]
         assert [line.split()[0] for line in listed] == ["0", "1", "2", "3", "130"]
 
-    @pytest.mark.parametrize("command", [(), ("match",), ("check",), ("explain",), ("fmt",)])
+    @pytest.mark.parametrize("command", COMMANDS)
     def test_examples_run(
         self, run, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, readings: Path
     ) -> None:

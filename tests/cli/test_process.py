@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -137,6 +138,34 @@ def test_a_table_and_a_spinner_on_a_terminal(thefts: Path, readings: Path) -> No
     assert "matching 59 events" in shown
     assert "aisle 7 perfume" in shown
     assert shown.endswith("3 matches\r\n")
+
+
+def test_no_matches_on_a_terminal(tmp_path: Path) -> None:
+    events = tmp_path / "two words.csv"
+    events.write_text("at,type\n1,A\n2,B\n")
+    arguments = ["EVENT C c WHERE c.at > T", events, "--time", "at", "--param", "T=5"]
+    code, shown = on_a_terminal("match", *arguments)
+    assert code == 0
+    told = f"cepheid diagnose 'EVENT C c WHERE c.at > T' '{events}' --time at --param T=5 says why"
+    assert shown.replace("\r\n", "\n").endswith(f"no matches\n{told}\n")
+    told = told.removesuffix(" says why").removeprefix("cepheid ")
+    assert cepheid(*shlex.split(told)).stdout.startswith("no match in 2 events\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["EVENT A a"],
+        ["EVENT C c", "--speculate", "all"],
+        ["EVENT C c", "--format", "jsonl"],
+        ["CESAR SELECT[DUR > 5](A)"],
+    ],
+)
+def test_no_hint_where_it_would_not_help(tmp_path: Path, arguments: list[str]) -> None:
+    events = tmp_path / "events.csv"
+    events.write_text(EVENTS)
+    code, shown = on_a_terminal("match", arguments[0], events, *arguments[1:])
+    assert (code, "says why" in shown) == (0, False)
 
 
 def test_a_note_is_not_written_into_the_progress_bar(tmp_path: Path) -> None:

@@ -83,8 +83,9 @@ class ChangeSession(Session):
         op: str | None = None,
         sequence: str | None = None,
         recomputes: bool = False,
+        trace: object = None,
     ) -> None:
-        super().__init__(query, factory, lateness=lateness, late=late)
+        super().__init__(query, factory, lateness=lateness, late=late, trace=trace)
         if speculate is not None:
             _check_columns(query.compiled)
         self._speculate = speculate
@@ -192,6 +193,8 @@ class ChangeSession(Session):
             watermark = latest if watermark is None else max(latest, watermark)
         weighed = self._weigh(events, signs, watermark)
         self._late.put_aside(late)
+        if self._recent is not None:
+            self._recent.see(events[0], signs)
         retracted = 0 if signs is None else int((signs < 0).sum())
         self._retracted += retracted
         self._events += len(times) - retracted

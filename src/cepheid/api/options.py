@@ -129,3 +129,9 @@ def stable(value: object) -> object:
         return value
     parts = [stable(found) for found in value]
     return tuple(parts) if isinstance(value, tuple) else parts
+
+
+def check_limit(limit: object) -> None:
+    """A maximum number of rows, or none."""
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+        raise UsageError("CEP603", f"limit can't be {limit!r}", "pass a whole number, 0 or more, or None")

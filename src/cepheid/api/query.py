@@ -23,7 +23,7 @@ from cepheid.api.events import to_table
 from cepheid.api.history import AnyChange, History, Life
 from cepheid.api.meter import read_progress
 from cepheid.api.observed import observe
-from cepheid.api.options import read_column, read_functions, read_params, read_roles, stable
+from cepheid.api.options import check_limit, read_column, read_functions, read_params, read_roles, stable
 from cepheid.api.query_changes import ReplaceQuery, sequenced_queries, with_queries
 from cepheid.api.readable import readable_schema, telling_of_text
 from cepheid.api.session import Session
@@ -328,6 +328,8 @@ class Query:
         `cep.add_arc(…, at=…)`, `cep.remove_arc`, `cep.add_query`, `cep.remove_query` and `cep.replace_query`, or the
         `changes` of a session. The matches of queries that were added are in `outputs`.
 
+        If there are none, `diagnose` says why.
+
         A Spark DataFrame returns a Spark DataFrame; see `cepheid.spark.match` for its options.
         """
         if is_spark(events):
@@ -343,7 +345,7 @@ class Query:
         _check_options(options, ("engine", "plan", "limit", "open", "progress", "op", "sequence", "changes"))
         _check_open(open)
         choice = _check_engine(engine, plan)
-        _check_limit(limit)
+        check_limit(limit)
         read_progress(progress)
         if sequence is not None and op is not None:
             raise retracts_numbers()
@@ -439,6 +441,7 @@ class Query:
         speculate: None = ...,
         op: str | None = ...,
         sequence: str | None = ...,
+        trace: int | None = ...,
     ) -> Session: ...
 
     @overload
@@ -452,6 +455,7 @@ class Query:
         speculate: int | str | timedelta,
         op: str | None = ...,
         sequence: str | None = ...,
+        trace: int | None = ...,
     ) -> ChangeSession: ...
 
     def session(
@@ -464,6 +468,7 @@ class Query:
         speculate: object = None,
         op: str | None = None,
         sequence: str | None = None,
+        trace: int | None = None,
     ) -> Session:
         """A session for a stream of batches.
 
@@ -479,13 +484,15 @@ class Query:
         `-U`).
         sequence: a column that counts the events of a partition by 1, for contiguous queries: no match goes over a gap
         in it, so that each is given at once and never taken back.
+        trace: how many of the last events are kept for `session.trace()`; a snapshot does not have them.
         """
         if sequence is not None:
             if op is not None:
                 raise retracts_numbers()
-            return self.sequenced(sequence).change_session(engine, plan, lateness, late, speculate, sequence=sequence)
+            own = self.sequenced(sequence)
+            return own.change_session(engine, plan, lateness, late, speculate, sequence=sequence, trace=trace)
         if speculate is not None or op is not None:
-            return self.change_session(engine, plan, lateness, late, speculate, op=op)
+            return self.change_session(engine, plan, lateness, late, speculate, op=op, trace=trace)
         choice = _check_engine(engine, plan)
         if engine == "reference":
             remedy = "use engine='auto', or speculate=0 for the same matches as changes"
@@ -496,6 +503,7 @@ class Query:
             factory,
             lateness=lateness,
             late=late,
+            trace=trace,
         )
 
     def change_session(
@@ -508,6 +516,7 @@ class Query:
         *,
         op: str | None = None,
         sequence: str | None = None,
+        trace: int | None = None,
     ) -> ChangeSession:
         """Like `session`, of a query that goes over no gap in `sequence` itself."""
         choice = _check_engine(engine, plan)
@@ -522,6 +531,7 @@ class Query:
             op=read_column("op", op, self._compiled.roles),
             sequence=sequence,
             recomputes=recomputes,
+            trace=trace,
         )
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:
@@ -634,7 +644,13 @@ class Query:
 
         sample: on how many events runs are followed one by one; None: on all of them. "auto" takes about two seconds at
         most. What is said of columns and of the number of matches is always about all events.
+
+        Of a batch DataFrame of Spark some events are collected and diagnosed on the driver: all events of some keys,
+        or the first ones; with None the tasks follow all runs. Events, types and matches are counted by Spark.
         """
+        if is_spark(events):
+            found: Diagnosis = spark_room().diagnose(events, self, sample=sample)
+            return found
         from cepheid.api.diagnosing import diagnosis, read_sample  # seldom needed
 
         return diagnosis(self, self._table_of(events), read_sample(sample))
@@ -656,7 +672,7 @@ class Query:
         """
         from cepheid.api.diagnosing import trace  # seldom needed
 
-        _check_limit(limit)
+        check_limit(limit)
         return trace(self, self._table_of(events), limit)
 
 
@@ -693,11 +709,6 @@ def _check_options(options: Mapping[str, object], known: Sequence[str]) -> None:
         else:
             remedy = did_you_mean(name, known, "arguments")
         raise UsageError("CEP603", f"unknown argument '{name}'", remedy)
-
-
-def _check_limit(limit: object) -> None:
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
-        raise UsageError("CEP603", f"limit can't be {limit!r}", "pass a whole number, 0 or more, or None")
 
 
 def _check_open(open: object) -> None:

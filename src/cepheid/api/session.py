@@ -13,10 +13,11 @@ from cepheid.api.changing import Changing, Turn
 from cepheid.api.events import to_table
 from cepheid.api.fits import check_fits
 from cepheid.api.history import History, Life
-from cepheid.api.options import read_delay
+from cepheid.api.options import check_limit, read_delay
 from cepheid.api.punctuating import Punctuating
 from cepheid.api.query_changes import ReplaceQuery
 from cepheid.api.readable import check_text, is_checked
+from cepheid.api.recent import read_recent
 from cepheid.api.row_reader import RowReader
 from cepheid.api.watch import Watch
 from cepheid.api.written_changes import read_changes, write_changes
@@ -46,6 +47,7 @@ from cepheid.plan.spec import AUTO
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
+    from cepheid.diagnosis.trace import Trace
     from cepheid.engine.machines.factory import MachineFactory
 
 _SHOWN = 80  # characters of the query
@@ -110,6 +112,7 @@ class Session(Changing, Punctuating):
         *,
         lateness: object = None,
         late: str = "error",
+        trace: object = None,
     ) -> None:
         if late not in LATE:
             raise UsageError(
@@ -124,6 +127,7 @@ class Session(Changing, Punctuating):
         self._watch: Watch | None = Watch(query.surprises)
         self._lateness = None if lateness is None else read_delay("lateness", lateness, self._roles.unit)
         self._late = LateFilter(late)
+        self._recent = read_recent(trace)
         self._names = query.compiled.names
         self._pipeline: Pipeline | None = None
         self._columns = pa.schema([])
@@ -174,6 +178,8 @@ class Session(Changing, Punctuating):
         if self._watch is not None and not self._watch.see(self._opened.schema, arrival):
             self._watch = None
         on_time = self._take(arrival)
+        if self._recent is not None:
+            self._recent.see(self._opened.streams[EVENTS].arrivals.read(on_time)[0])
         if self._lateness is None or not on_time.count:
             return self._give_nothing()
         latest = on_time.high - self._lateness_ticks
@@ -309,6 +315,22 @@ class Session(Changing, Punctuating):
             replans=sum(machine.replans for machine in machines),
             tests=sum(machine.tests for machine in machines),
         )
+
+    def trace(self, limit: int | None = 10_000) -> Trace:
+        """What the runs of the query do on the last events, as `q.trace(events)` tells it.
+
+        The session must keep them: `q.session(trace=n)` keeps the last n that were pushed and not late. They are gone
+        over as if the stream had begun with the first of them and ended with the last: a run that began before is not
+        in it. Queries that were added to the session are not traced.
+        """
+        from cepheid.api.diagnosing import trace  # seldom needed
+
+        if self._recent is None:
+            raise UsageError("CEP606", "the session keeps no events to trace", "open it with q.session(trace=1000)")
+        check_limit(limit)
+        table, before = self._recent.events(self._roles) if self._recent else (self._no_table(), 0)
+        query = self._history.own.now(make_schema(table.schema, self._roles), self._right_from)
+        return replace(trace(query, table, limit), before=before)
 
     @property
     def late_events(self) -> pa.Table:

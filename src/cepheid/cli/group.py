@@ -10,6 +10,7 @@ import click
 import cepheid
 from cepheid.cli.check import check
 from cepheid.cli.demo import demo
+from cepheid.cli.diagnose import diagnose
 from cepheid.cli.errors import EXIT_CODES, EXIT_FILE, EXIT_INTERRUPTED, exit_code, report, warnings_as_lines
 from cepheid.cli.explain import explain
 from cepheid.cli.fmt import fmt
@@ -17,6 +18,7 @@ from cepheid.cli.match import match
 from cepheid.cli.run import run
 from cepheid.cli.streams import silence_stdout, tolerate_narrow_encoding
 from cepheid.cli.studio import studio
+from cepheid.cli.trace import trace
 from cepheid.errors import CepheidError, FileError
 
 
@@ -48,7 +50,7 @@ class Commands(click.Group):
 
 @click.group(
     cls=Commands,
-    commands=[match, check, explain, fmt, run, demo, studio],
+    commands=[match, check, explain, diagnose, trace, fmt, run, demo, studio],
     epilog=EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -66,5 +68,6 @@ def main() -> None:
       cepheid match thefts.sase readings.csv | jq .a.tag_id
       cepheid check thefts.sase --schema readings.csv
       cepheid explain thefts.sase
+      cepheid diagnose thefts.sase readings.csv
       cepheid fmt --write thefts.sase
     """

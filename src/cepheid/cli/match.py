@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.api import Progress, Queries, Query
-from cepheid.api.files.formats import FORMATS
 from cepheid.api.query import ENGINES
 from cepheid.cli import many
+from cepheid.cli.diagnose import hint
 from cepheid.cli.errors import EXIT_CODES, note
 from cepheid.cli.events import read_events
 from cepheid.cli.options import Settings, query_options
@@ -24,9 +23,8 @@ from cepheid.cli.query import read_query
 from cepheid.cli.replay import Tell, read_replay, replay
 from cepheid.cli.streams import write_stdout
 from cepheid.cli.table import print_table
-from cepheid.cli.write import csv_lines, json_lines, write_file
+from cepheid.cli.write import check_output, csv_lines, json_lines, write_file
 from cepheid.engine.matches.changes import OP, REMOVED
-from cepheid.errors import FileError
 from cepheid.language import parse
 
 
@@ -156,7 +154,7 @@ def match(
     if output is not None:
         if form is not None:
             raise click.UsageError("--format is for stdout; the ending of --output sets the format of a file")
-        _check_output(output, events)
+        check_output(output, events)
     how = read_replay(speculate, lateness, late, batch, long=long, open_=open_)
     program = parse(read_query(query).text)
     others = {"long": long, "plan": plan != "auto", "no-open": not open_, "op": op, "sequence": sequence}
@@ -187,6 +185,9 @@ def match(
     elif form == "table" or (form is None and sys.stdout.isatty()):
         returned = long or rules is not None or bool(program.queries[-1].returns)
         print_table(found.rows, found.count, settings.time, returned=returned, changes=how is not None)
+        none = not found.rows.num_rows and not found.cut
+        if none and sys.stdout.isatty() and not any([rules, how, op, sequence, not open_]):
+            hint(program, query, events)
     else:
         write_stdout(csv_lines(found.rows) if form == "csv" else json_lines(found.rows))
         if found.cut:
@@ -227,17 +228,3 @@ def _changes(rows: pa.Table, limit: int | None) -> _Found:
 
 def _number(count: int, one: str, more: str) -> str:
     return f"{count:,} {one if count == 1 else more}" if count else f"no {more}"
-
-
-def _check_output(output: str, events: str) -> None:
-    """Check the output file before the query runs."""
-    path = Path(output)
-    if path.suffix.lower() not in FORMATS:
-        raise click.UsageError(f"unknown ending of '{output}': use one of {', '.join(FORMATS)}")
-    if os.path.exists(output) and os.path.exists(events) and os.path.samefile(output, events):
-        raise click.UsageError(f"'{output}' is the file of the events: write the matches to another file")
-    if os.path.isdir(output):
-        raise FileError("CEP801", f"can't write '{output}': it is a directory", "name a file")
-    if not os.path.isdir(path.parent):
-        message = f"can't write '{output}': there is no directory '{path.parent}'"
-        raise FileError("CEP801", message, "create it first, or choose another one")

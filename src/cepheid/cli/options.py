@@ -119,6 +119,8 @@ _OPTIONS = (
     ),
 )
 
+_NAMES = ("time", "start", "type_column", "no_type", "order_by", "unit", "param", "declare")
+
 
 def query_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the shared options, as one argument `settings`."""
@@ -152,3 +154,8 @@ def query_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(_OPTIONS):
         call = option(call)
     return call
+
+
+def is_query_option(option: click.Parameter) -> bool:
+    """Whether an option of a command is one of the shared ones."""
+    return option.name in _NAMES

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -30,6 +32,20 @@ def write_file(matches: pa.Table, path: Path) -> None:
             file.writelines(lines)
     except OSError as error:
         raise FileError.of("write", f"'{path}'", error) from None
+
+
+def check_output(output: str, events: str, what: str = "the matches") -> None:
+    """Check the output file before the query runs."""
+    path = Path(output)
+    if path.suffix.lower() not in FORMATS:
+        raise click.UsageError(f"unknown ending of '{output}': use one of {', '.join(FORMATS)}")
+    if os.path.exists(output) and os.path.exists(events) and os.path.samefile(output, events):
+        raise click.UsageError(f"'{output}' is the file of the events: write {what} to another file")
+    if os.path.isdir(output):
+        raise FileError("CEP801", f"can't write '{output}': it is a directory", "name a file")
+    if not os.path.isdir(path.parent):
+        message = f"can't write '{output}': there is no directory '{path.parent}'"
+        raise FileError("CEP801", message, "create it first, or choose another one")
 
 
 def _write_parquet(matches: pa.Table, path: Path) -> None:

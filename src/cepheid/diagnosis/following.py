@@ -28,10 +28,12 @@ class Followed:
     followed: int
 
 
-def follow(name: str, query: Bound, events: Sequence[Event], budget: int | None) -> tuple[Counting, Followed]:
-    """Follow the runs of a query on some events."""
+def follow(
+    name: str, query: Bound, events: Sequence[Event], budget: int | None, last: int | None = None
+) -> tuple[Counting, Followed]:
+    """Follow the runs of a query on some events. last: the time of the last event of all, if it is not among these."""
     watcher = Counting(name, query)
-    watcher.last = events[-1].time if events else 0
+    watcher.last = last if last is not None else events[-1].time if events else 0
     lanes = [_Lane(query, stream, watcher) for stream in substreams(query, events)]
     begun: list[tuple[_Lane, Run]] = []
     for lane in lanes:

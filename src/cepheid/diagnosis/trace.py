@@ -21,12 +21,14 @@ class Trace:
 
     rows: one per step; `position` is that of the event in the order of S1, `row` that in the table as it was given.
     left_out: how many rows of the events that were read are not here; read, events: how many events were read, of all.
+    before: in a session, how many events came before these; runs that they began are not here.
     """
 
     rows: pa.Table
     left_out: int
     read: int
     events: int
+    before: int = 0
 
     def to_arrow(self) -> pa.Table:
         """The steps as a table."""
@@ -36,7 +38,8 @@ class Trace:
         return int(self.rows.num_rows)
 
     def __str__(self) -> str:
-        return "\n".join(self._lines(_SHOWN))
+        note = self._note(_SHOWN)
+        return "\n".join([*self.lines(_SHOWN), *[note] * bool(note)])
 
     def __repr__(self) -> str:
         return str(self)
@@ -48,18 +51,17 @@ class Trace:
         note = escape(self._note(_SHOWN))
         return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table><p>{note}</p>"
 
-    def _cells(self, most: int) -> list[list[str]]:
-        names = [name for name in self.rows.column_names if name not in ("step", "row")]
-        columns = [[name, *map(_cell, self.rows.column(name).slice(0, most).to_pylist())] for name in names]
-        return [list(row) for row in zip(*columns, strict=True)]
-
-    def _lines(self, most: int) -> Iterator[str]:
+    def lines(self, most: int | None = None) -> Iterator[str]:
+        """A head and a line for each step, or for the first ones."""
         cells = self._cells(most)
         widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
         for row in cells:
             yield "  ".join(map(str.ljust, row, widths)).rstrip()
-        if note := self._note(most):
-            yield note
+
+    def _cells(self, most: int | None) -> list[list[str]]:
+        names = [name for name in self.rows.column_names if name not in ("step", "row")]
+        columns = [[name, *map(_cell, self.rows.column(name).slice(0, most).to_pylist())] for name in names]
+        return [list(row) for row in zip(*columns, strict=True)]
 
     def _note(self, most: int) -> str:
         hidden = max(0, self.rows.num_rows - most)
@@ -67,6 +69,8 @@ class Trace:
         parts += [f"{self.left_out:,} rows left out by limit="] if self.left_out else []
         if self.read < self.events:
             parts.append(f"the first {self.read:,} of {self.events:,} events")
+        if self.before:
+            parts.append(f"runs that began with one of {self.before:,} events before these are not here")
         return f"… {'; '.join(parts)}" if parts else ""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cepheid.errors import UsageError
 
 if TYPE_CHECKING:
+    from cepheid.spark.diagnosing import diagnose
     from cepheid.spark.entry import explain, match, schema, sql
     from cepheid.spark.exporter import prometheus
     from cepheid.spark.many import explain_many, match_many
@@ -22,6 +23,7 @@ __all__ = [
     "changes",
     "configure",
     "current",
+    "diagnose",
     "explain",
     "explain_many",
     "match",
@@ -42,6 +44,7 @@ _MODULES = {
     "changes": "stream",
     "configure": "settings",
     "current": "standing",
+    "diagnose": "diagnosing",
     "explain_many": "many",
     "match_many": "many",
     "metrics": "progress",

@@ -1,0 +1,50 @@
+"""The counts of a diagnosis of one part of a stream, whose keys no other part has: such parts can be added."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from cepheid.api.diagnosing import parts_of
+from cepheid.diagnosis.arcs import follow_arcs
+from cepheid.diagnosis.counting import MISSES
+from cepheid.diagnosis.diagnosis import Diagnosis
+from cepheid.diagnosis.facts import Miss, Stage, nearest_of
+from cepheid.diagnosis.following import follow
+from cepheid.diagnosis.tracing import read
+from cepheid.diagnosis.whole_columns import Columns
+from cepheid.engine.encoding.times import ticks
+from cepheid.errors import CepheidWarning
+
+if TYPE_CHECKING:
+    from cepheid.api.query import Query
+
+
+def diagnose_part(query: Query, table: pa.Table, last: int) -> Diagnosis:
+    """How far all runs of a part come, without hints. last: the time of the last event of all parts, in nanoseconds."""
+    stages: list[Stage] = []
+    misses: list[Miss] = []
+    begun = followed = sampled = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CepheidWarning)
+        matches: int = query.match(table, progress=False).count()
+        parts = parts_of(query, table, runs=False)
+    for part in parts:
+        events = read(part.query, part.table)
+        if part.query.automaton is not None or part.query.algebra is not None:
+            arcs, gone_over = follow_arcs(part.name, part.query, events, None)
+            stages += arcs.stages()
+            misses += arcs.kept
+            sampled += gone_over
+            continue
+        counted, runs = follow(part.name, part.query, events, None, last if part.table is table else None)
+        stages += counted.stages()
+        misses += counted.misses()
+        begun, followed, sampled = begun + runs.begun, followed + runs.followed, sampled + len(events)
+    first = parts[0]
+    seen = Columns(first.query, first.table, ticks(first.query.schema, first.table)).seen()
+    return Diagnosis(
+        seen, matches, tuple(stages), (), nearest_of(misses, MISSES), (), begun, followed, sampled, tried=0
+    )

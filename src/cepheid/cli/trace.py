@@ -1,0 +1,86 @@
+"""`cepheid trace`: what the runs of a query do, event by event."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from cepheid.cli.errors import EXIT_CODES, note, printable
+from cepheid.cli.events import read_events
+from cepheid.cli.options import Settings, query_options
+from cepheid.cli.progress import working
+from cepheid.cli.query import read_query
+from cepheid.cli.streams import write_stdout
+from cepheid.cli.write import check_output, csv_lines, json_lines, write_file
+from cepheid.diagnosis.trace import Trace
+from cepheid.language import parse
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("query")
+@click.argument("events")
+@click.option("-o", "--output", metavar="FILE", help="Write the steps to a .parquet, .csv, .json or .jsonl file.")
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["text", "jsonl", "csv"]),
+    help="The format on stdout.  [default: text on a terminal, else jsonl]",
+)
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=0),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    help="The maximum number of steps; events after those that fill it are not read.",
+)
+@query_options
+def trace(settings: Settings, query: str, events: str, output: str | None, form: str | None, limit: int) -> None:
+    """Show what the runs of QUERY do on EVENTS, step by step.
+
+    A line for each step, in the order of the events: a run begins, takes an event, proceeds, ignores or refuses one,
+    is ended or dropped, or gives a match. `run` numbers the runs, and `parent` is the one that a run was made from.
+
+    \b
+    Examples:
+      cepheid trace thefts.sase readings.csv -n 50
+      cepheid trace thefts.sase readings.csv -o steps.parquet
+      cepheid trace thefts.sase readings.csv -f csv
+    """
+    if query == events == "-":
+        raise click.UsageError("QUERY and EVENTS can't both be read from stdin")
+    if output == "-":
+        output = None
+    if output is not None:
+        if form is not None:
+            raise click.UsageError("--format is for stdout; the ending of --output sets the format of a file")
+        check_output(output, events, "the steps")
+    prepared = settings.query(parse(read_query(query).text))
+    table = read_events(events, settings.type)
+    with working(f"tracing {table.num_rows:,} events"):
+        found = prepared.trace(table, limit=limit)
+    steps = found.to_arrow()
+    if output is not None:
+        with working(f"writing '{output}'"):
+            write_file(steps, Path(output))
+        note(f"{_count(found)} written to '{output}'")
+    elif form == "text" or (form is None and sys.stdout.isatty()):
+        for line in found.lines():
+            click.echo(printable(line))
+    else:
+        write_stdout(csv_lines(steps) if form == "csv" else json_lines(steps))
+    _tell_rest(found)
+
+
+def _tell_rest(found: Trace) -> None:
+    if found.read < found.events or found.left_out:
+        read = f"the first {found.read:,} of {found.events:,} events" if found.read < found.events else "all events"
+        note(f"{_count(found)} of {read}; --limit shows more")
+
+
+def _count(found: Trace) -> str:
+    return f"{len(found):,} step{'s' * (len(found) != 1)}"
