@@ -40,9 +40,9 @@ function funnel(found: Diagnosis): HTMLElement[] {
         element("span", {}, runs(step.runs)),
       ),
       ...step.tests.map(test),
-      ...Object.entries(step.ended).map(([reason, count]) =>
-        element("p", { class: "ended" }, `${runs(count)} ended here: ${reason}`),
-      ),
+      ...Object.entries(step.ended)
+        .filter(([reason]) => reason !== "matches") // which the last line says
+        .map(([reason, count]) => element("p", { class: "ended" }, `${runs(count)} ended here: ${reason}`)),
     ),
   );
   const last = element(
