@@ -113,7 +113,29 @@ def test_the_same_query_in_python(served: Served) -> None:
 
 def test_explain(served: Served) -> None:
     (found,) = served.tell("explain", THEFTS)
+    assert "<svg" in found["svg"]
     assert found["text"].startswith("Query\n  PATTERN SEQ(Shelf a, !(Register b), Exit c)")
+
+
+def test_diagnose_tells_the_funnel_and_the_misses(served: Served) -> None:
+    (told,) = served.tell("diagnose", THEFTS)
+    found = told["diagnosis"]
+    assert (found["seen"]["events"], found["matches"]) == (59, 3)
+    assert [(step["component"], step["runs"]) for step in found["funnel"]] == [
+        ("a", 21),
+        ("c", 16),
+        ("complete", 16),
+    ]
+    assert "must be absent" in found["misses"][0]["reason"]
+
+
+def test_matches_have_a_time_line(served: Served) -> None:
+    def drawn(text: str) -> list[bool]:
+        lines = [line for line in served.tell("run", text) if line["kind"] == "timeline"]
+        return [line["svg"] is not None for line in lines]
+
+    assert drawn(THEFTS) == [True]
+    assert drawn("PATTERN SEQ(Exit a, Dock b) WHERE [tag_id]") == [False]
 
 
 class TestAccess:
@@ -184,6 +206,34 @@ class TestWatch:
         found = watched(self._checkpoint(tmp_path, ended=4), None, 1_003_600.0)
         assert found["status"] == "silent"
         assert found["told"].startswith("No micro-batch for 60 minutes, and before that one ended every 10 seconds.")
+
+    @pytest.mark.parametrize(
+        ("status", "at", "found"),
+        [
+            ("running", 999_990, ("running", "Micro-batch 7 is done.")),
+            ("running", 999_000, ("dead", "No sign of life for 17 minutes, and it has not said that it ended")),
+            ("ended", 999_000, ("silent", "The stream has ended 17 minutes ago.")),
+            ("failed", 999_000, ("dead", "The stream has failed 17 minutes ago: no space left")),
+        ],
+    )
+    def test_a_stream_that_tells_of_itself(
+        self, tmp_path: Path, status: str, at: float, found: tuple[str, str]
+    ) -> None:
+        facts = {"number": 7, "seconds": 2, "events": 60, "matches": 3, "late": 1, "runs": 9, "state_bytes": 5}
+        batches = [{**facts, "at": at - 10}, {**facts, "at": at}]
+        told = {"status": status, "exception": "no space left\n  at …", "at": at, "batches": batches}
+        (tmp_path / "_cepheid").mkdir()
+        (tmp_path / "_cepheid" / "progress.json").write_text(json.dumps(told))
+        seen = watched(tmp_path, None, 1_000_000.0)
+        assert (seen["status"], seen["told"][: len(found[1])]) == found
+        assert seen["recorded"] == {
+            "events_per_second": 10.0,
+            "events": 120,
+            "matches": 6,
+            "late": 2,
+            "runs": 9,
+            "state_bytes": 5,
+        }
 
     def test_no_stream_yet(self, tmp_path: Path) -> None:
         assert watched(tmp_path / "none", None)["told"].startswith("There is no folder")

@@ -59,6 +59,8 @@ export interface Found extends Rows {
 }
 
 export interface Diagnosis {
+  seen: { events: number };
+  sampled: number;
   matches: number;
   hints: { code: string; message: string; remedy: string }[];
   funnel: {
@@ -82,7 +84,7 @@ export type Line =
   | { kind: "progress"; events: number; total: number }
   | { kind: "timeline"; on: string; svg: string | null }
   | { kind: "explained"; text: string; svg: string | null }
-  | { kind: "diagnosed"; events: number; of: number; diagnosis: Diagnosis }
+  | { kind: "diagnosed"; diagnosis: Diagnosis }
   | ({ kind: "error" } & Problem);
 
 export interface MicroBatch {
@@ -99,6 +101,13 @@ export interface Watched {
   batches: MicroBatch[];
   watermark: number | null;
   state_bytes: number;
+  recorded: {
+    events_per_second: number | null;
+    events: number;
+    matches: number;
+    late: number;
+    runs: number;
+  } | null;
   matches: (Rows & { written: number | null }) | null;
 }
 

@@ -154,7 +154,7 @@ function edit(first: State): void {
       case "explained":
         return results.explained(line.text, line.svg);
       case "diagnosed":
-        return results.diagnosed(line.diagnosis, line.events, line.of);
+        return results.diagnosed(line.diagnosis);
       case "error":
         return results.failed(line);
     }
@@ -165,6 +165,7 @@ function edit(first: State): void {
     const now = editor.text();
     if ((tab !== "automaton" && tab !== "why") || !stale[tab] || !now.trim()) return;
     stale[tab] = false;
+    if (results.isEmpty(tab)) results.waiting(tab);
     await tell(tab === "why" ? "diagnose" : "explain", { text: now }, new AbortController().signal, hear);
   }
 

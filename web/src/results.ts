@@ -17,7 +17,9 @@ export interface Results {
   failed(problem: Problem): void;
   empty(hint: Node): void;
   explained(text: string, svg: string | null): void;
-  diagnosed(found: Diagnosis, events: number, of: number): void;
+  diagnosed(found: Diagnosis): void;
+  waiting(tab: "automaton" | "why"): void;
+  isEmpty(tab: "automaton" | "why"): boolean;
   events(state: State): void;
 }
 
@@ -90,8 +92,12 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
       const drawn = svg === null ? [] : [picture(svg, "the automaton of the query")];
       panels.automaton.replaceChildren(...drawn, element("pre", {}, text));
     },
-    diagnosed(found, events, of) {
-      panels.why.replaceChildren(...whyView(found, events, of));
+    isEmpty: (tab) => panels[tab].childElementCount === 0,
+    waiting(tab) {
+      panels[tab].replaceChildren(element("p", { class: "hint" }, tab === "why" ? "Following the runs…" : "Drawing…"));
+    },
+    diagnosed(found) {
+      panels.why.replaceChildren(...whyView(found));
     },
     events(state) {
       const facts = state.events;

@@ -49,6 +49,16 @@ function figures(found: Watched): HTMLElement {
     ["per minute", span > 0 ? ((ended.length - 1) / span).toFixed(1) : "–"],
     ["state on disk", bytes(found.state_bytes)],
   ];
+  const told = found.recorded;
+  if (told !== null) {
+    facts.push(
+      ["events per second", told.events_per_second === null ? "–" : number(told.events_per_second)],
+      ["events", number(told.events)],
+      ["matches", number(told.matches)],
+      ["late events", number(told.late)],
+      ["runs", number(told.runs)],
+    );
+  }
   return element(
     "dl",
     { class: "figures" },

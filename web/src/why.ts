@@ -3,8 +3,12 @@
 import type { Diagnosis } from "./api";
 import { element, number } from "./dom";
 
-export function whyView(found: Diagnosis, events: number, of: number): HTMLElement[] {
-  const some = events < of ? `Of the first ${number(events)} of ${number(of)} events.` : `Of all ${number(of)} events.`;
+export function whyView(found: Diagnosis): HTMLElement[] {
+  const all = number(found.seen.events);
+  const some =
+    found.sampled < found.seen.events
+      ? `Runs were followed on ${number(found.sampled)} of ${all} events; matches are counted on all.`
+      : `Of all ${all} events.`;
   return [
     element("p", { class: "hint" }, some),
     ...found.hints.map(hint),
@@ -31,14 +35,14 @@ function funnel(found: Diagnosis): HTMLElement[] {
       element(
         "div",
         { class: "step" },
-        element("b", {}, `${step.types.join(" or ") || "any event"} ${step.component}`),
+        element("b", {}, `${step.types.join(" or ")} ${step.component}`.trim()),
         element("span", { class: "meter" }, element("i", { style: `width:${(100 * step.runs) / most}%` })),
         element("span", {}, runs(step.runs)),
       ),
       ...step.tests.map(test),
-      ...Object.entries(step.ended).map(([reason, count]) =>
-        element("p", { class: "ended" }, `${runs(count)} ended here: ${reason}`),
-      ),
+      ...Object.entries(step.ended)
+        .filter(([reason]) => reason !== "matches") // which the last line says
+        .map(([reason, count]) => element("p", { class: "ended" }, `${runs(count)} ended here: ${reason}`)),
     ),
   );
   const last = element(

@@ -26,6 +26,7 @@ from cepheid.spark.exporter import prometheus
 from cepheid.spark.failures import explain_failure
 from cepheid.spark.pending_matches import pending
 from cepheid.spark.progress import metrics, watermark_of
+from cepheid.spark.recorder import record
 from cepheid.spark.run import DataFrame, SparkSession
 from cepheid.spark.schemas import spark_schema
 from cepheid.spark.stream import refusals
@@ -156,6 +157,8 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
     running.remove(spark, end)  # if the stream resumes, it writes these matches itself
     if flow.port is not None:
         note(f"metrics for Prometheus on port {prometheus(spark, flow.port).port}")
+    folder = local(flow.checkpoint)
+    recorder = None if folder is None else record(spark, str(folder))
     count = _Count()
     with bar("the first micro-batch") as shown:
         streaming = running.start_stream(matches, place, job.form, flow.checkpoint, watch=flow.watch)
@@ -175,6 +178,8 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
                 raise
         finally:
             streaming.stop()
+            if recorder is not None:
+                recorder.close()
         look()
     changes = "speculate" in job.options
     note(f"{count.text}; {'changes' if changes else 'matches'} written to '{job.to}'")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cepheid.spark.many import explain_many, match_many
     from cepheid.spark.pending_matches import pending
     from cepheid.spark.progress import metrics
+    from cepheid.spark.recorder import record
     from cepheid.spark.settings import configure
     from cepheid.spark.standing import current
     from cepheid.spark.stream import changes, refusals
@@ -31,6 +32,7 @@ __all__ = [
     "metrics",
     "pending",
     "prometheus",
+    "record",
     "refusals",
     "schema",
     "sql",
@@ -50,6 +52,7 @@ _MODULES = {
     "metrics": "progress",
     "pending": "pending_matches",
     "prometheus": "exporter",
+    "record": "recorder",
     "refusals": "stream",
 }
 

@@ -38,7 +38,8 @@ def watched(checkpoint: Path, matches: Path | None, now: float | None = None) ->
     """What a checkpoint and the output of its stream tell, as JSON. now: seconds since 1970."""
     now = time.time() if now is None else now
     batches = list(_batches(checkpoint))
-    status, told = _status(checkpoint, batches, now)
+    recorded = _recorded(checkpoint)
+    status, told = _status(checkpoint, batches, now) if recorded is None else _alive(recorded, now)
     watermarks = [batch.watermark for batch in batches if batch.watermark is not None]
     return {
         "status": status,
@@ -47,6 +48,7 @@ def watched(checkpoint: Path, matches: Path | None, now: float | None = None) ->
         "batches": [asdict(one) for one in batches],
         "watermark": watermarks[-1] if watermarks else None,
         "state_bytes": sum(size for size in _sizes(checkpoint / "state")),
+        "recorded": None if recorded is None else _figures(recorded["batches"]),
         "matches": None if matches is None else _last_matches(matches),
     }
 
@@ -75,6 +77,45 @@ def _status(checkpoint: Path, batches: list[MicroBatch], now: float) -> tuple[st
         f"No micro-batch for {ago}{often}. The stream has stopped, or no events come. "
         "Start it again with the same checkpoint, and it goes on after the last one."
     )
+
+
+def _recorded(checkpoint: Path) -> dict[str, Any] | None:
+    """What `cepheid.spark.record` has written beside the checkpoint, if it was called."""
+    try:
+        found: dict[str, Any] = json.loads((checkpoint / "_cepheid" / "progress.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def _alive(recorded: dict[str, Any], now: float) -> tuple[str, str]:
+    """Whether the stream runs, by what it says itself."""
+    ago = now - recorded["at"]
+    if recorded["status"] == "failed":
+        reason = str(recorded["exception"]).split("\n", 1)[0]
+        return "dead", f"The stream has failed {_spelt(ago)} ago: {reason}"
+    if recorded["status"] == "ended":
+        return (
+            "silent",
+            f"The stream has ended {_spelt(ago)} ago. Start it again with the same checkpoint, and it goes on.",
+        )
+    last = recorded["batches"][-1] if recorded["batches"] else None
+    if ago > PATIENCE and (last is None or ago > 5 * last["seconds"]):
+        return "dead", (
+            f"No sign of life for {_spelt(ago)}, and it has not said that it ended: the stream was killed. "
+            "Start it again with the same checkpoint, and it goes on where it was."
+        )
+    return "running", "It waits for events." if last is None else f"Micro-batch {last['number']} is done."
+
+
+def _figures(batches: list[dict[str, Any]]) -> dict[str, Any]:
+    """Rates and sums of the last micro-batches."""
+    if not batches:
+        return {"events_per_second": None, "events": 0, "matches": 0, "late": 0, "runs": 0, "state_bytes": 0}
+    seconds = batches[-1]["at"] - batches[0]["at"] + batches[0]["seconds"]
+    sums = {name: sum(one[name] for one in batches) for name in ("events", "matches", "late")}
+    rate = round(sums["events"] / seconds, 1) if seconds > 0 else None
+    return {"events_per_second": rate, **sums, "runs": batches[-1]["runs"], "state_bytes": batches[-1]["state_bytes"]}
 
 
 def _spelt(seconds: float) -> str:

@@ -30,19 +30,19 @@ def explain(reading: Reading, text: str, ticket: Ticket) -> None:
     """Tell how a text is run."""
     with heard():
         found = explain_view(prepared(reading.source, text), reading.table)
+    ticket.check()
     ticket.tell({"kind": "explained", **found})
 
 
 def diagnose(reading: Reading, text: str, ticket: Ticket) -> None:
-    """Tell where runs of a text end; of a large file, on its first events."""
+    """Tell where runs of a text end; of a large file, some of them are followed."""
     events = _events(reading, ticket)
     if events is None:
         return
-    looked = events if reading.sample is None else reading.sample
     with heard():
-        found = diagnose_view(prepared(reading.source, text), looked)
-    told = {"kind": "diagnosed", "events": looked.num_rows, "of": events.num_rows}
-    ticket.tell({**told, "diagnosis": found})
+        found = diagnose_view(prepared(reading.source, text), events)
+    ticket.check()
+    ticket.tell({"kind": "diagnosed", "diagnosis": found})
 
 
 def _match(reading: Reading, text: str, events: pa.Table, on: str, ticket: Ticket) -> None:
