@@ -45,7 +45,7 @@ def _miss(miss: Miss) -> list[str]:
     if len(miss.events) > 3:
         lines.append(f"… {len(miss.events) - 3} more events")
     if miss.refused is not None:
-        lines.append(f"then {escape(miss.refused[2])} (row {miss.refused[1]})")
+        lines.append(f"{'then ' if miss.events else ''}{escape(miss.refused[2])} (row {miss.refused[1]})")
     return ["<br>".join(lines), f"<code>{escape(miss.reason)}</code>"]
 
 

@@ -103,7 +103,7 @@ def _miss(
     if len(events) > 3:
         yield f"     … {len(events) - 3} more events"
     if refused is not None:
-        yield f"{mark}then {refused[2]} (row {refused[1]})"
+        yield f"{mark}{'then ' if events else ''}{refused[2]} (row {refused[1]})"
         mark = "     "
     yield f"{mark}{reason}"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
-
 from cepheid.diagnosis.arcs import follow_arcs
 from cepheid.diagnosis.counting import MISSES
 from cepheid.diagnosis.diagnosis import Diagnosis
@@ -17,6 +15,7 @@ from cepheid.diagnosis.sampling import EVENTS, sample_of
 from cepheid.diagnosis.what_if import Count, alone, of_one_event, what_if
 from cepheid.diagnosis.whole_columns import Columns, column_hints, range_of
 from cepheid.diagnosis.written import text_of
+from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.errors import CepheidWarning
 from cepheid.pattern.tree import Query
 from cepheid.values.rows import Event, read_events
@@ -91,7 +90,7 @@ def _events(columns: Columns, most: int | None) -> list[Event]:
     rows = sample_of(columns, most)
     if rows is None:
         return read_events(columns.table, columns.query.schema)
-    some = read_events(columns.table.take(pa.array(rows)), columns.query.schema)
+    some = read_events(columns.table.take(from_numpy(rows)), columns.query.schema)
     return [replace(event, row=int(rows[event.row])) for event in some]
 
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from cepheid.diagnosis.as_text import near
 from cepheid.diagnosis.facts import Hint, Seen
 from cepheid.diagnosis.written import text_of, write_value
+from cepheid.engine.encoding.arrow import flags_to_numpy, from_numpy, to_numpy
 from cepheid.errors import nearest
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.bind import Bound
@@ -69,14 +70,16 @@ class Columns:
 
     def codes(self, name: str) -> Any:
         """A number for each value of a column; 0 for NULL."""
+        return _numbers(self._coded(name))
+
+    def _coded(self, name: str) -> pa.DictionaryArray:
         column = self.table.column(name)
         if pa.types.is_nested(column.type):
             column = pa.chunked_array([pa.array([str(value) for value in column.to_pylist()])])
         plain = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         if isinstance(plain, pa.ChunkedArray):
             plain = pa.concat_arrays(plain.chunks) if plain.num_chunks else pa.array([], column.type)
-        coded = plain if isinstance(plain.type, pa.DictionaryType) else plain.dictionary_encode()
-        return pc.fill_null(coded.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False) + 1
+        return plain if isinstance(plain.type, pa.DictionaryType) else plain.dictionary_encode()
 
     def gap(self, lanes: Any) -> int | None:
         """The median distance of an event from the one before it in its lane, in nanoseconds."""
@@ -89,8 +92,19 @@ class Columns:
         name = self.query.schema.roles.type
         if name is None or not types:
             return np.ones(self.table.num_rows, bool)
-        found = pc.fill_null(pc.is_in(self.table.column(name), pa.array(list(types))), False)
-        return found.combine_chunks().to_numpy(zero_copy_only=False) if found.num_chunks != 1 else found.to_numpy()
+        coded = self._coded(name)
+        wanted = np.array([False, *(value in types for value in coded.dictionary.to_pylist())])
+        return wanted[_numbers(coded)]
+
+    def of(self, component: Component, name: str) -> pa.ChunkedArray:
+        """A column of the events that are of the types of a component."""
+        return self.table.column(name).filter(from_numpy(self.of_types(component.types)))
+
+
+def _numbers(coded: pa.DictionaryArray) -> Any:
+    """Which value of its dictionary each one is, from 1; 0 for NULL."""
+    numbers = coded.indices.cast(pa.int64())
+    return np.where(flags_to_numpy(numbers.is_valid()), to_numpy(numbers), -1) + 1
 
 
 def column_hints(columns: Columns) -> Iterator[Hint]:
@@ -138,7 +152,7 @@ def _literals(columns: Columns) -> Iterator[Hint]:
     for component, condition, read, literals in _tests(columns.query):
         if read.name not in columns.table.column_names or any(one.type.kind is not Kind.STRING for one in literals):
             continue
-        column = columns.table.column(read.name).filter(pa.array(columns.of_types(component.types)))
+        column = columns.of(component, read.name)
         values = [value for value in pc.unique(column).to_pylist() if isinstance(value, str)]
         if not values or any(one.value in values for one in literals):
             continue
@@ -163,7 +177,7 @@ def _nulls(columns: Columns) -> Iterator[Hint]:
             component = columns.query.components[read.variable]
             if read.name not in columns.table.column_names:
                 continue
-            column = columns.table.column(read.name).filter(pa.array(columns.of_types(component.types)))
+            column = columns.of(component, read.name)
             if len(column) and column.null_count >= _MOSTLY * len(column):
                 kind = "|".join(component.types) or "event"
                 share = "every" if column.null_count == len(column) else f"{column.null_count / len(column):.0%} of the"
@@ -238,7 +252,7 @@ def range_of(columns: Columns, component: Component, condition: ex.Expression) -
     type_ = columns.query.schema.columns.get(read.name)
     if type_ is None or type_.kind not in (Kind.INT, Kind.FLOAT, Kind.DECIMAL):
         return ""
-    found = pc.min_max(columns.table.column(read.name).filter(pa.array(columns.of_types(component.types)))).as_py()
+    found = pc.min_max(columns.of(component, read.name)).as_py()
     if found["min"] is None:
         return ""
     return f"'{read.name}' is between {write_value(found['min'], type_)} and {write_value(found['max'], type_)}"
