@@ -130,8 +130,10 @@ def _of_components(part: Part, count: Count) -> Iterator[Hint]:
         failed = [condition for condition, found in single if count(alone(component, [found], part.written)) == 0]
         told = failed[:1] or [condition for condition, _ in single]
         kind = "|".join(component.types) or "event"
-        some = f" in the {count.events:,} events that were tried" if count.events < part.columns.table.num_rows else ""
-        message = f"no {kind}{some} passes {' AND '.join(map(text_of, told))}, so that none can be {component.variable}"
+        passes = f"passes {' AND '.join(map(text_of, told))}"
+        message = f"no {kind} {passes}, so that none can be {component.variable}"
+        if count.events < part.columns.table.num_rows:
+            message = f"no {kind} in the {count.events:,} events that were tried {passes}"
         seen = range_of(part.columns, component, told[0]) if len(told) == 1 else ""
         yield Hint("CEP022", message, seen or "correct the condition")
 

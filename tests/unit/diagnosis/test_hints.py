@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from cepheid import Query
@@ -94,3 +95,20 @@ def test_that_of_a_program_only_the_query_without_matches_is_told_of() -> None:
     )
     assert found.hints == ()
     assert {miss.query for miss in found.misses} == {"query 2"}
+
+
+def test_that_what_a_sample_has_not_is_not_said_of_all_events() -> None:
+    events = 200_001
+    table = pa.table(
+        {
+            "ts": range(events),
+            "type": ["A", "B"] * (events // 2) + ["A"],
+            "k": [at // 10 for at in range(events)],
+            "v": [1] * (events - 1) + [9],
+        }
+    )
+    found = Query("PATTERN SEQ(A a, B b) WHERE [k] AND a.v > 5 WITHIN 1 hour", unit="s").diagnose(table)
+    assert found.tried < events
+    assert found.hints[0].code == "CEP022"
+    assert found.hints[0].message == f"no A in the {found.tried:,} events that were tried passes a.v > 5"
+    assert found.hints[0].remedy == "'v' is between 1 and 9"
