@@ -71,7 +71,8 @@ def coverage(found: Findings) -> str:
 
 def _lines(found: Findings) -> Iterator[str]:
     yield headline(found)
-    yield f"  {events_line(found)}"
+    if said := events_line(found):
+        yield f"  {said}"
     for hint in found.hints:
         yield ""
         yield f"{hint.code}: {hint.message}"

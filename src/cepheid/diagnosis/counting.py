@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from heapq import heappush, heappushpop
+from itertools import takewhile
 
 from cepheid.diagnosis.facts import COMPLETE, Miss, Stage, Tested, nearest_of
 from cepheid.diagnosis.reasons import Reasons
@@ -12,7 +13,7 @@ from cepheid.diagnosis.said_events import describe
 from cepheid.diagnosis.written import text_of
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.expressions import Expression
-from cepheid.pattern.layout import Move
+from cepheid.pattern.layout import Move, Step
 from cepheid.reference.runs import Run, Runner, Waiting, is_tested
 from cepheid.reference.watching import Dropped, Refusal, Watcher, Why
 from cepheid.values.rows import Event
@@ -87,6 +88,12 @@ class Counting(Watcher):
         elif refusal.why is Why.KEY:
             self._blame(1, f"every {variable} in reach had another key")
 
+    def left(self, run: Run, move: Move) -> None:
+        """The conditions on all events of a closure are TRUE."""
+        variable = self.query.layout.places[run.place].variable
+        for condition in self._at_exit(move):
+            self._add(variable, condition, passed=True)
+
     def left_window(self, waiting: Waiting, event: Event) -> None:
         """A run came no further in its window."""
         self._count(waiting.run)
@@ -138,6 +145,7 @@ class Counting(Watcher):
 
     def stages(self) -> tuple[Stage, ...]:
         """The components in the order of the text, and what became of the runs that got over all of them."""
+        leaving = {id(condition) for found in self.query.placement.at_exit.values() for condition in found}
         complete = Stage(self.name, COMPLETE, ("pattern",), self.given.total(), (), dict(self.given.most_common()))
         components = (
             Stage(
@@ -147,7 +155,7 @@ class Counting(Watcher):
                 self.runs[component.variable],
                 tuple(
                     Tested(text_of(self.conditions[number]), tested, self.passed[variable, number])
-                    for (variable, number), tested in self.tested.items()
+                    for (variable, number), tested in sorted(self.tested.items(), key=lambda one: one[0][1] in leaving)
                     if variable == component.variable
                 ),
                 dict(self.ended_by.get(component.variable, Counter()).most_common()),
@@ -189,6 +197,12 @@ class Counting(Watcher):
             self._at_count[key] = [condition for when, condition in placed if is_tested(when, count)]
         return self._at_count[key]
 
+    def _at_exit(self, move: Move) -> list[Expression]:
+        """The conditions that are tested when a move leaves closures, in their order."""
+        exits = self.query.placement.at_exit
+        left = [mark.number for mark in move.marks if mark.step in (Step.EXIT, Step.SKIP)]
+        return [condition for number in left for condition in exits.get(number, ())]
+
     def _add(self, variable: str, condition: Expression, *, passed: bool) -> None:
         key = variable, id(condition)
         self.conditions[id(condition)] = condition
@@ -202,6 +216,8 @@ class Counting(Watcher):
         assert refusal.condition is not None
         assert refusal.bindings is not None
         variable = self.query.layout.places[before.place].variable
+        for condition in takewhile(lambda one: one is not refusal.condition, self._at_exit(move)):
+            self._add(variable, condition, passed=True)
         self._add(variable, refusal.condition, passed=False)
         self._blame(2, f"{text_of(refusal.condition)} was not TRUE")
         apart = self.reasons.writer.distance(refusal.condition, refusal.bindings)

@@ -13,7 +13,7 @@ from cepheid.diagnosis.following import BUDGET, follow
 from cepheid.diagnosis.run_hints import arc_hints, change_hints, run_hints
 from cepheid.diagnosis.sampling import EVENTS, sample_of
 from cepheid.diagnosis.what_if import Count, alone, of_one_event, what_if
-from cepheid.diagnosis.whole_columns import Columns, column_hints, range_of
+from cepheid.diagnosis.whole_columns import Columns, absent_types, column_hints, range_of
 from cepheid.diagnosis.written import text_of
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.errors import CepheidWarning
@@ -46,8 +46,10 @@ def diagnose(
     stages: list[Stage] = []
     misses: list[Miss] = []
     begun = followed = sampled = 0
+    made = {part.name for part in parts[:-1]}
     for part in parts:
-        hints += column_hints(part.columns)
+        works = bool(part.matches and not parts[-1].matches)  # what is wrong is in another query of the program
+        hints += [hint for hint in column_hints(part.columns) if _is_told(hint, part is parts[0], works)]
         query = part.columns.query
         events = _events(part.columns, EVENTS if sample == "auto" else _number(sample))
         budget = BUDGET if sample == "auto" else None
@@ -60,9 +62,10 @@ def diagnose(
             continue
         counted, runs = follow(part.name, query, events, budget)
         stages += counted.stages()
-        misses += counted.misses()
+        misses += () if works else counted.misses()
         begun, followed, sampled = begun + runs.begun, followed + runs.followed, sampled + len(events)
         if not part.matches:
+            hints += absent_types(part.columns, made)
             hints += _unseen(part, events)
             hints += _of_components(part, count)
             hints += run_hints(counted, {event.row: event for event in events})
@@ -70,7 +73,7 @@ def diagnose(
     patterns = last.columns.query.automaton is None and last.columns.query.algebra is None
     empty = len(parts) == 1 and patterns and not last.matches and last.columns.table.num_rows
     changes = what_if(last.written, count) if empty else ()
-    hints += change_hints(changes)
+    hints += change_hints(changes, hints)
     return Diagnosis(
         parts[0].columns.seen(),
         last.matches,
@@ -83,6 +86,11 @@ def diagnose(
         sampled,
         count.events,
     )
+
+
+def _is_told(hint: Hint, first: bool, works: bool) -> bool:
+    """A query that reads what another one gives has no events when that one has no matches: the cause is there."""
+    return not (hint.code == "CEP032" and not first) and not (hint.code == "CEP023" and works)
 
 
 def _events(columns: Columns, most: int | None) -> list[Event]:
@@ -113,7 +121,7 @@ def _of_components(part: Part, count: Count) -> Iterator[Hint]:
     """A component that no event of its type can be, by the conditions on it alone."""
     query, types = part.columns.query, part.columns.seen().types
     for component in query.positive:
-        if component.types and not any(types.get(name) for name in component.types):
+        if types and component.types and not any(types.get(name) for name in component.types):
             continue
         own = [(c, of_one_event(component, c)) for c in part.written.where]
         single = [(condition, found) for condition, found in own if found is not None]
@@ -122,14 +130,17 @@ def _of_components(part: Part, count: Count) -> Iterator[Hint]:
         failed = [condition for condition, found in single if count(alone(component, [found], part.written)) == 0]
         told = failed[:1] or [condition for condition, _ in single]
         kind = "|".join(component.types) or "event"
-        message = f"no {kind} passes {' AND '.join(map(text_of, told))}, so that there is never a {component.variable}"
+        passes = f"passes {' AND '.join(map(text_of, told))}"
+        message = f"no {kind} {passes}, so that none can be {component.variable}"
+        if count.events < part.columns.table.num_rows:
+            message = f"no {kind} in the {count.events:,} events that were tried {passes}"
         seen = range_of(part.columns, component, told[0]) if len(told) == 1 else ""
         yield Hint("CEP022", message, seen or "correct the condition")
 
 
 def _in_order(hints: Sequence[Hint]) -> tuple[Hint, ...]:
     """The likeliest first. What another hint says more exactly of the same condition is left out."""
-    found = list({hint.code + hint.message: hint for hint in hints}.values())
+    found = list({hint.code + hint.message: hint for hint in reversed(hints)}.values())[::-1]
     codes = {hint.code for hint in found}
     if codes & {"CEP020", "CEP021"} or "CEP004" in codes:
         found = [hint for hint in found if hint.code not in ("CEP022", "CEP030")]

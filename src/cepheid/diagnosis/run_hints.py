@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cepheid.diagnosis.arcs import ArcCounting
 from cepheid.diagnosis.counting import Counting
@@ -27,7 +27,8 @@ def _witnesses(counted: Counting, events: dict[int, Event]) -> Iterator[Hint]:
     if not refuted or refuted < sum(counted.given.values()):
         return
     (variable, row), times = counted.witnesses.most_common(1)[0]
-    common = f", most often (for {times:,}) {describe(counted.query, events[row])} (row {row})" if row in events else ""
+    often = f"most often (for {times:,})" if times > 1 else "such as"
+    common = f", {often} {describe(counted.query, events[row])} (row {row})" if row in events else ""
     runs = f"all {refuted:,} complete runs are" if refuted > 1 else "the only complete run is"
     message = f"{runs} dropped because of !{variable}: such an event is there{common}"
     yield Hint("CEP026", message, f"add a condition on {variable}, such as a key that it shares with the others")
@@ -77,8 +78,14 @@ def _never_true(counted: Counting | ArcCounting) -> Iterator[Hint]:
                 return
 
 
-def change_hints(changes: tuple[Change, ...]) -> Iterator[Hint]:
-    """The single change that gives matches."""
-    for change in sorted(changes, key=lambda change: change.matches)[:1]:
+def change_hints(changes: Sequence[Change], hints: Sequence[Hint]) -> Iterator[Hint]:
+    """The single change that gives matches: one that another hint speaks of; a key is left out last."""
+
+    def order(change: Change) -> tuple[bool, bool, int]:
+        what = change.text.removeprefix("without ")
+        agrees = any(hint.message.startswith((what, f"{what}:")) or f" {what}" in hint.message for hint in hints)
+        return not agrees, what.startswith(("[", "PARTITION BY")), change.matches
+
+    for change in sorted(changes, key=order)[:1]:
         count = f"{change.matches:,} match{'es' if change.matches != 1 else ''}"
         yield Hint("CEP031", f"one change would give {count}: {change.text}", "change it if that is what you meant")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from cepheid.diagnosis.as_text import near
 from cepheid.diagnosis.facts import Change
@@ -55,10 +56,21 @@ def _changes(query: Query) -> Iterator[tuple[str, Query]]:
             yield f"without {print_pattern(node)}", _without(query, node)
     if query.partition_by:
         yield "without PARTITION BY", replace(query, partition_by=())
+    yield from _exchanged(query)
     strict = [one for one in query.strategies if one.strategy in (Strategy.STRICT, Strategy.PARTITION)]
     if strict:
         loose = tuple(_loose(one) for one in query.strategies)
         yield f"skip_till_next_match in place of {strict[0].strategy.value}", replace(query, strategies=loose)
+
+
+def _exchanged(query: Query) -> Iterator[tuple[str, Query]]:
+    """Two neighbours the other way round."""
+    parts = query.pattern.parts if isinstance(query.pattern, Seq) else ()
+    for k, (one, other) in enumerate(pairwise(parts)):
+        if isinstance(one, Event) and isinstance(other, Event) and one.types != other.types:
+            turned = Seq((*parts[:k], other, one, *parts[k + 2 :]))
+            text = f"{print_pattern(other)} before {print_pattern(one)}"
+            yield text, replace(query, pattern=turned)
 
 
 def _loose(one: Selection) -> Selection:

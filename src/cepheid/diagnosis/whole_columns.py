@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from cepheid.pattern.walk import walk
 
 _MOSTLY = 0.95  # of the values are NULL
 _VALUES = 6  # that are shown
+_MEASURES = (Kind.FLOAT, Kind.DECIMAL)  # columns that are no keys, though values occur twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,17 @@ def _similar_types(columns: Columns) -> Iterator[Hint]:
                 yield Hint("CEP028", message, f"write ANY({name}, `{other}`), or make them one type before")
 
 
+def absent_types(columns: Columns, made: Collection[str]) -> Iterator[Hint]:
+    """Types that a match needs and no event has. made: those that other queries give, whose cause is told there."""
+    found = columns.types()
+    for component in columns.query.positive if found else ():
+        if component.types and not any(name in found or name in made for name in component.types):
+            shown = ", ".join(f"'{name}'" for name in sorted(found)[:_VALUES])
+            more = ", …" if len(found) > _VALUES else ""
+            for name in component.types:
+                yield Hint("CEP005", f"no event has the type '{name}'", f"the types are: {shown}{more}")
+
+
 def _tests(query: Bound) -> Iterator[tuple[Component, ex.Expression, ex.Attribute, tuple[ex.Literal, ...]]]:
     """Conditions that say that an attribute has one of some values."""
     for condition in query.conditions:
@@ -157,7 +169,9 @@ def _literals(columns: Columns) -> Iterator[Hint]:
         if not values or any(one.value in values for one in literals):
             continue
         kind = "|".join(component.types) or "event"
-        close = nearest(str(literals[0].value), values)
+        wanted = str(literals[0].value)
+        trimmed = [value for value in values if value.strip() == wanted.strip()]
+        close = trimmed[0] if trimmed else nearest(wanted, values)
         shown = ", ".join(f"'{value}'" for value in sorted(values)[:_VALUES]) + (", …" if len(values) > _VALUES else "")
         remedy = f"did you mean '{close}'?" if close is not None else f"the values are: {shown}"
         message = f"{text_of(condition)}: no {kind} has this value in '{read.name}'"
@@ -201,16 +215,29 @@ def _keys(columns: Columns) -> Iterator[Hint]:
             continue
         if _together(columns, name, needed):
             continue
-        others = [other for other in table.column_names if other not in (name, *_roles(columns))]
-        counted = {other: _together(columns, other, needed) for other in others}
-        best = max(counted, key=lambda other: counted[other], default=None)
         kinds = " and ".join(dict.fromkeys("|".join(types) for types in needed))
         if kinds and len(set(needed)) > 1:
             message = f"no value of '{name}' occurs in {kinds}, so that they never agree on it"
         else:
             message = f"no two events have the same '{name}'"
-        found = best is not None and counted[best]
-        yield Hint("CEP025", message, f"did you mean '{best}'?" if found else "name a column that they share")
+        yield Hint("CEP025", message, _another_key(columns, name, needed))
+
+
+def _another_key(columns: Columns, name: str, needed: Sequence[Sequence[str]]) -> str:
+    """Columns that would do, as a remedy: the one of a like name, or all, those with most shared values first."""
+    kinds = columns.query.schema.columns
+    others = [
+        other
+        for other in columns.table.column_names
+        if other not in (name, *_roles(columns)) and not (other in kinds and kinds[other].kind in _MEASURES)
+    ]
+    counted = {other: _together(columns, other, needed) for other in others}
+    shared = sorted((other for other in others if counted[other]), key=lambda other: -counted[other])
+    close = shared[0] if len(shared) == 1 else nearest(name, shared)
+    if close is not None:
+        return f"did you mean '{close}'?"
+    shown = ", ".join(f"'{other}'" for other in shared[:_VALUES])
+    return f"columns that they share: {shown}" if shared else "name a column that they share"
 
 
 def _roles(columns: Columns) -> tuple[str | None, ...]:

@@ -115,6 +115,7 @@ class Runner:
             if isinstance(passed, Refusal):
                 self.watcher.refused(run, move, None, passed)
             else:
+                self.watcher.left(run, move)
                 passed = replace(passed, path=(*passed.path, move))
                 self.watcher.completed(passed)
                 yield passed
@@ -126,6 +127,8 @@ class Runner:
             for move, found in passed.items():
                 if isinstance(found, Refusal):
                     self.watcher.refused(run, move, None, found)
+                else:
+                    self.watcher.left(run, move)
             if any(isinstance(found, Run) for found in passed.values()):
                 yield Waiting(run, wait, passed, wait.take is not None, wait.others)
 

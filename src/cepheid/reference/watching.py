@@ -51,6 +51,9 @@ class Watcher:
     def refused(self, before: Run, move: Move, event: Event | None, refusal: Refusal) -> None:
         """An event was not bound; None: a repetition can't be left, or the pattern not be ended."""
 
+    def left(self, run: Run, move: Move) -> None:
+        """A run may go on by a move: all conditions of the repetitions that it leaves are TRUE."""
+
     def ignored(self, waiting: Waiting, instant: Sequence[Event]) -> None:
         """A run goes on waiting."""
 

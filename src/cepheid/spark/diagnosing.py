@@ -151,8 +151,11 @@ def _with_hints(found: Diagnosis, sampled: Diagnosis, query: Query, whole: _Whol
     """What is said of all events, with the hints of a sample; all events tell which types there are."""
     if found.matches and not sampled.matches:
         return replace(found, hints=(), changes=(), tried=0)
-    hints = [one for one in sampled.hints if one.code != _UNKNOWN_TYPE]
-    return replace(found, hints=(*_of_types(query, whole), *hints), changes=sampled.changes, tried=sampled.tried)
+    hints = sampled.hints
+    if sampled.seen.types.keys() != whole.types.keys():
+        others = [one for one in hints if one.code != _UNKNOWN_TYPE]
+        hints = (*_of_types(query, whole), *others)
+    return replace(found, hints=hints, changes=sampled.changes, tried=sampled.tried)
 
 
 def _of_types(query: Query, whole: _Whole) -> Iterator[Hint]:
