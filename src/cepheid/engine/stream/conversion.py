@@ -32,10 +32,19 @@ def fitting(pipeline: Pipeline, new: QueryCache) -> list[bool]:
         zip(pipeline.queries, pipeline.program.queries, new.program.queries, strict=True)
     ):
         schema = pipeline.streams[pipeline.program.sources[number]].schema
-        found.append(
-            _fits(*pair) or _alike(query.machine, pipeline.cache.query(number, schema), new.query(number, schema))
-        )
+        compiled = pipeline.cache.query(number, schema), new.query(number, schema)
+        found.append(_holds_alike(*compiled) if _fits(*pair) else _alike(query.machine, *compiled))
     return found
+
+
+def _holds_alike(old: CompiledQuery, new: CompiledQuery) -> bool:
+    """Whether matches wait for AT END in both automata, or in none: arcs that lead to no final state hold nothing."""
+    pattern = old.query.automaton
+    if pattern is None or not any(arc.fires is Fires.END for arc in pattern.arcs):
+        return True
+    if old.why_interpreted or new.why_interpreted:
+        return True
+    return [hold.name for hold in old.program.holds] == [hold.name for hold in new.program.holds]
 
 
 def _fits(old: Analysed, new: Analysed) -> bool:
