@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,11 +13,24 @@ from cepheid.engine.program import CompiledProgram
 from cepheid.errors import UsageError
 from cepheid.language import parse, print_program
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.schema import make_schema
 from cepheid.pattern.tree import Automaton, Program
 
+if TYPE_CHECKING:
+    from cepheid.api.query import Query
 
-def as_automaton(program: CompiledProgram, events: pa.Schema) -> Program | None:
+
+def automaton_of(query: Query, events: pa.Schema) -> Query:
+    """A query as an automaton, for events of a schema."""
+    if any(isinstance(one.pattern, Algebra) for one in query.parsed.queries):
+        message = "a CESAR expression can't be written as an automaton with a register"
+        raise UsageError("CEP613", message, "explain(events) shows the automaton that runs it")
+    written = _as_automaton(query.compiled, events)
+    return query if written is None else query.alike(written, params=None)
+
+
+def _as_automaton(program: CompiledProgram, events: pa.Schema) -> Program | None:
     """The one query of a program as an automaton, read back from its text; None if it is one already."""
     if len(program.queries) > 1:
         remedy = "make a query of each part of it: cep.Query(…).automaton()"

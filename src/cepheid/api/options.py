@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
-from cepheid.errors import BindError, CepheidError, UsageError, did_you_mean
+from cepheid.api.spark_bridge import spark_options
+from cepheid.errors import BindError, CepheidError, UsageError, did_you_mean, nearest
 from cepheid.pattern.aggregates import Aggregate
 from cepheid.pattern.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions import AGGREGATES
@@ -135,3 +136,26 @@ def check_limit(limit: object) -> None:
     """A maximum number of rows, or none."""
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
         raise UsageError("CEP603", f"limit can't be {limit!r}", "pass a whole number, 0 or more, or None")
+
+
+def check_options(options: Mapping[str, object], known: Sequence[str]) -> None:
+    """Refuse arguments that do not exist, and those that only Spark has. known: the others."""
+    for name in options:
+        only_spark = [option for option in spark_options() if option not in known]
+        if name in ("lateness", "late", "speculate"):
+            remedy = f"write q.session({name}=…), or leave it out: match() has all events and sorts them itself"
+            raise UsageError("CEP603", f"'{name}' is an option of a session", remedy)
+        if name in only_spark:
+            message = f"'{name}' is not an option for events in memory"
+            raise UsageError("CEP603", message, "use it with Spark DataFrames only")
+        if nearest(name, [*known, *only_spark]) in only_spark:
+            remedy = f"{did_you_mean(name, only_spark, 'options')} It is for Spark DataFrames only"
+        else:
+            remedy = did_you_mean(name, known, "arguments")
+        raise UsageError("CEP603", f"unknown argument '{name}'", remedy)
+
+
+def check_open(open: object) -> None:
+    """Whether an absence counts that the input ends."""
+    if not isinstance(open, bool):
+        raise UsageError("CEP603", f"open can't be {open!r}", "pass True or False")

@@ -10,6 +10,7 @@ from typing import Any, overload
 import pyarrow as pa
 
 from cepheid.api.bar import measured
+from cepheid.api.engines import check_engine
 from cepheid.api.events import to_table
 from cepheid.api.many.bound import check_bound
 from cepheid.api.many.by_definition import match_each, no_matches
@@ -23,9 +24,8 @@ from cepheid.api.many.read_rules import example, read_rules, rule_table
 from cepheid.api.many.running import many_stream
 from cepheid.api.many.session import ManySession
 from cepheid.api.many.surprises import surprises_of
-from cepheid.api.query import ENGINES
 from cepheid.api.readable import readable_schema, telling_of_text
-from cepheid.api.spark_bridge import Frame, is_spark, spark_room
+from cepheid.api.spark_bridge import Frame, is_spark, refuse_options, spark_room
 from cepheid.engine.many.lifetimes import Lifetimes
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
@@ -218,11 +218,9 @@ class Queries:
 
         A Spark DataFrame returns a Spark DataFrame; see `cepheid.spark.match_many` for its options.
         """
-        _check_engine(engine)
+        check_engine(engine)
         if is_spark(events):
-            if progress is not None:
-                remedy = "leave it out: Spark shows the progress of its jobs itself"
-                raise UsageError("CEP603", "progress= can't be used with a Spark DataFrame", remedy)
+            refuse_options(progress=progress)
             return spark_room().match_many(events, self, engine=engine, **options)
         _check_no_options(options)
         table = self._table_of(events)
@@ -327,7 +325,7 @@ class Queries:
 
         lateness, late: as for `Query.session`.
         """
-        _check_engine(engine)
+        check_engine(engine)
         if engine == "reference":
             remedy = "use engine='auto', or match(events, engine='reference')"
             raise UsageError("CEP601", "engine 'reference' does not support sessions of many queries", remedy)
@@ -385,11 +383,6 @@ class Queries:
         return read_rules(
             known.templates, rule_table(rules), self._options, id=self._id, named=self._named, collect=self._collects
         )
-
-
-def _check_engine(engine: object) -> None:
-    if engine not in ENGINES:
-        raise UsageError("CEP601", f"unknown engine {engine!r}", did_you_mean(str(engine), ENGINES, "engines"))
 
 
 def _check_no_options(options: Mapping[str, Any]) -> None:

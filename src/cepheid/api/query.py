@@ -2,78 +2,59 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
-from cepheid.api.bar import measured
+from cepheid.api.by_reference import each_by_reference
 from cepheid.api.change_session import ChangeSession, retracts_numbers
 from cepheid.api.changed import Changes as OwnChanges
-from cepheid.api.changed import changed_program
-from cepheid.api.changing import in_ticks
-from cepheid.api.each_query import run_each
+from cepheid.api.changed_query import changed_query, lasting_query, query_with_log
+from cepheid.api.engines import read_choice
 from cepheid.api.events import to_table
-from cepheid.api.history import AnyChange, History, Life
+from cepheid.api.fingerprint import fingerprint_of
+from cepheid.api.history import AnyChange
+from cepheid.api.matching import How, match_events, warn_of
 from cepheid.api.meter import read_progress
-from cepheid.api.observed import observe
-from cepheid.api.options import check_limit, read_column, read_functions, read_params, read_roles, stable
-from cepheid.api.query_changes import ReplaceQuery, sequenced_queries, with_queries
-from cepheid.api.readable import readable_schema, telling_of_text
+from cepheid.api.opening import open_change_session, open_session, restored_session
+from cepheid.api.options import (
+    check_limit,
+    check_open,
+    check_options,
+    read_column,
+    read_functions,
+    read_params,
+    read_roles,
+)
+from cepheid.api.read_program import HasProgram, read_program
+from cepheid.api.readable import readable_schema
 from cepheid.api.session import Session
-from cepheid.api.spark_bridge import Frame, is_spark, spark_options, spark_room
+from cepheid.api.spark_bridge import Frame, is_spark, refuse_options, spark_room
 from cepheid.api.surprises import Surprises
-from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.encoding.times import ticks
-from cepheid.engine.matches.made_matches import made_matches
-from cepheid.engine.matches.match_table import from_matches
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache, compile_program
-from cepheid.engine.progress import Progress, Report
-from cepheid.engine.stream.event_log import net_of
-from cepheid.engine.stream.operations import split_operations
-from cepheid.engine.stream.pipeline import Pipeline
-from cepheid.engine.stream.rows import Arrival, arrival_of
-from cepheid.engine.stream.snapshot import from_bytes
-from cepheid.errors import CepheidError, CepheidWarning, PatternError, UsageError, did_you_mean, nearest
-from cepheid.language import parse, print_program
-from cepheid.pattern.algebra.flow import is_hidden
-from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.analysis import Functions, columns_read
+from cepheid.engine.progress import Progress
+from cepheid.errors import UsageError
+from cepheid.language import print_program
+from cepheid.pattern.analysis import columns_read
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.bound_automata import BoundArc
 from cepheid.pattern.calls import check_calls
-from cepheid.pattern.flow import EVENTS
-from cepheid.pattern.lost_states import LOST
 from cepheid.pattern.one_arc import bind_arc
-from cepheid.pattern.schema import Roles, Schema, make_schema
+from cepheid.pattern.schema import Schema, make_schema
 from cepheid.pattern.sequence import sequenced
-from cepheid.pattern.timeline import AddArc, RemoveArc, with_changes, with_rests
 from cepheid.pattern.tree import Arc, Automaton, Program
 from cepheid.pictures import drawn, highlighted
-from cepheid.plan.spec import PlanSpec, read_plan
 
 if TYPE_CHECKING:
     from cepheid.diagnosis.diagnosis import Diagnosis
     from cepheid.diagnosis.trace import Trace
     from cepheid.diagnosis.why_not import WhyNot
-    from cepheid.engine.machines.factory import MachineFactory
     from cepheid.explain import Explanation
-
-ENGINES = ("auto", "compiled", "plain", "interpreted", "reference")
-
-
-class HasProgram(Protocol):
-    """An object of the builder: anything with a pattern tree."""
-
-    @property
-    def program(self) -> Program: ...
 
 
 class Query:
@@ -125,15 +106,11 @@ class Query:
         given = read_functions(functions)
         for q in self._program.queries:
             check_calls(q, given)
-        self._compiled = self._compile(roles, given)
+        found = fingerprint_of(self._program, self._params, roles, given)
+        self._compiled = compile_program(self._program, self._params, roles, given, found)
         self._cache = QueryCache(self._compiled)
         self._surprises = Surprises(self._compiled)
         self._surprises.warn(self._surprises.of_query())
-
-    def _compile(self, roles: Roles, functions: Functions, *, linear: bool = True) -> CompiledProgram:
-        """The program checked. linear: a CESAR expression as queries that automata can run, each on its own."""
-        found = self._fingerprint(roles, functions)
-        return compile_program(self._program, self._params, roles, functions, found, linear=linear)
 
     def automaton(self, events: object = None) -> Query:
         """This query as an automaton (S18) that gives the same `match_start`, `match_end` and RETURN; `.text` shows it.
@@ -144,14 +121,10 @@ class Query:
         events: events or their schema, which tell the types of what is kept in the register; without them, only what
         keeps no attributes is written, and the time is an integer.
         """
-        from cepheid.api.automata import as_automaton  # seldom needed
+        from cepheid.api.automata import automaton_of  # seldom needed
 
-        if any(isinstance(query.pattern, Algebra) for query in self._program.queries):
-            message = "a CESAR expression can't be written as an automaton with a register"
-            raise UsageError("CEP613", message, "explain(events) shows the automaton that runs it")
-        found = None if events is None else events if isinstance(events, pa.Schema) else self._table_of(events).schema
-        written = as_automaton(self._compiled, self.empty_table().schema if found is None else readable_schema(found))
-        return self if written is None else Query(written, **{**self._options, "params": None})  # type: ignore[arg-type]
+        found = events if events is None or isinstance(events, pa.Schema) else self._table_of(events).schema
+        return automaton_of(self, self.empty_table().schema if found is None else readable_schema(found))
 
     def sequenced(self, column: str | None) -> Query:
         """This query without transitions over a gap in the numbers of a column; itself if none is named."""
@@ -159,30 +132,18 @@ class Query:
             return self
         name = read_column("sequence", column, self._compiled.roles, alone=False)
         strategies = [strategy for query in self._compiled.queries for strategy in query.strategies.values()]
-        return Query(sequenced(self._program, str(name), strategies), **self._options)  # type: ignore[arg-type]
+        return self.alike(sequenced(self._program, str(name), strategies))
 
-    def alike(self, query: object) -> Query:
-        """A query with the parameters, functions and roles of columns of this one, unless it is a `Query` already."""
-        return query if isinstance(query, Query) else Query(query, **self._options)  # type: ignore[arg-type]
+    def alike(self, query: object, **options: object) -> Query:
+        """A query with the parameters, functions and roles of columns of this one, unless it is a `Query` already.
+
+        options: others in place of those.
+        """
+        return query if isinstance(query, Query) else Query(query, **{**self._options, **options})  # type: ignore[arg-type]
 
     def changed(self, changes: OwnChanges, schema: Schema, settled: int | None = None) -> Query:
         """This query after some changes, whose times are in ticks (S17), for events from a time on."""
-        if not changes:
-            return self
-        program = changed_program(self, changes, schema, settled)
-        functions = dict(self._compiled.functions)
-        for change in changes:
-            if isinstance(change, ReplaceQuery):
-                for name, function in change.query.compiled.functions.items():
-                    if functions.setdefault(name, function) != function:
-                        message = f"the function '{name}' is another one in the query in place of '{change.name}'"
-                        raise PatternError("CEP229", message, "give it another name: both are needed, by turns")
-        with warnings.catch_warnings():  # what there is to tell was told of the queries as they were written
-            warnings.simplefilter("ignore", CepheidWarning)
-            found = Query(program, **{**self._options, "functions": functions})  # type: ignore[arg-type]
-        self._surprises.warn(one for one in found._surprises.of_query() if one.code == LOST)
-        vars(found)["lasting"] = found  # which has its rests
-        return found
+        return changed_query(self, changes, schema, settled)
 
     def bind(self, schema: Schema) -> list[Bound]:
         """Its queries, bound to events of a schema; what runs them is made of the same."""
@@ -193,11 +154,7 @@ class Query:
     @cached_property
     def lasting(self) -> Query:
         """This query for a session, in which its arcs may change."""
-        if not self.is_automaton:
-            return self
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CepheidWarning)
-            return Query(with_rests(self._program), **self._options)  # type: ignore[arg-type]
+        return lasting_query(self)
 
     @property
     def is_automaton(self) -> bool:
@@ -206,26 +163,12 @@ class Query:
 
     def with_log(self, changes: OwnChanges, schema: Schema) -> Query:
         """This query after some changes, for one run on events of a schema, and not by the reference."""
-        from cepheid.engine.planning.compiled_query import CompiledQuery
-        from cepheid.engine.planning.many_changes import read_log
+        return query_with_log(self, changes, schema)
 
-        arcs = [change for change in changes if isinstance(change, AddArc | RemoveArc)]
-        automaton = self._program.queries[0].pattern
-        if not arcs or len(arcs) < len(changes) or not self.is_automaton:
-            return self.changed(changes, schema)
-        assert isinstance(automaton, Automaton)
-        log = read_log(automaton, arcs)
-        try:
-            found = Query(with_changes(self._program, log.added), **self._options)  # type: ignore[arg-type]
-            bound = found._cache.query(0, schema).query
-        except CepheidError:
-            return self.changed(changes, schema)  # which tells what is wrong, with the numbers of the arc itself
-        timed = bound.automaton and log.timed(bound.automaton)
-        if timed is None:
-            return self.changed(changes, schema)
-        compiled = CompiledQuery(replace(bound, automaton=timed))
-        found._cache = found._cache.of(compiled, schema, lambda: self.changed(changes, schema)._cache)
-        return found
+    def run_by(self, cache: QueryCache) -> Query:
+        """This query, which nobody else has yet, run by what was made of it elsewhere."""
+        self._cache = cache
+        return self
 
     def bind_arc(self, arc: Arc, bound: Bound) -> BoundArc:
         """An arc as one of this query, which is an automaton."""
@@ -333,102 +276,19 @@ class Query:
         A Spark DataFrame returns a Spark DataFrame; see `cepheid.spark.match` for its options.
         """
         if is_spark(events):
-            if progress is not None:
-                remedy = "leave it out: Spark shows the progress of its jobs itself"
-                raise UsageError("CEP603", "progress= can't be used with a Spark DataFrame", remedy)
-            if limit is not None:
-                remedy = "limit the result: q.match(df).limit(n)"
-                raise UsageError("CEP603", "limit= can't be used with a Spark DataFrame", remedy)
+            refuse_options(limit=limit, progress=progress)
             own = {"op": op, "sequence": sequence, "changes": changes or None}
             given = {**options, **{name: value for name, value in own.items() if value is not None}}
             return spark_room().match(events, self, engine=engine, plan=plan, open=open, **given)
-        _check_options(options, ("engine", "plan", "limit", "open", "progress", "op", "sequence", "changes"))
-        _check_open(open)
-        choice = _check_engine(engine, plan)
+        check_options(options, ("engine", "plan", "limit", "open", "progress", "op", "sequence", "changes"))
+        check_open(open)
+        choice = read_choice(engine, plan)
         check_limit(limit)
         read_progress(progress)
         if sequence is not None and op is not None:
             raise retracts_numbers()
-        base = to_table(events, self._compiled.roles.type)
-        if not base.num_columns:
-            base = self.empty_table()
-        elif read_column("op", op, self._compiled.roles) is not None:
-            base = self._net(base, str(op))
-        schema = make_schema(base.schema, self._compiled.roles)
-        history = History(Life(self.sequenced(sequence)))
-        changes = sequenced_queries(with_queries(in_ticks(changes, schema, None), self), sequence)
-        history = history.after(changes, schema)
-        with telling_of_text(base):
-            times = ticks(schema, base)
-            last = None if open or not len(times) else int(times.max())
-
-            def run(life: Life) -> Matches:
-                own = life.of(base, times)
-                query = life.now(schema) if engine == "reference" else life.query.with_log(life.changes, schema)
-                return query._match(*own, engine, choice, limit, life.known(last), progress)
-
-            found = run(history.own)
-            added = {name: run(life) for name, life in history.added.items()}
-        return found.with_outputs({**found.outputs, **added}) if added else found
-
-    def _match(
-        self,
-        base: pa.Table,
-        times: Any,
-        engine: str,
-        choice: PlanSpec,
-        limit: int | None,
-        horizon: int | None,
-        progress: Callable[[Progress], object] | bool | None,
-    ) -> Matches:
-        schema = make_schema(base.schema, self._compiled.roles)
-        self._warn_of(schema, base, times)
-        if engine == "reference":
-            matches = self._by_reference(base, schema, horizon)
-            return matches if limit is None else matches[:limit]
-        readers = self._compiled.sources.count(EVENTS)
-        with measured(base.num_rows * readers, progress) as meter:
-            matches = self._run(schema, [arrival_of(schema, base, times)], engine, choice, horizon, meter)
-        return matches if limit is None else matches.head(limit)
-
-    def match_until(self, events: pa.Table, horizon: int | None) -> Matches:
-        """The matches by the reference, with the absences that are known up to a time, in ticks; None: all of them."""
-        table = events if events.num_columns else self.empty_table()
-        schema = make_schema(table.schema, self._compiled.roles)
-        return self._match(table, ticks(schema, table), "reference", read_plan("auto"), None, horizon, False)
-
-    def _net(self, changes: pa.Table, op: str) -> pa.Table:
-        """The events that are left of insertions and retractions."""
-        table, signs = split_operations(changes, op)
-        schema = make_schema(table.schema, self._compiled.roles)
-        found, unmet = net_of(schema, (table, ticks(schema, table)), signs)
-        self._surprises.warn(self._surprises.of_retractions(unmet))
-        return table.slice(0, 0) if found is None else as_table(found[0])
-
-    def match_arrivals(
-        self, events: pa.Schema, arrivals: Sequence[Arrival], *, engine: str, plan: str, horizon: int | None = None
-    ) -> Matches:
-        """Like `match`, of events that have come in several tables of one schema, with their times in ticks.
-
-        horizon: until when absences are known, in ticks; None: the end of the input ends them.
-        """
-        choice = _check_engine(engine, plan)
-        return self._run(make_schema(events, self._compiled.roles), arrivals, engine, choice, horizon)
-
-    def _run(
-        self,
-        schema: Schema,
-        arrivals: Sequence[Arrival],
-        engine: str,
-        choice: PlanSpec,
-        horizon: int | None,
-        report: Report | None = None,
-    ) -> Matches:
-        factory = _machine_factory(engine, choice, sum(arrival.count for arrival in arrivals))
-        pipeline = Pipeline(self._cache, factory, schema, once=True, report=report)
-        for arrival in arrivals:
-            pipeline.push(arrival)
-        return self._named(pipeline.advance(None, horizon))
+        how = How(engine, choice, limit, progress)
+        return match_events(self, events, how, open=open, op=op, sequence=sequence, changes=changes)
 
     @overload
     def session(
@@ -486,25 +346,8 @@ class Query:
         in it, so that each is given at once and never taken back.
         trace: how many of the last events are kept for `session.trace()`; a snapshot does not have them.
         """
-        if sequence is not None:
-            if op is not None:
-                raise retracts_numbers()
-            own = self.sequenced(sequence)
-            return own.change_session(engine, plan, lateness, late, speculate, sequence=sequence, trace=trace)
-        if speculate is not None or op is not None:
-            return self.change_session(engine, plan, lateness, late, speculate, op=op, trace=trace)
-        choice = _check_engine(engine, plan)
-        if engine == "reference":
-            remedy = "use engine='auto', or speculate=0 for the same matches as changes"
-            raise UsageError("CEP601", "engine 'reference' does not support sessions that only wait", remedy)
-        factory = _machine_factory(engine, choice, None)
-        return Session(
-            self,
-            factory,
-            lateness=lateness,
-            late=late,
-            trace=trace,
-        )
+        told: dict[str, Any] = {"speculate": speculate, "op": op, "sequence": sequence, "trace": trace}
+        return open_session(self, engine, plan, lateness, late, **told)
 
     def change_session(
         self,
@@ -519,84 +362,25 @@ class Query:
         trace: int | None = None,
     ) -> ChangeSession:
         """Like `session`, of a query that goes over no gap in `sequence` itself."""
-        choice = _check_engine(engine, plan)
-        recomputes = engine == "reference"
-        factory = _machine_factory("interpreted" if recomputes else engine, choice, None, steady=True)
-        return ChangeSession(
-            self,
-            factory,
-            lateness=lateness,
-            late=late,
-            speculate=speculate,
-            op=read_column("op", op, self._compiled.roles),
-            sequence=sequence,
-            recomputes=recomputes,
-            trace=trace,
-        )
+        told: dict[str, Any] = {"op": op, "sequence": sequence, "trace": trace}
+        return open_change_session(self, engine, plan, lateness, late, speculate, **told)
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:
         """A session that continues from a snapshot.
 
         If queries were added that call functions of their own, this query must have these too.
         """
-        header, source = from_bytes(blob)
-        if "many" in header:
-            message = "the snapshot is of a session of many queries"
-            raise UsageError("CEP607", message, "restore it with the Queries that it was taken from")
-        facts = header["session"]
-        told: dict[str, Any] = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
-        own, known = self.sequenced(told["sequence"]), facts.get("functions", [])
-        if facts["fingerprint"] == own._fingerprint(own._compiled.roles, known):  # others are for added queries
-            facts["fingerprint"] = own._compiled.fingerprint
-        session: Session = self.session(engine=engine, plan=plan, **told)
-        session.load(header, source)
-        return session
-
-    def _fingerprint(self, roles: Roles, functions: Iterable[str]) -> str:
-        """Identifies the query: a snapshot can only be restored by the same query."""
-        params = sorted((name, repr(stable(value))) for name, value in self._params.items())
-        facts: list[object] = [self.text, params, sorted(functions), repr(roles).replace(", start=None", "")]
-        arcs = (arc for q in self._program.queries if isinstance(q.pattern, Automaton) for arc in q.pattern.arcs)
-        lifetimes = [(arc.since, arc.until) for arc in arcs]  # which the text does not have
-        if any(since is not None or until is not None for since, until in lifetimes):
-            facts.append(lifetimes)
-        return sha256(repr(facts).encode()).hexdigest()
-
-    def _named(self, matches: Sequence[Matches]) -> Matches:
-        named = zip(self._compiled.names, matches, strict=False)
-        return matches[-1].with_outputs({name: found for name, found in named if not is_hidden(name)})
-
-    def _by_reference(self, base: pa.Table, schema: Schema, horizon: int | None) -> Matches:
-        found = self.all_by_reference(base, schema, horizon)
-        names = [name for name in self._compiled.names if not is_hidden(name)]
-        return found[-1].with_outputs(dict(zip(names, found, strict=True)))
+        return restored_session(self, blob, engine, plan)
 
     def all_by_reference(self, base: pa.Table, schema: Schema, horizon: int | None = None) -> list[Matches]:
         """The matches of each query, by the definition."""
-        from cepheid.reference import interpret, interpret_algebra  # seldom needed
-
-        compiled = self._compiled
-        if any(isinstance(query.pattern, Algebra) for query in self._program.queries):
-            compiled = self._compile(compiled.roles, compiled.functions, linear=False)
-        known = None if horizon is None else horizon * schema.tick
-
-        def run(_: str, bound: Bound, table: pa.Table) -> Matches:
-            if bound.algebra is not None:
-                return made_matches(bound, interpret_algebra(bound, table))
-            return Matches(bound, table, from_matches(bound, interpret(bound, table, known)))
-
-        return run_each(compiled, base, schema, run)
+        return each_by_reference(self, base, schema, horizon)
 
     def warn_of(self, events: object) -> None:
         """Warn about what the query may have got wrong of these events, such as a misspelt type; nothing is matched."""
         table = to_table(events, self._compiled.roles.type)
         schema = make_schema(table.schema, self._compiled.roles)
-        self._warn_of(schema, table, ticks(schema, table))
-
-    def _warn_of(self, schema: Schema, events: pa.Table, times: Any, *, whole: bool = True) -> None:
-        self._surprises.warn(self._surprises.of_schema(schema))
-        seen = observe(self._compiled, schema, events, times, whole=whole)
-        self._surprises.warn(self._surprises.of_events(schema, seen))
+        warn_of(self, schema, table, ticks(schema, table))
 
     def _table_of(self, events: object) -> pa.Table:
         table = to_table(events, self._compiled.roles.type)
@@ -630,8 +414,8 @@ class Query:
         if is_spark(events):
             told: Explanation = spark_room().explain(events, self, plan=plan, **options)
             return told
-        _check_options(options, ("plan",))
-        choice = _check_engine("auto", plan)
+        check_options(options, ("plan",))
+        choice = read_choice("auto", plan)
         if events is None:
             return explain_program(self._compiled.queries, self._compiled.sources)
         table = None if isinstance(events, pa.Schema) else self._table_of(events)
@@ -674,60 +458,3 @@ class Query:
 
         check_limit(limit)
         return trace(self, self._table_of(events), limit)
-
-
-def read_program(query: object) -> Program:
-    """The program that a text says, or an object of the builder has."""
-    if isinstance(query, str):
-        if re.fullmatch(r"\S+\.\w+", query.strip()):
-            remedy = f"read the file first: Query(Path({query.strip()!r}).read_text())"
-            raise UsageError(
-                "CEP601", f"{query.strip()!r} looks like a file name; Query takes the text of a query", remedy
-            )
-        return parse(query)
-    if isinstance(query, Program):
-        return query
-    program = getattr(query, "program", None)
-    if isinstance(program, Program):
-        return program
-    shown = type(query).__name__
-    raise UsageError("CEP601", f"Query can't read a {shown}", "pass the text of a query, or a pattern of the builder")
-
-
-def _check_options(options: Mapping[str, object], known: Sequence[str]) -> None:
-    """Refuse arguments that do not exist, and those that only Spark has. known: the others."""
-    for name in options:
-        only_spark = [option for option in spark_options() if option not in known]
-        if name in ("lateness", "late", "speculate"):
-            remedy = f"write q.session({name}=…), or leave it out: match() has all events and sorts them itself"
-            raise UsageError("CEP603", f"'{name}' is an option of a session", remedy)
-        if name in only_spark:
-            message = f"'{name}' is not an option for events in memory"
-            raise UsageError("CEP603", message, "use it with Spark DataFrames only")
-        if nearest(name, [*known, *only_spark]) in only_spark:
-            remedy = f"{did_you_mean(name, only_spark, 'options')} It is for Spark DataFrames only"
-        else:
-            remedy = did_you_mean(name, known, "arguments")
-        raise UsageError("CEP603", f"unknown argument '{name}'", remedy)
-
-
-def _check_open(open: object) -> None:
-    if not isinstance(open, bool):
-        raise UsageError("CEP603", f"open can't be {open!r}", "pass True or False")
-
-
-def _check_engine(engine: object, plan: object) -> PlanSpec:
-    if engine not in ENGINES:
-        raise UsageError("CEP601", f"unknown engine {engine!r}", did_you_mean(str(engine), ENGINES, "engines"))
-    choice = read_plan(plan)
-    if choice.joins and engine in ("interpreted", "reference"):
-        message = f"engine '{engine}' does not support plan '{choice}'"
-        raise UsageError("CEP610", message, "use engine='auto', 'compiled' or 'plain'")
-    return choice
-
-
-def _machine_factory(engine: str, choice: PlanSpec, events: int | None, *, steady: bool = False) -> MachineFactory:
-    """What makes the machines of a run: they and their kernels are a third of what there is to import."""
-    from cepheid.engine.machines.factory import MachineFactory
-
-    return MachineFactory(engine, choice, events, steady)

@@ -38,3 +38,14 @@ def spark_options() -> tuple[str, ...]:
     except UsageError:
         return ()
     return names
+
+
+def refuse_options(*, limit: object = None, progress: object = None) -> None:
+    """Refuse what is an option for events in memory only."""
+    remedies = {
+        "progress": (progress, "leave it out: Spark shows the progress of its jobs itself"),
+        "limit": (limit, "limit the result: q.match(df).limit(n)"),
+    }
+    for name, (value, remedy) in remedies.items():
+        if value is not None:
+            raise UsageError("CEP603", f"{name}= can't be used with a Spark DataFrame", remedy)

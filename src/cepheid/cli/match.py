@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.api import Progress, Queries, Query
-from cepheid.api.query import ENGINES
+from cepheid.api.engines import ENGINES
 from cepheid.cli import many
 from cepheid.cli.diagnose import hint
 from cepheid.cli.errors import EXIT_CODES, note

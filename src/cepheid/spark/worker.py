@@ -11,11 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.api import Changes, ChangeSession, Matches, Query, Session
+from cepheid.api.engines import read_choice
 from cepheid.api.history import AnyChange
+from cepheid.api.matching import How, match_arrivals
 from cepheid.engine.matches.changes import OP, REMOVED
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.pattern.paths import Path
-from cepheid.pattern.schema import MATCH_ID, Schema
+from cepheid.pattern.schema import MATCH_ID, Schema, make_schema
 from cepheid.spark.netting import Changed, Unmet, net_arrivals
 from cepheid.spark.outputs import QUERY
 from cepheid.spark.signs import signs_of
@@ -102,8 +104,9 @@ class WorkerQuery:
                 yield from self._match_in_session(chain(buffered, events), starts, horizon)
                 return
         if buffered:
-            query, engine, plan = cached_query(self.query), self.engine, self.plan
-            found = query.match_arrivals(self.event_schema, buffered, engine=engine, plan=plan, horizon=horizon)
+            query, how = cached_query(self.query), How(self.engine, read_choice(self.engine, self.plan))
+            schema = make_schema(self.event_schema, query.compiled.roles)
+            found = match_arrivals(query, schema, buffered, how, horizon)
             yield from self.tables(found, starts)
 
     def _match_in_session(

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from cepheid.api.history import Life
 from cepheid.api.many.options import Options
+from cepheid.api.matching import match_until
 from cepheid.api.query import Query
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.many.lifetimes import Lifetimes
@@ -45,7 +46,7 @@ def match_alone(query: Query, events: pa.Table, since: int | None, until: int | 
     own, _ = life.of(events, times)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
-        return query.match_until(own, life.known(None))
+        return match_until(query, own, life.known(None))
 
 
 def no_matches(rules: RuleSet, options: Options, events: pa.Schema, template: int, number: int | None) -> Matches:

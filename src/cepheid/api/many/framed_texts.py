@@ -11,7 +11,7 @@ import pyarrow as pa
 from cepheid.api.many.options import Options
 from cepheid.api.many.problems import Problems
 from cepheid.api.many.windows import read_windows
-from cepheid.api.query import read_program
+from cepheid.api.read_program import read_program
 from cepheid.engine.many.protocol import constant_column
 from cepheid.engine.many.rules import TEXT, Rules, Template
 from cepheid.errors import CepheidError

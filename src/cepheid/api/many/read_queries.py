@@ -14,7 +14,8 @@ from cepheid.api.many.ids import check_ids
 from cepheid.api.many.options import Options, check_roles
 from cepheid.api.many.problems import Problems
 from cepheid.api.many.read_rules import of_template
-from cepheid.api.query import Query, read_program
+from cepheid.api.query import Query
+from cepheid.api.read_program import read_program
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.errors import CepheidError, UsageError
 from cepheid.language.skeleton import cut

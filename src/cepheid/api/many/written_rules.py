@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from cepheid.api.many.options import Options
 from cepheid.api.options import stable
-from cepheid.api.query import read_program
+from cepheid.api.read_program import read_program
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.errors import UsageError

@@ -1,0 +1,71 @@
+"""A query after some changes (S17), as a query."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cepheid.api.changed import Changes, changed_program
+from cepheid.api.query_changes import ReplaceQuery
+from cepheid.errors import CepheidError, CepheidWarning, PatternError
+from cepheid.pattern.lost_states import LOST
+from cepheid.pattern.schema import Schema
+from cepheid.pattern.timeline import AddArc, RemoveArc, with_changes, with_rests
+from cepheid.pattern.tree import Automaton, Program
+
+if TYPE_CHECKING:
+    from cepheid.api.query import Query
+
+
+def changed_query(query: Query, changes: Changes, schema: Schema, settled: int | None) -> Query:
+    """A query after some changes, whose times are in ticks, for events from a time on."""
+    if not changes:
+        return query
+    program = changed_program(query, changes, schema, settled)
+    functions = dict(query.compiled.functions)
+    for change in changes:
+        if isinstance(change, ReplaceQuery):
+            for name, function in change.query.compiled.functions.items():
+                if functions.setdefault(name, function) != function:
+                    message = f"the function '{name}' is another one in the query in place of '{change.name}'"
+                    raise PatternError("CEP229", message, "give it another name: both are needed, by turns")
+    found = _quietly(query, program, functions=functions)
+    query.surprises.warn(one for one in found.surprises.of_query() if one.code == LOST)
+    vars(found)["lasting"] = found  # which has its rests
+    return found
+
+
+def lasting_query(query: Query) -> Query:
+    """A query for a session, in which its arcs may change."""
+    return _quietly(query, with_rests(query.parsed)) if query.is_automaton else query
+
+
+def _quietly(query: Query, program: Program, **options: object) -> Query:
+    """Without warnings: what there is to tell was told of the queries as they were written."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CepheidWarning)
+        return query.alike(program, **options)
+
+
+def query_with_log(query: Query, changes: Changes, schema: Schema) -> Query:
+    """A query after some changes, for one run on events of a schema, and not by the reference."""
+    from cepheid.engine.planning.compiled_query import CompiledQuery
+    from cepheid.engine.planning.many_changes import read_log
+
+    arcs = [change for change in changes if isinstance(change, AddArc | RemoveArc)]
+    automaton = query.parsed.queries[0].pattern
+    if not arcs or len(arcs) < len(changes) or not query.is_automaton:
+        return query.changed(changes, schema)
+    assert isinstance(automaton, Automaton)
+    log = read_log(automaton, arcs)
+    try:
+        found = query.alike(with_changes(query.parsed, log.added))
+        bound = found.cache.query(0, schema).query
+    except CepheidError:
+        return query.changed(changes, schema)  # which tells what is wrong, with the numbers of the arc itself
+    timed = bound.automaton and log.timed(bound.automaton)
+    if timed is None:
+        return query.changed(changes, schema)
+    compiled = CompiledQuery(replace(bound, automaton=timed))
+    return found.run_by(found.cache.of(compiled, schema, lambda: query.changed(changes, schema).cache))

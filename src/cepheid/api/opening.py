@@ -1,0 +1,88 @@
+"""Sessions of a query: opened, and restored from a snapshot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cepheid.api.change_session import ChangeSession, retracts_numbers
+from cepheid.api.engines import machine_factory, read_choice
+from cepheid.api.fingerprint import fingerprint_of
+from cepheid.api.options import read_column
+from cepheid.api.session import Session
+from cepheid.engine.stream.snapshot import from_bytes
+from cepheid.errors import UsageError
+
+if TYPE_CHECKING:
+    from cepheid.api.query import Query
+
+
+def open_session(
+    query: Query,
+    engine: str,
+    plan: str,
+    lateness: object,
+    late: str,
+    *,
+    speculate: object,
+    op: str | None,
+    sequence: str | None,
+    trace: int | None,
+) -> Session:
+    """A session of either kind; the arguments are those of `Query.session`."""
+    if sequence is not None:
+        if op is not None:
+            raise retracts_numbers()
+        own = query.sequenced(sequence)
+        return own.change_session(engine, plan, lateness, late, speculate, sequence=sequence, trace=trace)
+    if speculate is not None or op is not None:
+        return query.change_session(engine, plan, lateness, late, speculate, op=op, trace=trace)
+    choice = read_choice(engine, plan)
+    if engine == "reference":
+        remedy = "use engine='auto', or speculate=0 for the same matches as changes"
+        raise UsageError("CEP601", "engine 'reference' does not support sessions that only wait", remedy)
+    return Session(query, machine_factory(engine, choice, None), lateness=lateness, late=late, trace=trace)
+
+
+def open_change_session(
+    query: Query,
+    engine: str,
+    plan: str,
+    lateness: object,
+    late: str,
+    speculate: object,
+    *,
+    op: str | None,
+    sequence: str | None,
+    trace: int | None,
+) -> ChangeSession:
+    """A session that gives changes, of a query that goes over no gap in `sequence` itself."""
+    choice = read_choice(engine, plan)
+    recomputes = engine == "reference"
+    factory = machine_factory("interpreted" if recomputes else engine, choice, None, steady=True)
+    return ChangeSession(
+        query,
+        factory,
+        lateness=lateness,
+        late=late,
+        speculate=speculate,
+        op=read_column("op", op, query.compiled.roles),
+        sequence=sequence,
+        recomputes=recomputes,
+        trace=trace,
+    )
+
+
+def restored_session(query: Query, blob: bytes, engine: str, plan: str) -> Session:
+    """A session that continues from a snapshot."""
+    header, source = from_bytes(blob)
+    if "many" in header:
+        message = "the snapshot is of a session of many queries"
+        raise UsageError("CEP607", message, "restore it with the Queries that it was taken from")
+    facts = header["session"]
+    told: dict[str, Any] = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
+    own, known = query.sequenced(told["sequence"]), facts.get("functions", [])
+    if facts["fingerprint"] == fingerprint_of(own.parsed, own.params, own.compiled.roles, known):
+        facts["fingerprint"] = own.compiled.fingerprint  # the other functions are for added queries
+    session: Session = query.session(engine=engine, plan=plan, **told)
+    session.load(header, source)
+    return session
