@@ -5,7 +5,8 @@ from cepheid.api.many.many_matches import ManyMatches
 from cepheid.api.queries import Queries
 from cepheid.api.query import Query
 from cepheid.api.query_changes import add_query, remove_query, replace_query
-from cepheid.api.session import Session, Stats
+from cepheid.api.session import Session
+from cepheid.api.stats import Stats
 from cepheid.engine.matches.changes import Changes
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.progress import Progress

@@ -14,10 +14,13 @@ from cepheid.api.changing import Turn
 from cepheid.api.events import to_table
 from cepheid.api.history import AnyChange, History, Life, ticks_in
 from cepheid.api.options import read_delay
+from cepheid.api.outputs import with_others
 from cepheid.api.query_changes import sequenced_queries
 from cepheid.api.readable import check_text
 from cepheid.api.recomputed import Recomputed
-from cepheid.api.session import Session, Stats
+from cepheid.api.refused_calls import check_forward
+from cepheid.api.session import Session
+from cepheid.api.stats import Stats
 from cepheid.engine.encoding.arrow import empty_table, from_numpy
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.times import time_value
@@ -159,7 +162,7 @@ class ChangeSession(Session):
 
     def reach(self, to: int, *, shown: object = None) -> Any:
         """Like `advance`, with the time in ticks of the time column."""
-        self._check_forward(to, shown)
+        check_forward(to, self._watermark, to if shown is None else shown)
         return self.update(self._no_events(), None, to)
 
     def end(self, horizon: int | None) -> Any:
@@ -315,7 +318,7 @@ class ChangeSession(Session):
         if self._speculate is None:
             told = {name: session._added(found[name]) for name, session in every.items()}
             self._drop_over()
-            return self._with_others(told.pop(""), told)
+            return with_others(told.pop(""), told)
         finals = [session._final_now() for session in every.values() if not session._is_over]
         final = None if None in finals else min((time for time in finals if time is not None), default=self._watermark)
         if final is not None:
@@ -340,11 +343,11 @@ class ChangeSession(Session):
 
     def _changes(self, found: Sequence[Difference], shown: object) -> Changes:
         every = [Changes(one, shown) for one in found]
-        return Changes(found[-1], shown, self._named(every))
+        return Changes(found[-1], shown, self._outputs.named(every))
 
     def _added(self, found: Sequence[Difference]) -> Matches:
         every = [Changes(one, None).added for one in found]
-        return every[-1].with_outputs(self._named(every))
+        return self._outputs.of(every)
 
     # Queries may change, come and go (S17).
 

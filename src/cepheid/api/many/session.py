@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.api.batches import completed, with_columns_of, with_types_of
 from cepheid.api.events import to_table
-from cepheid.api.many.batches import as_batch, completed
 from cepheid.api.many.bound import check_bound
 from cepheid.api.many.by_definition import no_matches
 from cepheid.api.many.compared import only, same_rules
@@ -23,7 +23,8 @@ from cepheid.api.many.untyped import EventsWithoutTypes
 from cepheid.api.many.written_rules import read_rule_set, write_rule_set
 from cepheid.api.options import read_delay
 from cepheid.api.readable import UNREADABLE, check_text
-from cepheid.api.session import LATE
+from cepheid.api.refused_calls import advanced_too_early, check_forward, check_policy, check_usable
+from cepheid.api.shown_session import session_line
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.times import from_ticks, time_value, to_ticks
 from cepheid.engine.many.lifetimes import ALWAYS, NEVER, Lifetimes
@@ -62,9 +63,7 @@ class ManySession:
     """
 
     def __init__(self, queries: Queries, engine: str, *, lateness: object = None, late: str = "error") -> None:
-        if late not in LATE:
-            remedy = did_you_mean(str(late), LATE, "policies")
-            raise UsageError("CEP601", f"unknown policy {late!r} for late events", remedy)
+        check_policy(late)
         self._queries = queries
         self._options = queries.options
         self._engine = engine
@@ -86,13 +85,18 @@ class ManySession:
         self._failed = False
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else "stopped by an error" if self._failed else "open"
-        counts = f"{self._events} event{'s' * (self._events != 1)}, {self._matches} match{'es' * (self._matches != 1)}"
-        reached = ""
+        reached: object = None
         if self._watermark is not None and self._schema is not None:
-            reached = f", watermark {from_ticks(self._schema, self._watermark)}"
+            reached = from_ticks(self._schema, self._watermark)
         alive = self._alive()
-        return f"<Session of {alive:,} quer{'y' if alive == 1 else 'ies'}: {state}, {counts}{reached}>"
+        return session_line(
+            f"{alive:,} quer{'y' if alive == 1 else 'ies'}",
+            closed=self._closed,
+            failed=self._failed,
+            events=self._events,
+            matches=self._matches,
+            reached=reached,
+        )
 
     # Events.
 
@@ -108,7 +112,7 @@ class ManySession:
             if not hasattr(events, "columns"):
                 table = completed(table, self._schema.arrow)
             self._learn_types(table.schema)
-            table = as_batch(table, self._schema.arrow)
+            table = _as_batch(table, self._schema.arrow)
         check_text(table)  # the session would be lost if it were found later
         arrival = self._late.on_time(arrival_of(self._schema, table), self._stream.stream.arrivals, self._watermark)
         self._stream.push(arrival)
@@ -127,12 +131,9 @@ class ManySession:
         """Move the watermark: all events before it have arrived. Returns the matches that became certain."""
         self._check_open()
         if self._schema is None:
-            remedy = "push first, if only an empty table, to define the columns"
-            raise UsageError("CEP606", "advance was called before the first push", remedy)
+            raise advanced_too_early()
         to = to_ticks(self._schema, watermark)
-        if self._watermark is not None and to < self._watermark:
-            remedy = "pass a time that is not before the current watermark"
-            raise UsageError("CEP606", f"the watermark {watermark!r} is before the current one", remedy)
+        check_forward(to, self._watermark, watermark)
         return self._move(to)
 
     def close(self) -> ManyMatches:
@@ -211,11 +212,7 @@ class ManySession:
         return given
 
     def _check_open(self) -> None:
-        if self._closed:
-            raise UsageError("CEP606", "the session is closed", "open a new one with queries.session()")
-        if self._failed:
-            remedy = "fix the cause, and continue from the last snapshot with queries.restore(…)"
-            raise UsageError("CEP606", "the session was stopped by an earlier error", remedy)
+        check_usable("queries", closed=self._closed, failed=self._failed)
 
     # Rules come and go (S17).
 
@@ -487,3 +484,17 @@ def _later(rules: RuleSet, first: int) -> RuleSet:
     """The rules from a number on, numbered from 0."""
     kept = rules.without(np.arange(first)) if first else rules
     return replace(kept.numbered_from(-first), ids=rules.ids.slice(first))
+
+
+def _as_batch(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+    """A table with the columns of the first one."""
+    if table.schema.equals(wanted):
+        return table
+    if not table.num_columns:
+        return wanted.empty_table()
+    table = with_columns_of(table, wanted)
+    for one in wanted:
+        if pa.types.is_null(one.type) and not pa.types.is_null(table.schema.field(one.name).type):
+            remedy = "push an empty table first whose columns have their types"
+            raise InputError("CEP409", f"the column '{one.name}' had only NULL so far, and now has a type", remedy)
+    return with_types_of(table, wanted)

@@ -16,24 +16,21 @@ def completed(table: pa.Table, wanted: pa.Schema) -> pa.Table:
     return table
 
 
-def as_batch(table: pa.Table, wanted: pa.Schema) -> pa.Table:
-    """A table with the columns of the first one."""
-    if table.schema.equals(wanted):
-        return table
-    if not table.num_columns:
-        return wanted.empty_table()
+def with_columns_of(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+    """A table with the columns of the first one, in their order."""
     if set(table.column_names) != set(wanted.names):
         missing = sorted(set(wanted.names) - set(table.column_names))
         extra = sorted(set(table.column_names) - set(wanted.names))
         told = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"adds {', '.join(extra)}"] * bool(extra)
         remedy = f"give every batch the columns of the first: {', '.join(wanted.names)}"
         raise InputError("CEP409", f"the batch {' and '.join(told)}", remedy)
-    table = table.select(wanted.names)
-    for one in wanted:
-        if pa.types.is_null(one.type) and not pa.types.is_null(table.schema.field(one.name).type):
-            remedy = "push an empty table first whose columns have their types"
-            raise InputError("CEP409", f"the column '{one.name}' had only NULL so far, and now has a type", remedy)
-        check_fits(one.name, one.type, table.schema.field(one.name).type)
+    return table.select(wanted.names)
+
+
+def with_types_of(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+    """A table with the types of the first one, whose columns it has."""
+    for field in wanted:
+        check_fits(field.name, field.type, table.schema.field(field.name).type)
     try:
         return table.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
