@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import pyarrow as pa
 
 from cepheid.api.by_reference import each_by_reference
-from cepheid.api.change_session import ChangeSession, retracts_numbers
+from cepheid.api.change_session import ChangeSession
 from cepheid.api.changed import Changes as OwnChanges
 from cepheid.api.changed_query import changed_query, lasting_query, query_with_log
 from cepheid.api.engines import read_choice
@@ -31,6 +31,7 @@ from cepheid.api.options import (
 )
 from cepheid.api.read_program import HasProgram, read_program
 from cepheid.api.readable import readable_schema
+from cepheid.api.refused_changes import retracts_numbers
 from cepheid.api.session import Session
 from cepheid.api.spark_bridge import Frame, is_spark, refuse_options, spark_room
 from cepheid.api.surprises import Surprises

@@ -11,7 +11,7 @@ import click
 import pyarrow as pa
 
 from cepheid.api import Query
-from cepheid.api.change_session import read_speculation
+from cepheid.api.speculating import read_speculation
 from cepheid.cli.errors import note
 from cepheid.errors import InputError
 

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from cepheid.api import Queries, Query
-from cepheid.api.change_session import read_speculation
 from cepheid.api.engines import ENGINES
 from cepheid.api.files.formats import FORMATS, Format
 from cepheid.api.options import read_delay
+from cepheid.api.speculating import read_speculation
 from cepheid.cli import many
 from cepheid.cli.errors import EXIT_CODES, refuse_to_write
 from cepheid.cli.options import Settings, query_options, read_pairs

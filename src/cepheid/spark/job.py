@@ -12,11 +12,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
 from cepheid.api import Query
-from cepheid.api.change_session import spelt_speculation
 from cepheid.api.changing import in_ticks
 from cepheid.api.history import History, Life
 from cepheid.api.options import read_column
 from cepheid.api.query_changes import with_queries
+from cepheid.api.speculating import spelt_speculation
 from cepheid.engine.stream.operations import WORDS
 from cepheid.errors import BindError, InputError, UsageError, did_you_mean
 from cepheid.pattern.paths import Path

@@ -1,0 +1,27 @@
+"""Rows with what is done with them: 1 inserts an event, -1 retracts one; None: all are inserted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.few_events import as_table
+from cepheid.engine.matches.changes import ADDED, REMOVED
+from cepheid.engine.stream.arrivals import Timed
+
+
+def those(chosen: Any, events: Timed, signs: Any) -> tuple[Timed, Any]:
+    """Those rows of some that are chosen by flags."""
+    given, times = events
+    kept = as_table(given).filter(from_numpy(chosen)), times[chosen]
+    return kept, None if signs is None else signs[chosen]
+
+
+def with_op(table: pa.Table, op: str | None, signs: Any) -> pa.Table:
+    """Rows as they came: those of a session with `op` have that column."""
+    if op is None:
+        return table
+    words = [ADDED] * table.num_rows if signs is None else [ADDED if sign > 0 else REMOVED for sign in signs]
+    return table.append_column(op, pa.array(words, pa.string()))

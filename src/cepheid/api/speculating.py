@@ -1,0 +1,46 @@
+"""How far a session goes ahead of the watermark: what `speculate` may be."""
+
+from __future__ import annotations
+
+from cepheid.api.options import read_delay
+from cepheid.engine.matches.changes import OP
+from cepheid.engine.program import CompiledProgram
+from cepheid.errors import PatternError, UsageError
+from cepheid.pattern.durations import spell
+
+ALL = "all"
+
+
+def read_speculation(value: object, unit: str) -> int | None:
+    """How far a session goes ahead of the watermark, in nanoseconds; None: as far as there are events."""
+    if value is None:
+        return 0
+    if isinstance(value, str) and value == ALL:
+        return None
+    try:
+        return read_delay("speculate", value, unit)
+    except UsageError as error:
+        remedy = 'pass "all", a duration such as "10 minutes", a timedelta, or a whole number in the unit of the query'
+        raise UsageError(error.code, error.message, remedy) from None
+
+
+def spelt_speculation(value: object, unit: str) -> str | None:
+    """The one spelling of all values that mean the same: "all", or a duration.
+
+    >>> spelt_speculation(600_000, "milliseconds"), spelt_speculation("10 min", "seconds")
+    ('10 minutes', '10 minutes')
+    """
+    ahead = read_speculation(value, unit)
+    return None if value is None else ALL if ahead is None else spell(ahead)
+
+
+def check_columns(program: CompiledProgram) -> None:
+    """Refuse matches with a column of the name that the column of changes has."""
+    for analysed in program.queries:
+        places = {result.name: result.span for result in analysed.query.returns}
+        remedy = "rename it with AS"
+        if not places:
+            places = {component.variable: component.span for component in analysed.positive}
+            remedy = "rename the variable"
+        if OP in places:
+            raise PatternError("CEP212", f"every change already has a column '{OP}'", remedy, places[OP])

@@ -1,0 +1,93 @@
+"""The ways to be ahead of the watermark: which one a session takes, and what each does when its query changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+
+from cepheid.api.changing import Turn
+from cepheid.api.recomputed import Recomputed
+from cepheid.engine.matches.changes import Difference
+from cepheid.engine.program import QueryCache
+from cepheid.engine.stream.ahead import Ahead, Replaying
+from cepheid.engine.stream.event_log import Net
+from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.engine.stream.speculation import Speculation
+from cepheid.errors import PatternError
+from cepheid.pattern.schema import Schema
+from cepheid.plan.spec import AUTO
+
+if TYPE_CHECKING:
+    from cepheid.api.query import Query
+    from cepheid.engine.machines.factory import MachineFactory
+    from cepheid.engine.stream.lane_replay import LaneReplay
+
+
+def new_way(
+    make: Callable[[], Pipeline],
+    schema: Schema,
+    ahead: int | None,
+    cache: QueryCache,
+    factory: MachineFactory,
+    *,
+    by_lanes: bool,
+) -> Ahead:
+    """What gives matches ahead of the watermark. by_lanes: lane by lane, where the query allows it."""
+    if by_lanes and ahead != 0 and factory.choice == AUTO:
+        from cepheid.engine.stream.lane_replay import LaneReplay, why_not_by_lanes  # kernels are not needed before
+
+        compiled = cache.query(0, schema)
+        if factory.engine != "interpreted" and not compiled.query.untyped and not why_not_by_lanes(compiled):
+            return LaneReplay(make, ahead, compiled, factory.engine)
+    return Speculation(make, ahead)
+
+
+def replaying(own: Ahead) -> Replaying:
+    """One that keeps events, as all do but the one that finds all matches anew."""
+    assert not isinstance(own, Recomputed)
+    return cast("Replaying", own)
+
+
+def settled_by(own: Ahead | None) -> int | None:
+    """A time before which no event is gone over any more."""
+    if isinstance(own, Speculation):
+        return own.kept[0].place
+    if own is None or isinstance(own, Recomputed):
+        return None
+    return min((int(chunk.times.min()) for chunk in replaying(own).log.chunks if len(chunk.times)), default=None)
+
+
+def recorded_by(own: Ahead) -> Callable[[int], tuple[pa.Table, Any, Any]]:
+    """What gives the events from a time on that can still change, and the retractions that wait for theirs."""
+    return own.recorded if isinstance(own, Recomputed) else replaying(own).log.recorded
+
+
+def check_by_lanes(query: Query, schema: Schema) -> None:
+    """Refuse a query that can't go on from one that runs lane by lane."""
+    from cepheid.engine.stream.lane_replay import why_not_by_lanes
+
+    why = why_not_by_lanes(query.cache.query(0, schema))
+    if why:
+        message = f"'{query.compiled.names[0]}' can't change to this query while it runs: {why}"
+        raise PatternError(
+            "CEP229", message, "open the session with engine='interpreted', or add it under another name"
+        )
+
+
+def rebuild(
+    own: Ahead, make: Callable[[QueryCache], Pipeline], turn: Turn, net: Net, schema: Schema
+) -> Sequence[Difference]:
+    """Go on with another query; what that changes."""
+    if turn.cache is not None:
+        cache = turn.cache
+        assert isinstance(own, Speculation)
+        return own.retime(lambda: make(cache), cache, turn.first, net)
+    assert turn.query is not None
+    query, cache = turn.query, turn.query.cache
+    if isinstance(own, Recomputed):
+        return own.rebuild(lambda: make(cache), query.all_by_reference, net)
+    if isinstance(own, Speculation):
+        return own.rebuild(lambda: make(cache), turn.fits, turn.first, net)
+    return cast("LaneReplay", own).rebuild(lambda: make(cache), cache.query(0, schema), turn.first, net)
