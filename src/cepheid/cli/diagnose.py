@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from cepheid.cli.errors import EXIT_CODES, note, printable
 from cepheid.cli.events import read_events
 from cepheid.cli.options import Settings, is_query_option, query_options
+from cepheid.cli.output import format_option
 from cepheid.cli.progress import working
 from cepheid.cli.query import read_query
 from cepheid.cli.streams import write_stdout
@@ -38,9 +39,7 @@ def _read_sample(ctx: click.Context, option: click.Parameter, given: str) -> int
     callback=_read_sample,
     help="On how many events runs are followed one by one.  [default: what takes about two seconds]",
 )
-@click.option(
-    "-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="The format."
-)
+@format_option(["text", "json"], "The format.", default="text")
 @query_options
 def diagnose(settings: Settings, query: str, events: str, sample: int | str | None, form: str) -> None:
     """Say why QUERY matches in EVENTS, or why it does not.

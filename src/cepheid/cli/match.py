@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -18,12 +17,11 @@ from cepheid.cli.diagnose import hint
 from cepheid.cli.errors import EXIT_CODES, note
 from cepheid.cli.events import read_events
 from cepheid.cli.options import Settings, query_options
-from cepheid.cli.progress import bar, working
+from cepheid.cli.output import output_option, read_output, rows_format_option, write_rows
+from cepheid.cli.progress import bar
 from cepheid.cli.query import read_query
 from cepheid.cli.replay import Tell, read_replay, replay
-from cepheid.cli.streams import write_stdout
 from cepheid.cli.table import print_table
-from cepheid.cli.write import check_output, csv_lines, json_lines, write_file
 from cepheid.engine.matches.changes import OP, REMOVED
 from cepheid.language import parse
 
@@ -31,14 +29,8 @@ from cepheid.language import parse
 @click.command(epilog=EXIT_CODES)
 @click.argument("query")
 @click.argument("events")
-@click.option("-o", "--output", metavar="FILE", help="Write the matches to a .parquet, .csv, .json or .jsonl file.")
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(["table", "jsonl", "csv"]),
-    help="The format on stdout.  [default: table on a terminal, else jsonl]",
-)
+@output_option("the matches")
+@rows_format_option("table")
 @click.option("--long", is_flag=True, help="Print a row for each event of a match, with the match's identifier.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Print only the first N matches.")
 @click.option(
@@ -149,12 +141,7 @@ def match(
     """
     if query == events == "-":
         raise click.UsageError("QUERY and EVENTS can't both be read from stdin")
-    if output == "-":
-        output = None
-    if output is not None:
-        if form is not None:
-            raise click.UsageError("--format is for stdout; the ending of --output sets the format of a file")
-        check_output(output, events)
+    written = read_output(output, form, events, "the matches")
     how = read_replay(speculate, lateness, late, batch, long=long, open_=open_)
     program = parse(read_query(query).text)
     others = {"long": long, "plan": plan != "auto", "no-open": not open_, "op": op, "sequence": sequence}
@@ -178,19 +165,15 @@ def match(
             found = _matches(prepared, table, tell, long, limit, open=open_, **options)
         else:
             found = _changes(replay(prepared, table, how, tell, **options), limit)
-    if output is not None:
-        with working(f"writing '{output}'"):
-            write_file(found.rows, Path(output))
-        note(f"{found.count} written to '{output}'")
-    elif form == "table" or (form is None and sys.stdout.isatty()):
+    if written is None and (form == "table" or (form is None and sys.stdout.isatty())):
         returned = long or rules is not None or bool(program.queries[-1].returns)
         print_table(found.rows, found.count, settings.time, returned=returned, changes=how is not None)
         none = not found.rows.num_rows and not found.cut
         if none and sys.stdout.isatty() and not any([rules, how, op, sequence, not open_]):
             hint(program, query, events)
     else:
-        write_stdout(csv_lines(found.rows) if form == "csv" else json_lines(found.rows))
-        if found.cut:
+        write_rows(found.rows, found.count, written, form)
+        if found.cut and written is None:
             note(found.count)
 
 

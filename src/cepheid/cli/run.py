@@ -16,6 +16,7 @@ from cepheid.api.speculating import read_speculation
 from cepheid.cli import many
 from cepheid.cli.errors import EXIT_CODES, refuse_to_write
 from cepheid.cli.options import Settings, query_options, read_pairs
+from cepheid.cli.output import format_option
 from cepheid.cli.query import read_query
 from cepheid.cli.replay import read_span
 from cepheid.cli.sources import address, find_control, find_source, local
@@ -28,13 +29,7 @@ _FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json
 @click.argument("query")
 @click.option("--from", "source", required=True, metavar="PATH_OR_TABLE", help="The events.")
 @click.option("--to", required=True, metavar="PATH", help="The directory for the matches.")
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(["parquet", "json", "csv"]),
-    help="The output format.  [default: by the ending of PATH, else parquet]",
-)
+@format_option(["parquet", "json", "csv"], "The output format.  [default: by the ending of PATH, else parquet]")
 @click.option(
     "--from-format", metavar="FORMAT", help="The input format, if file names don't show it: parquet, orc, delta, …"
 )

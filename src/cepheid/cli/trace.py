@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
 from cepheid.cli.errors import EXIT_CODES, note, printable
 from cepheid.cli.events import read_events
 from cepheid.cli.options import Settings, query_options
+from cepheid.cli.output import output_option, read_output, rows_format_option, write_rows
 from cepheid.cli.progress import working
 from cepheid.cli.query import read_query
-from cepheid.cli.streams import write_stdout
-from cepheid.cli.write import check_output, csv_lines, json_lines, write_file
 from cepheid.diagnosis.trace import Trace
 from cepheid.language import parse
 
@@ -21,14 +19,8 @@ from cepheid.language import parse
 @click.command(epilog=EXIT_CODES)
 @click.argument("query")
 @click.argument("events")
-@click.option("-o", "--output", metavar="FILE", help="Write the steps to a .parquet, .csv, .json or .jsonl file.")
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(["text", "jsonl", "csv"]),
-    help="The format on stdout.  [default: text on a terminal, else jsonl]",
-)
+@output_option("the steps")
+@rows_format_option("text")
 @click.option(
     "-n",
     "--limit",
@@ -53,26 +45,16 @@ def trace(settings: Settings, query: str, events: str, output: str | None, form:
     """
     if query == events == "-":
         raise click.UsageError("QUERY and EVENTS can't both be read from stdin")
-    if output == "-":
-        output = None
-    if output is not None:
-        if form is not None:
-            raise click.UsageError("--format is for stdout; the ending of --output sets the format of a file")
-        check_output(output, events, "the steps")
+    written = read_output(output, form, events, "the steps")
     prepared = settings.query(parse(read_query(query).text))
     table = read_events(events, settings.type)
     with working(f"tracing {table.num_rows:,} events"):
         found = prepared.trace(table, limit=limit)
-    steps = found.to_arrow()
-    if output is not None:
-        with working(f"writing '{output}'"):
-            write_file(steps, Path(output))
-        note(f"{_count(found)} written to '{output}'")
-    elif form == "text" or (form is None and sys.stdout.isatty()):
+    if written is None and (form == "text" or (form is None and sys.stdout.isatty())):
         for line in found.lines():
             click.echo(printable(line))
     else:
-        write_stdout(csv_lines(steps) if form == "csv" else json_lines(steps))
+        write_rows(found.to_arrow(), _count(found), written, form)
     _tell_rest(found)
 
 

@@ -34,7 +34,7 @@ def write_file(matches: pa.Table, path: Path) -> None:
         raise FileError.of("write", f"'{path}'", error) from None
 
 
-def check_output(output: str, events: str, what: str = "the matches") -> None:
+def check_output(output: str, events: str, what: str) -> None:
     """Check the output file before the query runs."""
     path = Path(output)
     if path.suffix.lower() not in FORMATS:
