@@ -37,9 +37,12 @@ _EXAMPLES = {
 }
 
 
+_ALIKE = "compare values of the same kind"
+
+
 def mismatch(node: ex.Expression, first: Type, second: Type, left: ex.Expression, right: ex.Expression) -> BindError:
     """The error for two values that can't be compared, with what to write."""
-    remedy = "compare values of the same kind"
+    remedy = _ALIKE
     if {first.kind, second.kind} == {Kind.INT, Kind.DURATION}:
         remedy = "integers have no unit: write the duration as a number, or convert the column to a timestamp"
     if {first.kind, second.kind} == {Kind.DATE, Kind.TIMESTAMP}:
@@ -52,9 +55,18 @@ def mismatch(node: ex.Expression, first: Type, second: Type, left: ex.Expression
             remedy = f"'{constant.value}' can't be read as {type_.kind.value}: write {example}"
         elif isinstance(constant, ex.Literal) and type_.kind is Kind.STRING:
             remedy = f"write it in quotes: '{constant.value}'"
+            if constant.type.kind in NUMERIC:
+                column = _written(right if constant is left else left)
+                remedy += f", or compare numbers: CAST({column} AS DOUBLE)"
         elif isinstance(constant, ex.Literal) and constant.type.kind is Kind.INT and type_.kind is Kind.DURATION:
             remedy = f"add a unit: {constant.value} seconds"
+    if remedy == _ALIKE and Kind.STRING in (first.kind, second.kind) and {first.kind, second.kind} & NUMERIC:
+        remedy = f"to compare numbers, write CAST({_written(left if first.kind is Kind.STRING else right)} AS DOUBLE)"
     return BindError("CEP305", f"{shown(first)} can't be compared with {shown(second)}", remedy, node.span)
+
+
+def _written(node: ex.Expression) -> str:
+    return "…" if node.span is None else " ".join(node.span.excerpt.split())
 
 
 def comparable(first: Type, second: Type) -> bool:

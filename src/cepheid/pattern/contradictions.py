@@ -8,6 +8,7 @@ from itertools import combinations
 
 from cepheid.errors import CepheidWarning
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.impossible_orders import impossible_orders
 from cepheid.pattern.tree import Query
 from cepheid.pattern.types import NUMERIC
 from cepheid.pattern.walk import conjuncts, walk
@@ -34,14 +35,27 @@ def find_contradictions(query: Query) -> Iterator[CepheidWarning]:
     inner = [node for condition in (*query.where, *others) for node in walk(condition) if node is not condition]
     groups += [conjuncts(node) for node in inner if isinstance(node, ex.And)]
     told = set()
+    found = False
     for group in groups:
         conditions = list(group)
-        yield from _opposed(conditions)
+        for warning in _opposed(conditions):
+            found = True
+            yield warning
         bounds = [bound for condition in conditions for bound in _bounds(condition)]
         for one, other in combinations(bounds, 2):
             if one.value == other.value and one.value not in told and _exclude(one, other):
                 told.add(one.value)
                 yield _warning(one, other)
+    if found or told:
+        return
+    for impossible in impossible_orders(query.pattern, query.where, _order):
+        texts = list(map(_text, impossible))
+        said = (
+            f"{', '.join(texts[:-1])} and {texts[-1]} are never TRUE together"
+            if texts[1:]
+            else f"{texts[0]} is never TRUE"
+        )
+        yield CepheidWarning("CEP004", said, _REMEDY if texts[1:] else "correct it")
 
 
 _SIGNS = {"<": {-1}, "<=": {-1, 0}, "=": {0}, "!=": {-1, 1}, ">=": {0, 1}, ">": {1}}
@@ -128,4 +142,6 @@ def _shown(bound: Bound) -> str:
 
 
 def _text(condition: ex.Expression) -> str:
+    if isinstance(condition, ex.SameValue):
+        return f"[{condition.attribute}]"
     return "a comparison" if condition.span is None else " ".join(condition.span.excerpt.split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import pyarrow as pa
 
@@ -39,7 +40,15 @@ def read_events(table: pa.Table, schema: Schema, base: int = 0) -> list[Event]:
         names = (*schema.roles.order_by, *schema.columns)
         return event.time, *(sort_key(event.values[name]) for name in names)
 
-    return [replace(event, position=base + k) for k, event in enumerate(sorted(rows, key=rank))]
+    ordered: list[Event] = []
+    for _, instant in groupby(sorted(rows, key=_time), key=_time):
+        tied = list(instant)
+        ordered += sorted(tied, key=rank) if len(tied) > 1 else tied  # only ties need the whole content
+    return [replace(event, position=base + k) for k, event in enumerate(ordered)]
+
+
+def _time(event: Event) -> int:
+    return event.time
 
 
 def read_rows(table: pa.Table, schema: Schema) -> list[Event]:
