@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Self, TypeAlias
+from typing import Self, TextIO, TypeAlias
 from unicodedata import combining, east_asian_width
 
 
@@ -176,6 +177,28 @@ def calling_place() -> Place:
 def warn(warning: CepheidWarning, place: Place | None = None) -> None:
     """Issue a warning at a place in the user's code; by default where it called Cepheid."""
     warnings.warn_explicit(warning, CepheidWarning, *(place or calling_place()))
+
+
+@contextmanager
+def handing_warnings(take: Callable[[CepheidWarning], bool]) -> Iterator[None]:
+    """Hand each of our warnings to a function, every time. Those that it does not take are shown as usual."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CepheidWarning)
+        show = warnings.showwarning
+
+        def showwarning(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if not isinstance(message, CepheidWarning) or not take(message):
+                show(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = showwarning
+        yield
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NoReturn, TextIO
+import sys
+from contextlib import AbstractContextManager
+from typing import NoReturn
 
 from rich.text import Text
 
 from cepheid.cli.progress import stderr
-from cepheid.errors import CepheidError, CepheidWarning, FileError, UsageError
+from cepheid.errors import CepheidError, CepheidWarning, FileError, UsageError, handing_warnings
 
 EXIT_WRONG = 1
 EXIT_USAGE = 2
@@ -80,6 +79,8 @@ def report(error: CepheidError) -> None:
     text.highlight_regex(r"(?m)^ *\| *\^+$", "red")
     text.highlight_regex(r"(?m)^help:", "bold cyan")
     stderr().print(text, soft_wrap=True)
+    if sys.stderr.isatty():  # a script that reads the error has its code
+        stderr().print(Text(f"more: cepheid errors {error.code}", "dim"))
 
 
 def warn(message: str, code: str = "") -> None:
@@ -94,25 +95,11 @@ def note(message: str) -> None:
     stderr().print(Text(printable(message)), soft_wrap=True)
 
 
-@contextmanager
-def warnings_as_lines() -> Iterator[None]:
+def warnings_as_lines() -> AbstractContextManager[None]:
     """Print the library's warnings as single lines, without their place in the code."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", CepheidWarning)
-        show = warnings.showwarning
 
-        def showwarning(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
-            if isinstance(message, CepheidWarning):
-                warn(f"{message.message}; {message.remedy}", message.code)
-            else:
-                show(message, category, filename, lineno, file, line)
+    def take(warning: CepheidWarning) -> bool:
+        warn(f"{warning.message}; {warning.remedy}", warning.code)
+        return True
 
-        warnings.showwarning = showwarning
-        yield
+    return handing_warnings(take)

@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, TextIO
+from typing import Any
 
 import pyarrow as pa
 
 from cepheid.api import Query
-from cepheid.errors import CepheidError, CepheidWarning
+from cepheid.errors import CepheidError, CepheidWarning, handing_warnings
 from cepheid.language import parse
+from cepheid.studio.forms import Written
 from cepheid.studio.source import Source
 
 _HEARD: ContextVar[list[CepheidWarning] | None] = ContextVar("heard", default=None)
 
 
-@contextmanager
-def listening() -> Iterator[None]:
+def listening() -> AbstractContextManager[None]:
     """Hand each warning of Cepheid to the request that it belongs to, in whatever thread that runs.
 
     Warnings are the same for the whole process, so this is done once, while the server runs.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", CepheidWarning)
-        show = warnings.showwarning
 
-        def showwarning(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
-            heard = _HEARD.get()
-            if isinstance(message, CepheidWarning) and heard is not None:
-                heard.append(message)
-            else:
-                show(message, category, filename, lineno, file, line)
+    def take(warning: CepheidWarning) -> bool:
+        heard = _HEARD.get()
+        if heard is not None:
+            heard.append(warning)
+        return heard is not None
 
-        warnings.showwarning = showwarning
-        yield
+    return handing_warnings(take)
 
 
 @contextmanager
@@ -58,35 +45,35 @@ def heard() -> Iterator[list[CepheidWarning]]:
         _HEARD.reset(token)
 
 
-def prepared(source: Source, text: str) -> Query:
-    """The query that a text is."""
-    return source.prepare(parse(text))
+def prepared(source: Source, written: Written) -> Query:
+    """The query that stands in the editor. What is told of its parts is told in the words of its text."""
+    return source.prepare(parse(written.as_text))
 
 
-def check(source: Source, text: str, events: pa.Table | None) -> dict[str, Any]:
-    """The problems of a text, as JSON; without events, only those that any events would show."""
+def check(source: Source, written: Written, events: pa.Table | None) -> dict[str, Any]:
+    """The problems of a query, as JSON; without events, only those that any events would show."""
     problems: list[dict[str, Any]] = []
     with heard() as told:
         try:
-            query = prepared(source, text)
+            query = source.prepare(written.program)  # not `prepared`: places are those in the editor
             if events is not None:
                 query.schema(events.schema)
                 query.warn_of(events)
         except CepheidError as error:
-            problems.append(problem(error))
+            problems.append(problem(error, written))
     return {"problems": [*problems, *map(warning, told)]}
 
 
-def problem(error: CepheidError) -> dict[str, Any]:
-    """An error as JSON. start, end: its place in the text, counted in characters."""
-    span = error.span
+def problem(error: CepheidError, written: Written | None = None) -> dict[str, Any]:
+    """An error as JSON. start, end: its place in the editor, counted in characters."""
+    span = error.span if error.span is not None and written is not None and written.holds(error.span.text) else None
     return {
         "severity": "error",
         "code": error.code,
         "message": error.message,
         "remedy": error.remedy,
-        "line": error.line,
-        "column": error.column,
+        "line": span and span.line,
+        "column": span and span.column,
         "start": span and span.start,
         "end": span and span.end,
     }
