@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import cepheid as cep
+from cepheid.api.files.read_files import read_files
 
 EVENTS = pa.table({"ts": [1, 2, 3, 4], "type": ["A", "B", "A", "B"], "x": [1, 1, 2, 2]})
 QUERY = cep.Query("PATTERN SEQ(A a, B b) WHERE [x]")
@@ -119,3 +120,35 @@ def test_strings_that_are_no_paths() -> None:
     with pytest.raises(cep.CepheidError, match="CEP801: 's3://bucket/day' is not a file of this machine") as error:
         QUERY.match("s3://bucket/day")
     assert error.value.remedy == "pass a dataset of pyarrow: pyarrow.dataset.dataset('s3://bucket/day')"
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, rows = tmp_path_factory.mktemp("large"), 400_000
+    text = pa.array([f"reader {n % 1000:040d}" for n in range(rows)])
+    table = pa.table({"ts": range(rows), "type": pa.repeat("7", rows), "reader": text})
+    pq.write_table(table, folder / "events.parquet", row_group_size=100_000)
+    pacsv.write_csv(table, folder / "events.csv")
+    late = [*("" for _ in range(rows - 2)), "1", "x"]  # what the first blocks have not shown
+    pacsv.write_csv(table.append_column("late", [late]), folder / "late.csv")
+    return folder
+
+
+class TestTold:
+    """Who asks for it is told how much of the files has been read, and gets the same events."""
+
+    @pytest.mark.parametrize("name", ["events.csv", "late.csv", "events.parquet", "*.csv", "."])
+    def test_shares_rise_to_all_of_it(self, large: Path, name: str) -> None:
+        shares: list[float] = []
+        found = read_files(str(large / name), "type", shares.append)
+        assert found.equals(read_files(str(large / name), "type"))
+        assert found.schema.field("type").type == pa.string()
+        assert len(shares) > 2
+        assert shares == sorted(shares)
+        assert shares[-1] == 1.0
+
+    def test_lines_of_json_are_told_as_they_are_checked(self, tmp_path: Path) -> None:
+        (tmp_path / "events.jsonl").write_text('{"ts": 1, "type": "A"}\n' * 20_000)
+        shares: list[float] = []
+        assert read_files(str(tmp_path / "events.jsonl"), "type", shares.append).num_rows == 20_000
+        assert shares == [0.2, 0.4, 0.7, 0.85, 1.0]

@@ -1,6 +1,7 @@
 """Matches on a time axis."""
 
 import datetime as dt
+import json
 import re
 from typing import Any
 from xml.etree import ElementTree
@@ -48,7 +49,7 @@ def test_the_picture() -> None:
     assert texts(picture.svg) == [
         "1 match", "tag 42", "a", "c", "no Register", "tag 17", "Shelf", "Register", "Exit", "1", "2", "3", "4", "5",
     ]  # fmt: skip
-    assert picture._repr_svg_() == picture.svg
+    assert picture._repr_html_() == picture.svg
 
 
 @pytest.mark.parametrize(
@@ -174,6 +175,35 @@ def test_the_chart() -> None:
     assert query.match(rows[:1]).plot().to_dict()["mark"]["type"] == "text"
 
 
+def test_a_chart_is_json_whatever_the_events_have() -> None:
+    """JSON has no NaN, and a control character in a text ends the program that draws the chart."""
+    values = [float("nan"), float("inf"), 1.5]
+    events = [
+        {"ts": t, "type": kind, "k": "a\0\n", "v": v} for t, (kind, v) in enumerate(zip("AAB", values, strict=True))
+    ]
+    query = cep.Query("PATTERN SEQ(A a, B b) WHERE [k] AND (b.v > a.v OR a.ts >= 0) WITHIN 10")
+    chart = json.loads(query.match(events).plot().to_json(), parse_constant=pytest.fail)
+    (lane,) = chart["vconcat"]
+    assert lane["title"] == "k a··"
+    assert [point["y"] for point in lane["layer"][-1]["data"]["values"]] == [None, 1.5, None, 1.5]
+
+
+def test_events_of_one_time_are_named_together() -> None:
+    matches = cep.Query("PATTERN SEQ(A a, B b) WITHIN 10").match([{"ts": 5, "type": kind} for kind in "ABBC"])
+    assert texts(matches.timeline().svg) == ["2 matches", "events", "a, b", "a, b", "C", "5"]
+
+
+def test_long_labels_are_cut_by_their_width() -> None:
+    def label(key: str) -> str:
+        events = [{"ts": t, "type": kind, "k": key} for t, kind in enumerate("AB")]
+        return texts(cep.Query("PATTERN SEQ(A a, B b) WHERE [k] WITHIN 10").match(events).timeline().svg)[1]
+
+    assert label("x" * 22) == "k " + "x" * 22
+    assert label("x" * 23) == "k " + "x" * 21 + "…"
+    assert label("日" * 11) == "k " + "日" * 11
+    assert label("日" * 30) == "k " + "日" * 10 + "…"
+
+
 def test_without_altair(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=re.escape("pip install 'cepheid[plot]'")):
@@ -195,11 +225,14 @@ def test_pages() -> None:
     page = query._repr_html_()
     assert '<span style="color:#2da44e">&#x27;&lt;&#x27;</span>' in page
     assert '<svg class="cepheid cepheid-graph"' in page
+    assert page.startswith('<pre style="background:transparent;color:inherit;line-height:1.35;font-family:ui-monospace')
     session = query.session()
     assert "<th>watermark</th><td>none yet</td>" in session._repr_html_()
     session.push([{"ts": 1, "type": "A", "x": "<"}, {"ts": 2, "type": "B", "x": ""}])
     session.advance(3)
     assert "<th>matches</th><td>1</td>" in session._repr_html_()
+    assert "<th>matches in 1,000 events</th><td>500</td>" in session._repr_html_()
+    assert "<th>events a second</th><td>0</td>" in query.restore(session.snapshot())._repr_html_()
     changes = query.session(speculate="all").push([{"ts": 1, "type": "A", "x": "<"}, {"ts": 2, "type": "B", "x": ""}])
     assert "<td>+</td>" in changes._repr_html_()
     assert "<svg " in changes._repr_html_()

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from contextlib import suppress
 from io import StringIO
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from cepheid.api.files.memory import arrow_file
+from cepheid.api.files.told import Told, nobody
 from cepheid.errors import InputError
 
 _LARGEST_BLOCK = 2**31 - 1
 _LONGEST_SHOWN = 60
+_TOLD_BLOCK = 8 * 2**20
+"""Bytes after which it is told how much has been read."""
 
 
-def read_csv(data: bytes, name: str, type_column: str | None) -> pa.Table:
+def read_csv(data: bytes, name: str, type_column: str | None, told: Told = nobody) -> pa.Table:
     """The rows of a CSV file. The separator is a comma; a tab or a semicolon where the header has no comma."""
     separator = _separator(data)
     texts = {type_column} if type_column is not None else set()
     try:
-        table = _read(data, separator, texts)
+        table = _read(data, separator, texts, told)
         clock_times = {f.name for f in table.schema if pa.types.is_time(f.type)}
         if clock_times:  # no expression can compare them; text at least has an order
-            table = _read(data, separator, texts | clock_times)
+            table = _read(data, separator, texts | clock_times, told)
     except pa.ArrowInvalid as error:
         raise _diagnose(data.decode(), separator, name, error) from None
     _check_header(table.column_names, name)
@@ -36,17 +40,28 @@ def _separator(data: bytes) -> str:
     return next((s for s in (",", "\t", ";") if s.encode() in header), ",")
 
 
-def _read(data: bytes, separator: str, texts: set[str]) -> pa.Table:
-    # One block: types are inferred from the first one, and a later row may turn a column into text.
-    block = min(len(data) + 1, _LARGEST_BLOCK)
-    return pacsv.read_csv(
-        arrow_file(data),
-        read_options=pacsv.ReadOptions(block_size=block),
-        parse_options=pacsv.ParseOptions(delimiter=separator, newlines_in_values=True),
-        convert_options=pacsv.ConvertOptions(
-            null_values=[""], strings_can_be_null=True, column_types=dict.fromkeys(texts, pa.string())
-        ),
+def _read(data: bytes, separator: str, texts: set[str], told: Told) -> pa.Table:
+    parse = pacsv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    convert = pacsv.ConvertOptions(
+        null_values=[""], strings_can_be_null=True, column_types=dict.fromkeys(texts, pa.string())
     )
+    if told is not nobody and len(data) > 2 * _TOLD_BLOCK:
+        # Types are inferred from the first block. If all later ones have them too, they are those of the whole file.
+        with suppress(pa.ArrowInvalid):
+            return _read_in_blocks(data, parse, convert, told)
+    # One block: types are inferred from the first one, and a later row may turn a column into text.
+    block = pacsv.ReadOptions(block_size=min(len(data) + 1, _LARGEST_BLOCK))
+    return pacsv.read_csv(arrow_file(data), read_options=block, parse_options=parse, convert_options=convert)
+
+
+def _read_in_blocks(data: bytes, parse: pacsv.ParseOptions, convert: pacsv.ConvertOptions, told: Told) -> pa.Table:
+    source, block = arrow_file(data), pacsv.ReadOptions(block_size=_TOLD_BLOCK)
+    batches = []
+    with pacsv.open_csv(source, read_options=block, parse_options=parse, convert_options=convert) as reader:
+        for batch in reader:
+            batches.append(batch)
+            told(min(1.0, len(batches) * _TOLD_BLOCK / len(data)))
+    return pa.Table.from_batches(batches)
 
 
 def _check_header(names: list[str], name: str) -> None:

@@ -21,24 +21,28 @@ from cepheid.api.files.read_parquet import (
     read_parquet_file,
     with_parts,
 )
+from cepheid.api.files.told import Told, nobody, parts
 from cepheid.errors import FileError, InputError, nearest
 
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
-def read_files(path: str, type_column: str | None) -> pa.Table:
+def read_files(path: str, type_column: str | None, told: Told = nobody) -> pa.Table:
     """The events of a file, of all Parquet files of a folder, or of the files of a pattern such as `day=*/*.csv`.
 
-    The type column of a CSV file is text, whatever it looks like.
+    The type column of a CSV file is text, whatever it looks like. told: is called with the share that has been read.
     """
     if _REMOTE.match(path):
         remedy = f"pass a dataset of pyarrow: pyarrow.dataset.dataset('{path}')"
         raise FileError("CEP801", f"'{path}' is not a file of this machine", remedy)
     if os.path.isdir(path):  # unlike Path.is_dir, False for what can't be a path
-        return read_directory(Path(path))
-    if has_magic(path) and not os.path.exists(path):
-        return _read_pattern(path, type_column)
-    return _read_file(path, type_column)
+        table = read_directory(Path(path), told)
+    elif has_magic(path) and not os.path.exists(path):
+        table = _read_pattern(path, type_column, told)
+    else:
+        table = _read_file(path, type_column, told)
+    told(1.0)
+    return table
 
 
 def looks_like_path(text: str) -> bool:
@@ -52,7 +56,7 @@ def looks_like_path(text: str) -> bool:
     )
 
 
-def read_bytes(data: bytes, form: Format | None, name: str, type_column: str | None) -> pa.Table:
+def read_bytes(data: bytes, form: Format | None, name: str, type_column: str | None, told: Told = nobody) -> pa.Table:
     """The events of what was read. form: None if the bytes must tell. name: for errors."""
     if not data.strip():
         remedy = "pass a file that has at least the column names: a CSV header, or Parquet without rows"
@@ -63,23 +67,24 @@ def read_bytes(data: bytes, form: Format | None, name: str, type_column: str | N
     _check_text(data, name)
     data = data.removeprefix(b"\xef\xbb\xbf")
     if form is Format.CSV:
-        return read_csv(data, name, type_column)
-    return read_json(data, name)
+        return read_csv(data, name, type_column, told)
+    return read_json(data, name, told)
 
 
-def _read_pattern(pattern: str, type_column: str | None) -> pa.Table:
+def _read_pattern(pattern: str, type_column: str | None, told: Told) -> pa.Table:
     paths = [Path(path) for path in sorted(glob(pattern, recursive=True)) if os.path.isfile(path)]
     if not paths:
         raise FileError("CEP801", f"no file has a name like '{pattern}'", "check the spelling and the directory")
-    tables = [_read_file(str(path), type_column) for path in paths]
+    shares = parts(told, [path.stat().st_size for path in paths])
+    tables = [_read_file(str(path), type_column, share) for path, share in zip(paths, shares, strict=True)]
     return in_one(with_parts(tables, [parts_of(path) for path in paths]), pattern)
 
 
-def _read_file(path: str, type_column: str | None) -> pa.Table:
+def _read_file(path: str, type_column: str | None, told: Told) -> pa.Table:
     form = FORMATS.get(Path(path).suffix.lower())
     if form is Format.PARQUET and is_parquet(path):
-        return read_parquet_file(Path(path))
-    return read_bytes(_read(path), form, f"'{path}'", type_column)
+        return read_parquet_file(Path(path), told)
+    return read_bytes(_read(path), form, f"'{path}'", type_column, told)
 
 
 def _read(path: str) -> bytes:

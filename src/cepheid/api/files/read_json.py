@@ -9,9 +9,11 @@ import pyarrow as pa
 import pyarrow.json as pajson
 
 from cepheid.api.files.memory import arrow_file
+from cepheid.api.files.told import Told, nobody, part
 from cepheid.errors import InputError
 
 _LARGEST_BLOCK = 2**31 - 1
+_CHECKED, _READ = 0.4, 0.7  # the shares of the time that pass while lines are checked, and until Arrow has read them
 _DEEPEST = 64  # Arrow's reader overflows the stack on what is nested thousands of levels deep
 _REMEDY = 'write one object per line: {"ts": 1, "type": "Shelf", "tag_id": 7}'
 
@@ -29,13 +31,13 @@ _TIMES = (
 _LONG = re.compile(rb'"(?:[^"\\]|\\.)*"|(-?\d{19,40})(?![\d.eE])')
 
 
-def read_json(data: bytes, name: str) -> pa.Table:
+def read_json(data: bytes, name: str, told: Told = nobody) -> pa.Table:
     """The rows of a file of JSON lines, or of a JSON array of objects."""
     unit = "line"
     if data.lstrip().startswith(b"["):
         data, unit = _array_as_lines(data, name), "element"
     lines = data.splitlines()
-    _check_lines(lines, name, unit)
+    _check_lines(lines, name, unit, part(told, 0, _CHECKED))
     try:
         table = _read(data, ())
         times = tuple(f.name for f in table.schema if pa.types.is_timestamp(f.type))
@@ -44,6 +46,7 @@ def read_json(data: bytes, name: str) -> pa.Table:
     except pa.ArrowInvalid as error:
         raise _diagnose(lines, name, unit, error) from None
     for at, field in enumerate(table.schema):
+        part(told, _READ, 1)(at / table.num_columns)
         if pa.types.is_string(field.type):
             table = table.set_column(at, field.name, _with_time(table.column(at)))
     return table
@@ -82,8 +85,10 @@ def _array_as_lines(data: bytes, name: str) -> bytes:
     return b"\n".join(json.dumps(row).encode() for row in rows)
 
 
-def _check_lines(lines: list[bytes], name: str, unit: str) -> None:
+def _check_lines(lines: list[bytes], name: str, unit: str, told: Told) -> None:
     for number, line in enumerate(lines, start=1):
+        if number % 10_000 == 0:
+            told(number / len(lines))
         stripped = line.strip()
         if stripped and not (stripped.startswith(b"{") and stripped.endswith(b"}")):
             raise _not_an_object(stripped, number, name, unit)

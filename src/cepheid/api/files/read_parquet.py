@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cepheid.api.files.memory import arrow_file
+from cepheid.api.files.told import Told, nobody, parts
 from cepheid.errors import FileError, InputError
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -24,7 +25,7 @@ def read_parquet(data: bytes, name: str) -> pa.Table:
         raise _broken(name, error) from None
 
 
-def read_directory(directory: Path) -> pa.Table:
+def read_directory(directory: Path, told: Told = nobody) -> pa.Table:
     """The rows of all Parquet files in a directory; a path segment such as `day=14` becomes a column.
 
     A column that a file lacks is NULL there; hidden files, and Spark's files that start with `_`, are skipped.
@@ -34,8 +35,9 @@ def read_directory(directory: Path) -> pa.Table:
     if not paths:
         remedy = "name a directory with .parquet files, or a file of Parquet, CSV or JSON lines"
         raise FileError("CEP801", f"the directory '{directory}' has no Parquet files", remedy)
-    parts = [parts_of(path.relative_to(directory)) for path in paths]
-    return in_one(with_parts([read_parquet_file(path) for path in paths], parts), str(directory))
+    shares = parts(told, [path.stat().st_size for path in paths])
+    tables = [read_parquet_file(path, share) for path, share in zip(paths, shares, strict=True)]
+    return in_one(with_parts(tables, [parts_of(path.relative_to(directory)) for path in paths]), str(directory))
 
 
 def in_one(tables: list[pa.Table], place: str) -> pa.Table:
@@ -57,15 +59,22 @@ def is_parquet(path: str) -> bool:
         return False
 
 
-def read_parquet_file(path: Path) -> pa.Table:
-    """The rows of one file, of which only the table is held in memory."""
+def read_parquet_file(path: Path, told: Told = nobody) -> pa.Table:
+    """The rows of one file, of which only the table is held in memory. told: is called after each row group."""
     try:
         source = pa.memory_map(str(path))
     except OSError as error:
         raise FileError.of("read", f"'{path}'", error) from None
     with source:
         try:
-            return pq.ParquetFile(source).read()
+            file = pq.ParquetFile(source)
+            if told is nobody or file.num_row_groups < 2:
+                return file.read()
+            tables = []
+            for at in range(file.num_row_groups):
+                tables.append(file.read_row_group(at))
+                told((at + 1) / file.num_row_groups)
+            return pa.concat_tables(tables)
         except (pa.ArrowException, OSError) as error:
             raise _broken(f"'{path}'", error) from None
 

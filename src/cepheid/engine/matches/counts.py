@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,13 +46,29 @@ def count_graph(graph: Graph) -> int:
     return counted + _number(total)
 
 
+def count_some(graph: Graph, seconds: float) -> tuple[int, bool]:
+    """How many matches a graph has, and whether these are all: after some time the rest is not counted."""
+    begin, size, done, counted = time.perf_counter(), 1, 0, 0
+    while done < graph.count and time.perf_counter() - begin < seconds:
+        last = min(done + size, graph.count)
+        root, word, low = (column[done:last] for column in graph.matches)
+        counted += count_graph(replace(graph, matches=(root, word, low), count=last - done))
+        done, size = last, 2 * size
+    return counted, done == graph.count
+
+
 def _windows_overlap(graph: Graph) -> bool:
     """Whether most nodes lie in the windows of several matches, so that it pays to look at each only once."""
-    n_max, (m_root, _, m_low) = graph.nodes[3], graph.matches
+    spans = _spans(graph)
+    return graph.count * sum(spans) > 4 * len(graph.nodes[3]) * max(len(spans), 1)
+
+
+def _spans(graph: Graph) -> list[int]:
+    """How many nodes lie in the windows of some matches."""
+    n_max, m_root, m_low = (np.asarray(values) for values in (graph.nodes[3], graph.matches[0], graph.matches[2]))
     some = np.linspace(0, graph.count - 1, min(graph.count, 4)).astype(np.int64)
     roots = np.where(m_root[some] == NIL, 0, m_root[some])
-    spans = [np.count_nonzero(n_max[: root + 1] >= low) for root, low in zip(roots, m_low[some], strict=True)]
-    return graph.count * sum(map(int, spans)) > 4 * len(n_max) * max(len(spans), 1)
+    return [int(np.count_nonzero(n_max[: root + 1] >= low)) for root, low in zip(roots, m_low[some], strict=True)]
 
 
 def _count_by_blocks(graph: Graph) -> int | None:

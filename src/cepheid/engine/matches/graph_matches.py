@@ -10,7 +10,7 @@ import numpy as np
 
 from cepheid.automaton.model import Automaton
 from cepheid.engine.encoding.arrow import room_for
-from cepheid.engine.matches.counts import count_graph
+from cepheid.engine.matches.counts import count_graph, count_some
 from cepheid.engine.matches.graph import NOTHING, Graph, Part, take_parts, together, whole_ends
 from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_columns import Ints, MatchColumns
@@ -164,6 +164,11 @@ class GraphMatches:
         if self.decoder.ambiguous:
             return len(self.all())
         return count_graph(self.graph) if self.parts is None else self.size()
+
+    def count_some(self, seconds: float) -> tuple[int, bool]:
+        """How many there are, and whether these are all: where it takes long, only the first are counted."""
+        exact = self.decoder.ambiguous or self.parts is not None
+        return (self.count(), True) if exact else count_some(self.graph, seconds)
 
     def bound(self) -> tuple[int, bool]:
         """How many there are at most, found without enumerating them, and whether that is exact."""

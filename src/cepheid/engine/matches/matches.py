@@ -12,6 +12,7 @@ import pyarrow as pa
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.event_output import write_matches, write_times
+from cepheid.engine.matches.graph_matches import GraphMatches
 from cepheid.engine.matches.long_form import EVENTS, write_events, write_long
 from cepheid.engine.matches.match_columns import MatchColumns
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable, first_of, returned
@@ -172,7 +173,8 @@ class Matches:
 
     def on_time_axis(self, n: int, value: str | bool = True) -> Timeline:
         """What `timeline` and `plot` draw, as values."""
-        if n < 1:
+        given: object = n  # a caller may pass anything
+        if not isinstance(given, int) or given < 1:
             raise UsageError("CEP603", f"n can't be {n!r}", "pass how many matches are to be drawn, 1 or more")
         found = self._source.few(min(n, MOST))
         if found is None:
@@ -189,7 +191,7 @@ class Matches:
     def _counted(self) -> str:
         """How many there are, in words."""
         number, exact = self._source.bound()
-        return f"{'' if exact else 'at most '}{number} match{'es' * (number != 1)}"
+        return f"{'' if exact else 'at most '}{number:,} match{'es' * (number != 1)}"
 
     def _has_more(self, shown: int) -> bool:
         return self._source.bound()[0] > shown
@@ -330,3 +332,9 @@ def _lists(result: Result, values: list[Any]) -> pa.Array:
         offsets.append(offsets[-1] + len(value or ()))  # type: ignore[operator]
     ends = [None if value is None else start for value, start in zip(values, offsets, strict=False)]
     return pa.ListArray.from_arrays(pa.array([*ends, offsets[-1]], pa.int32()), one).cast(arrow)
+
+
+def count_some(matches: Matches, seconds: float) -> tuple[int, bool]:
+    """How many matches there are, and whether these are all: where it takes long, only the first are counted."""
+    source = matches._source
+    return source.count_some(seconds) if isinstance(source, GraphMatches) else (matches.count(), True)
