@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepheid import UsageError
 from cepheid.testing.strategies import (
     NESTED,
     PLAIN,
@@ -51,10 +50,6 @@ def test_that_a_diagnosis_counts_the_matches(scenario: Scenario) -> None:
 def test_that_arcs_are_counted(scenario: Scenario) -> None:
     query, table = scenario
     made = query.make()
-    if len(made.compiled.queries) > 1:
-        with pytest.raises(UsageError, match="CEP617"):
-            made.diagnose(table)
-        return
     found = made.diagnose(table)
     assert found.matches == len(made.match(table))
     assert found.funnel[-1].component == "complete"

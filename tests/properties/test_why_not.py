@@ -12,7 +12,7 @@ from cepheid.pattern.bind import Bound
 from cepheid.pattern.layout import always_bound
 from cepheid.pattern.schema import make_schema
 from cepheid.reference import interpret
-from cepheid.testing.strategies import NESTED, PLAIN, GeneratedQuery, scenarios
+from cepheid.testing.strategies import NESTED, PLAIN, GeneratedQuery, automata, scenarios, streams
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 
@@ -47,3 +47,14 @@ def test_that_only_matches_are_matches(scenario: Scenario, seed: int) -> None:
             wanted = {v: sorted(rows if isinstance(rows, list) else [rows]) for v, rows in named.items()}
             known = any({v: sorted(rows) for v, rows in m.items()} == wanted for m in matches)
             assert made.why_not(table, **named).is_match == known
+
+
+@settings(max_examples=settings.default.max_examples // 2)
+@given(automata(PLAIN) | automata(PLAIN, simultaneous=True), streams(PLAIN, max_size=5))
+def test_that_only_matches_of_an_automaton_are_matches(query: GeneratedQuery, table: pa.Table) -> None:
+    made = query.make()
+    bound = made.bind(make_schema(table.schema, made.compiled.roles))[0]
+    matches = {match.selected for match in interpret(bound, table)}
+    for first in range(table.num_rows):
+        for last in range(table.num_rows):
+            assert made.why_not(table, first=first, last=last).is_match == ((first, last) in matches)

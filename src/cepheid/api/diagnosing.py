@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.api.each_query import run_each
 from cepheid.api.observed import observe
-from cepheid.diagnosis.diagnose import Part, diagnose
+from cepheid.diagnosis.diagnose import Check, Part, diagnose
 from cepheid.diagnosis.diagnosis import Diagnosis
-from cepheid.diagnosis.sampling import EVENTS, sample_of
+from cepheid.diagnosis.edge_steps import results
+from cepheid.diagnosis.expected import WhyNot
+from cepheid.diagnosis.sampling import sample_of
 from cepheid.diagnosis.trace import Trace, Traced, make_trace
 from cepheid.diagnosis.what_if import Count
 from cepheid.diagnosis.whole_columns import Columns
-from cepheid.diagnosis.why_not import WhyNot, why_not
+from cepheid.diagnosis.why_not import why_not
 from cepheid.engine.encoding.times import ticks
-from cepheid.engine.matches.matches import Matches
+from cepheid.engine.matches.made_matches import made_matches
+from cepheid.engine.matches.matches import Matches, count_some
 from cepheid.errors import CepheidError, CepheidWarning, UsageError
+from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.schema import make_schema
-from cepheid.pattern.tree import Automaton, Program
+from cepheid.pattern.tree import Program
 from cepheid.pattern.tree import Query as Written
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
 
-_COUNTED = 200_000  # events of which the matches of a changed query are counted; of more it is a sample
+_COUNTED = 100_000  # events of which the matches of a changed query are counted; of more it is a sample
+_PATIENCE = 0.5  # seconds for a changed query: what takes longer is tried on fewer events
+_COUNTING = 3.0  # seconds for the number of matches of the query itself, and below of a changed one
+_COUNTING_CHANGED = 0.3
+_FEWER = 8  # the first of so many parts of the events
 
 
 def trace(query: Query, table: pa.Table, limit: int | None) -> Trace:
@@ -38,8 +47,8 @@ def trace(query: Query, table: pa.Table, limit: int | None) -> Trace:
     return make_trace(parts_of(query, table), limit)
 
 
-def diagnosis(query: Query, table: pa.Table, sample: int | str | None) -> Diagnosis:
-    """What a query does on some events."""
+def diagnosis(query: Query, table: pa.Table, sample: int | str | None, check: Check = lambda: None) -> Diagnosis:
+    """What a query does on some events. check: is called now and then, and raises to stop."""
     compiled = query.compiled
     schema = make_schema(table.schema, compiled.roles)
     times = ticks(schema, table)
@@ -49,31 +58,65 @@ def diagnosis(query: Query, table: pa.Table, sample: int | str | None) -> Diagno
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
-        matches = _matches(query, table)
+        matches = _matches(query, table, check)
+        check()
         parts = [
-            Part(part.name, analysed.query, Columns(part.query, part.table, ticks(part.query.schema, part.table)), 0)
-            for part, analysed in zip(parts_of(query, table, runs=False), compiled.queries, strict=True)
+            Part(
+                part.name,
+                analysed.query,
+                columns,
+                *((0, True) if own is None else count_some(own, _COUNTING)),
+                _counter(query, part.table, columns, check),
+            )
+            for (part, own), analysed in zip(_each(query, table, matches), compiled.queries, strict=True)
+            for columns in [Columns(part.query, part.table, ticks(part.query.schema, part.table))]
         ]
-        counts = [matches.outputs.get(part.name, matches).count() for part in parts]
-        counted = [replace(part, matches=number) for part, number in zip(parts, counts, strict=True)]
-        return diagnose(counted, found, _counter(query, table, parts[0].columns), sample)
+        return diagnose(parts, found, sample, check)
 
 
-def _counter(query: Query, table: pa.Table, columns: Columns) -> Count:
+class _TooLongError(Exception):
+    """Raised when the count of a changed query takes too long: then nothing is said of it."""
+
+
+def _patient(check: Check) -> Check:
+    """Raises when some time is over."""
+    end = time.perf_counter() + _PATIENCE
+
+    def checked() -> None:
+        check()
+        if time.perf_counter() > end:
+            raise _TooLongError
+
+    return checked
+
+
+def _counter(query: Query, table: pa.Table, columns: Columns, check: Check) -> Count:
     """Counts the matches that the query would have if it were another one."""
-    few = table if table.num_rows <= _COUNTED else table.take(pa.array(sample_of(columns, EVENTS)))
+    rows = sample_of(columns, _COUNTED)
+    few = table if rows is None else table.take(pa.array(rows))
+    times = columns.times if rows is None else columns.times[rows]
 
-    def count(changed: Written) -> int | None:
+    def count(changed: Written) -> tuple[int, bool] | None:
         try:
-            return _matches(query.alike(Program((changed,))), few, plan="automaton").count()
+            found = _matches(query.alike(Program((changed,))), few, _patient(check), plan="automaton")
+            return count_some(found, _COUNTING_CHANGED)
         except CepheidError:
             return None  # it is no query like that
+        except _TooLongError:
+            pass
+        try:
+            first = few.take(pa.array(np.sort(np.argsort(times, kind="stable")[: few.num_rows // _FEWER])))
+            found = _matches(query.alike(Program((changed,))), first, _patient(check), plan="automaton")
+            number, _ = count_some(found, _COUNTING_CHANGED)
+            return (number, False) if number else None
+        except (CepheidError, _TooLongError):
+            return None
 
     return Count(few.num_rows, count)
 
 
-def _matches(query: Query, table: pa.Table, plan: str = "auto") -> Matches:
-    found: Matches = query.match(table, plan=plan, progress=False)
+def _matches(query: Query, table: pa.Table, check: Check, plan: str = "auto") -> Matches:
+    found: Matches = query.match(table, plan=plan, progress=lambda _: check())
     return found
 
 
@@ -88,6 +131,9 @@ def read_sample(sample: object) -> int | str | None:
 
 def refusal_of(query: Query, table: pa.Table, rows: Mapping[str, object]) -> WhyNot:
     """Why some rows are not a match."""
+    if isinstance(query.parsed.queries[-1].pattern, Algebra):
+        message = "a result of a CESAR expression is an event of its own, and no rows of the input"
+        raise UsageError("CEP617", message, "trace(events) tells which condition refused which event, with its values")
     if len(query.compiled.queries) > 1:
         message = "why_not is about one query, and this is a program of several"
         raise UsageError("CEP617", message, "make a Query of the one that is meant")
@@ -95,28 +141,29 @@ def refusal_of(query: Query, table: pa.Table, rows: Mapping[str, object]) -> Why
     return why_not(part.query, query.compiled.queries[0].query, part.table, rows)
 
 
-def parts_of(query: Query, table: pa.Table, *, runs: bool = True) -> list[Traced]:
+def parts_of(query: Query, table: pa.Table, matches: Matches | None = None) -> list[Traced]:
     """Each query of a program with the events that it reads, which may be what another one gives.
 
-    runs: whether they must be queries whose runs are told, and not arcs.
+    matches: those of the program, if they are known.
     """
+    return [part for part, _ in _each(query, table, matches)]
+
+
+def _each(query: Query, table: pa.Table, matches: Matches | None) -> list[tuple[Traced, Matches | None]]:
+    """The same, with the matches of each query. Of one alone they need not be known."""
     compiled = query.compiled
-    for analysed in compiled.queries if len(compiled.queries) > 1 or runs else ():
-        if isinstance(analysed.query.pattern, Automaton | Algebra):
-            kind = "an automaton" if isinstance(analysed.query.pattern, Automaton) else "a CESAR expression"
-            message = f"{kind} has no runs that can be told one by one, as those of a PATTERN can"
-            raise UsageError("CEP617", message, "diagnose it alone, or look at its arcs in explain(events)")
     schema = make_schema(table.schema, compiled.roles)
     if len(compiled.queries) == 1:
-        return [Traced(compiled.names[0], query.bind(schema)[0], table)]
+        return [(Traced(compiled.names[0], query.bind(schema)[0], table), matches)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
-        made = _matches(query, table).outputs
-    parts: list[Traced] = []
+        made = (_matches(query, table, lambda: None) if matches is None else matches).outputs
+    parts: list[tuple[Traced, Matches | None]] = []
 
     def keep(name: str, bound: Bound, own: pa.Table) -> Matches:
-        parts.append(Traced(name, bound, own))
-        return made[name]
+        found = made_matches(bound, results(bound, own)) if is_hidden(name) else made[name]
+        parts.append((Traced(name, bound, own), found))
+        return found
 
     run_each(compiled, table, schema, keep)
     return parts

@@ -30,7 +30,7 @@ def diagnose_part(query: Query, table: pa.Table, last: int) -> Diagnosis:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
         matches: int = query.match(table, progress=False).count()
-        parts = parts_of(query, table, runs=False)
+        parts = parts_of(query, table)
     for part in parts:
         events = read(part.query, part.table)
         if part.query.automaton is not None or part.query.algebra is not None:
@@ -44,7 +44,7 @@ def diagnose_part(query: Query, table: pa.Table, last: int) -> Diagnosis:
         misses += counted.misses()
         begun, followed, sampled = begun + runs.begun, followed + runs.followed, sampled + len(events)
     first = parts[0]
-    seen = Columns(first.query, first.table, ticks(first.query.schema, first.table)).seen()
+    seen = Columns(first.query, first.table, ticks(first.query.schema, first.table)).seen
     return Diagnosis(
         seen, matches, tuple(stages), (), nearest_of(misses, MISSES), (), begun, followed, sampled, tried=0
     )

@@ -53,8 +53,8 @@ from cepheid.pictures import drawn, highlighted
 
 if TYPE_CHECKING:
     from cepheid.diagnosis.diagnosis import Diagnosis
+    from cepheid.diagnosis.expected import WhyNot
     from cepheid.diagnosis.trace import Trace
-    from cepheid.diagnosis.why_not import WhyNot
     from cepheid.explain import Explanation
 
 
@@ -424,11 +424,14 @@ class Query:
         bound = self._compiled.bind(make_schema(found, self._compiled.roles))
         return explain_program(self._compiled.queries, self._compiled.sources, bound, table, choice)
 
-    def diagnose(self, events: object, *, sample: int | str | None = "auto") -> Diagnosis:
+    def diagnose(
+        self, events: object, *, sample: int | str | None = "auto", check: Callable[[], None] | None = None
+    ) -> Diagnosis:
         """Why the query matches, or does not: what is likely wrong, how far runs came and what ended them.
 
-        sample: on how many events runs are followed one by one; None: on all of them. "auto" takes about two seconds at
-        most. What is said of columns and of the number of matches is always about all events.
+        sample: on how many events runs are followed one by one; None: on all of them. "auto" takes about a second.
+        What is said of columns and of the number of matches is always about all events.
+        check: is called now and then; what it raises stops the diagnosis. Not on Spark.
 
         Of a batch DataFrame of Spark some events are collected and diagnosed on the driver: all events of some keys,
         or the first ones; with None the tasks follow all runs. Events, types and matches are counted by Spark.
@@ -438,23 +441,33 @@ class Query:
             return found
         from cepheid.api.diagnosing import diagnosis, read_sample  # seldom needed
 
-        return diagnosis(self, self._table_of(events), read_sample(sample))
+        return diagnosis(self, self._table_of(events), read_sample(sample), check or (lambda: None))
 
-    def why_not(self, events: object, **rows: object) -> WhyNot:
+    def why_not(self, events: object, /, **rows: object) -> WhyNot:
         """Why some rows are not a match: the first rule that refuses them, by its number, in words.
 
         rows: of each variable the number of its row in the table, from 0, or a dict of columns that only one event has;
-        of a closure, a list of them: `q.why_not(events, a=0, b=[{"id": 7}, 3])`.
+        of a closure, a list of them: `q.why_not(events, a=0, b=[{"id": 7}, 3])`. Of an automaton: `first` and `last`.
+
+        Of a batch DataFrame of Spark, rows are dicts; all events with their keys are collected on the driver.
         """
+        if is_spark(events):
+            found: WhyNot = spark_room().why_not(events, self, rows)
+            return found
         from cepheid.api.diagnosing import refusal_of  # seldom needed
 
         return refusal_of(self, self._table_of(events), rows)
 
     def trace(self, events: object, *, limit: int | None = 10_000) -> Trace:
-        """What the runs of the query do, event by event: begin, take, proceed, refuse, ignore, kill, drop, emit.
+        """What the runs of the query do, event by event: begin, take, proceed, merge, ignore, kill, emit and so on.
 
         limit: the maximum number of rows; events after those that fill it are not read. None: all of them.
+
+        Of a batch DataFrame of Spark, the first 100,000 events are collected and traced on the driver.
         """
+        if is_spark(events):
+            found: Trace = spark_room().trace(events, self, limit=limit)
+            return found
         from cepheid.api.diagnosing import trace  # seldom needed
 
         check_limit(limit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -74,6 +75,7 @@ class SessionState(Changing, Punctuating):
         self._failed = False
         self._events = 0
         self._matches = 0
+        self._opened_at, self._events_before = monotonic(), 0  # in this process, and the events by then
         self._latest = None
         self._log, self._shapes = [], []
         self._others = {}
@@ -91,7 +93,8 @@ class SessionState(Changing, Punctuating):
         )
 
     def _repr_html_(self) -> str:
-        return session_page(repr(self), self.stats, self._shown_watermark)
+        rate = (self._events - self._events_before) / (monotonic() - self._opened_at)
+        return session_page(repr(self), self.stats, rate, self._shown_watermark)
 
     @property
     def _shown_watermark(self) -> object:
@@ -301,6 +304,7 @@ class SessionState(Changing, Punctuating):
         self._late.policy, self._late.count = told.policy, told.late
         self._late.set_aside = [late] if late is not None else []
         self._events, self._matches = told.events, told.matches
+        self._events_before = told.events
         self._log, self._over, self._right_from = told.log, told.over, told.right_from
         return facts
 

@@ -23,12 +23,13 @@ def session_line(of: str, *, closed: bool, failed: bool, events: int, matches: i
     return f"<Session of {of}: {state}, {counts}{'' if reached is None else f', watermark {reached}'}>"
 
 
-def session_page(line: str, stats: Stats, reached: object) -> str:
-    """The counters of a session as a table."""
+def session_page(line: str, stats: Stats, rate: float, reached: object) -> str:
+    """The counters of a session as a table. rate: events a second since it was opened."""
     facts = {
         "events": stats.events,
         "matches": stats.matches,
-        "matches in 1,000 events": f"{1000 * stats.matches / stats.events:.3g}" if stats.events else "",
+        "events a second": _rounded(rate),
+        "matches in 1,000 events": _rounded(1000 * stats.matches / stats.events) if stats.events else "",
         "watermark": reached or "none yet",
         "runs": stats.runs,
         "state": f"{stats.state_bytes:,} bytes",
@@ -36,3 +37,7 @@ def session_page(line: str, stats: Stats, reached: object) -> str:
         "plan": stats.plan,
     }
     return fact_table(line, facts)
+
+
+def _rounded(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"

@@ -34,8 +34,9 @@ from cepheid.language import parse
 def trace(settings: Settings, query: str, events: str, output: str | None, form: str | None, limit: int) -> None:
     """Show what the runs of QUERY do on EVENTS, step by step.
 
-    A line for each step, in the order of the events: a run begins, takes an event, proceeds, ignores or refuses one,
-    is ended or dropped, or gives a match. `run` numbers the runs, and `parent` is the one that a run was made from.
+    A line for each step, in the order of the events: a run begins, takes an event, proceeds, merges with another run,
+    ignores or refuses an event, is ended or dropped, or gives a match. `run` numbers the runs, and `parent` is the one
+    that a run was made from.
 
     \b
     Examples:

@@ -15,15 +15,16 @@ from cepheid.pattern.bound_automata import BoundArc
 from cepheid.pattern.expressions import Expression
 from cepheid.pattern.walk import conjuncts
 from cepheid.reference.event_automata import EventRunner, Instance
-from cepheid.reference.own_automata import Lane, OwnAutomaton, instants
+from cepheid.reference.own_automata import Lane, OwnAutomaton, Run, instants
 from cepheid.reference.partition import substreams
+from cepheid.reference.watching_arcs import ArcWatcher, EdgeWatcher
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Missing
 from cepheid.values.rows import Event
 
 
 class ArcCounting:
-    """Is told of each arc that is tried."""
+    """Counts the arcs that are tried."""
 
     def __init__(self, name: str, query: Bound, budget: int | None) -> None:
         self.name, self.query, self.budget = name, query, budget
@@ -42,13 +43,13 @@ class ArcCounting:
         typed = self.query.schema.roles.type is not None and arc.types
         fits = not typed or all(event.type in arc.types for event in events)
         conditions = () if arc.condition is None else tuple(conjuncts(arc.condition))
-        self.tell(_name(arc), self.depths.get(arc.source, 0), fits, conditions, bindings, first, events)
+        self.tell(arc_name(arc), self.depths.get(arc.source, 0), fits, conditions, bindings, first, events)
 
     def of_edge(self, edge: Edge, bindings: Bindings, event: Event) -> None:
         """An edge of a CESAR expression."""
         fits = edge.type is None or event.type == edge.type
         depth = 0 if edge.source is None else edge.source + 1
-        self.tell(_edge_name(edge), depth, fits, edge.fence, bindings, None, (event,))
+        self.tell(edge_name(edge), depth, fits, edge.fence, bindings, None, (event,))
 
     def tell(
         self,
@@ -127,14 +128,14 @@ def follow_arcs(name: str, query: Bound, events: Sequence[Event], budget: int | 
     try:
         for stream in substreams(query, events):
             if query.algebra is not None:
-                runner = EventRunner(query, query.algebra.automaton, counting.of_edge)
+                runner = EventRunner(query, query.algebra.automaton, _CountedEdges(counting))
                 waiting: list[Instance] = []
                 for instant in instants(query, stream.events):
                     waiting, found = runner.consume(waiting, instant)
                     counting.accepted += len(found)
                     read += len(instant)
             else:
-                lane = Lane(OwnAutomaton(query, counting.of_arc))
+                lane = Lane(OwnAutomaton(query, _CountedArcs(counting)))
                 for instant in instants(query, stream.events):
                     counting.accepted += len(lane.consume(instant))
                     read += len(instant)
@@ -144,19 +145,39 @@ def follow_arcs(name: str, query: Bound, events: Sequence[Event], budget: int | 
     return counting, read
 
 
+class _CountedArcs(ArcWatcher):
+    def __init__(self, counting: ArcCounting) -> None:
+        self.counting = counting
+
+    def tried(self, run: Run | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
+        """Count it."""
+        self.counting.of_arc(None if run is None else run.first, arc, bindings, events)
+
+
+class _CountedEdges(EdgeWatcher):
+    def __init__(self, counting: ArcCounting) -> None:
+        self.counting = counting
+
+    def tried(self, instance: Instance | None, edge: Edge, bindings: Bindings, event: Event) -> None:
+        """Count it."""
+        self.counting.of_edge(edge, bindings, event)
+
+
 def _arcs(query: Bound) -> dict[str, tuple[str, ...]]:
     if query.algebra is not None:
         edges = query.algebra.automaton.edges
-        return {_edge_name(edge): () if edge.type is None else (edge.type,) for edge in edges}
+        return {edge_name(edge): () if edge.type is None else (edge.type,) for edge in edges}
     assert query.automaton is not None
-    return {_name(arc): arc.types for arc in query.automaton.arcs}
+    return {arc_name(arc): arc.types for arc in query.automaton.arcs}
 
 
-def _name(arc: BoundArc) -> str:
+def arc_name(arc: BoundArc) -> str:
+    """Its name, or between which states it leads."""
     return arc.name or f"{arc.source} -> {arc.target}"
 
 
-def _edge_name(edge: Edge) -> str:
+def edge_name(edge: Edge) -> str:
+    """Between which states it leads."""
     source = "start" if edge.source is None else f"state {edge.source}"
     return f"{source} -> {'result' if edge.target is None else f'state {edge.target}'}"
 

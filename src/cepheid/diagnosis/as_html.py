@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from cepheid.diagnosis.as_text import coverage, events_line, headline, tried
+from cepheid.diagnosis.as_text import SHOWN, coverage, events_line, headline, left_out_events, said_runs, tried
 from cepheid.diagnosis.facts import Findings, Miss, Stage
 
 _BAR = "display:inline-block;height:.8em;background:#3b82c4;vertical-align:baseline"
@@ -20,12 +20,12 @@ def as_html(found: Findings) -> str:
         for hint in found.hints
     ]
     if found.changes:
-        counted = ([escape(change.text), f"{change.matches:,}"] for change in found.changes)
+        counted = ([escape(change.text), str(change).rpartition(" ")[0]] for change in found.changes)
         parts.append(_table(("what if" + tried(found), "matches"), counted))
     if found.misses and not found.matches:
         parts.append(_table(("nearest misses", "why not"), map(_miss, found.misses)))
     most = max((stage.runs for stage in found.funnel), default=0)
-    rows = (_stage(stage, most) for stage in found.funnel)
+    rows = (_stage(found, stage, most) for stage in found.funnel)
     parts.append(_table(("component", "runs", "conditions", "what ended them"), rows))
     if note := coverage(found):
         parts.append(f"<p><small>{escape(note)}</small></p>")
@@ -41,17 +41,21 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _miss(miss: Miss) -> list[str]:
-    lines = [f"{escape(name)}: {escape(text)} (row {row})" for name, row, text in miss.events[:3]]
-    if len(miss.events) > 3:
-        lines.append(f"… {len(miss.events) - 3} more events")
+    lines = [f"{escape(name)}: {escape(text)} (row {row})" for name, row, text in miss.events[:SHOWN]]
+    lines += [left_out] if (left_out := left_out_events(len(miss.events))) else []
     if miss.refused is not None:
         lines.append(f"{'then ' if miss.events else ''}{escape(miss.refused[2])} (row {miss.refused[1]})")
     return ["<br>".join(lines), f"<code>{escape(miss.reason)}</code>"]
 
 
-def _stage(stage: Stage, most: int) -> list[str]:
+def _stage(found: Findings, stage: Stage, most: int) -> list[str]:
     width = 8 * stage.runs / most if most else 0
     tests = "<br>".join(f"<code>{escape(t.text)}</code> {t.passed:,} of {t.tested:,}" for t in stage.tests)
     ended = "<br>".join(f"{count:,} {escape(why)}" for why, count in list(stage.ended.items())[:4])
     name = f"{escape('|'.join(stage.types) or '*')} <b>{escape(stage.component)}</b>"
-    return [name, f'{stage.runs:,} <span style="{_BAR};width:{width:.2f}em"></span>', tests, ended]
+    return [
+        name,
+        f'{said_runs(found, stage).removesuffix(" runs")} <span style="{_BAR};width:{width:.2f}em"></span>',
+        tests,
+        ended,
+    ]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cepheid.diagnosis.facts import COMPLETE, Findings, Stage
+from cepheid.diagnosis.facts import COMPLETE, Findings, Stage, said_matches
 from cepheid.pattern.durations import NANOSECONDS, spell
 
+SHOWN = 3
+"""Events of a miss that are shown."""
 _ENDS = 4  # reasons shown for each component
 _BAR = 20  # cells
 
@@ -18,7 +20,7 @@ def as_text(found: Findings) -> str:
 
 def headline(found: Findings) -> str:
     """How many events and matches there are."""
-    count = "no match" if not found.matches else f"{found.matches:,} match{'es' if found.matches > 1 else ''}"
+    count = said_matches(found.matches, exact=found.exact) if found.matches else "no match"
     return f"{count} in {found.seen.events:,} event{'s' if found.seen.events != 1 else ''}"
 
 
@@ -81,7 +83,7 @@ def _lines(found: Findings) -> Iterator[str]:
         yield ""
         yield "what if" + tried(found)
         for change in found.changes:
-            yield f"  {change.text}: {change.matches:,} match{'es' if change.matches != 1 else ''}"
+            yield f"  {change.text}: {change}"
     if found.misses and not found.matches:
         yield ""
         yield "nearest misses"
@@ -89,27 +91,41 @@ def _lines(found: Findings) -> Iterator[str]:
             yield from _miss(number, miss.events, miss.refused, miss.reason)
     yield ""
     yield "funnel"
-    yield from _funnel(found.funnel)
+    yield from _funnel(found)
     if note := coverage(found):
         yield f"  ({note})"
+
+
+def left_out_events(count: int) -> str:
+    """How many events of a miss are not shown; empty if all are."""
+    hidden = count - SHOWN
+    return f"… {hidden:,} more event{'s' if hidden > 1 else ''}" if hidden > 0 else ""
+
+
+def said_runs(found: Findings, stage: Stage) -> str:
+    """How many runs came to a component. None came among those that were followed: that is not none of all."""
+    if stage.runs or found.followed == found.begun:
+        return f"{stage.runs:,} run{'s' if stage.runs != 1 else ''}"
+    return "none of the runs that were followed" if found.followed else "no run was followed so far"
 
 
 def _miss(
     number: int, events: Sequence[tuple[str, int, str]], refused: tuple[str, int, str] | None, reason: str
 ) -> Iterator[str]:
     mark = f"  {number}. "
-    for component, row, text in events[:3]:
+    for component, row, text in events[:SHOWN]:
         yield f"{mark}{component}: {text} (row {row})"
         mark = "     "
-    if len(events) > 3:
-        yield f"     … {len(events) - 3} more events"
+    if left_out := left_out_events(len(events)):
+        yield f"     {left_out}"
     if refused is not None:
         yield f"{mark}{'then ' if events else ''}{refused[2]} (row {refused[1]})"
         mark = "     "
     yield f"{mark}{reason}"
 
 
-def _funnel(stages: Sequence[Stage]) -> Iterator[str]:
+def _funnel(found: Findings) -> Iterator[str]:
+    stages = found.funnel
     most = max((stage.runs for stage in stages), default=0)
     several = len({stage.query for stage in stages}) > 1
     query = None
@@ -119,7 +135,7 @@ def _funnel(stages: Sequence[Stage]) -> Iterator[str]:
             yield f"  {query}"
         bar = "█" * (-(-_BAR * stage.runs // most) if most else 0)
         types = "|".join(stage.types) or "*"
-        yield f"  {types} {stage.component}: {stage.runs:,} run{'s' if stage.runs != 1 else ''}  {bar}".rstrip()
+        yield f"  {types} {stage.component}: {said_runs(found, stage)}  {bar}".rstrip()
         for test in stage.tests:
             share = f" ({test.passed / test.tested:.1%})" if test.tested else ""
             yield f"    {test.text}: TRUE {test.passed:,} of {test.tested:,}{share}"

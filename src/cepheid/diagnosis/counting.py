@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappush, heappushpop
 from itertools import takewhile
 
@@ -22,6 +22,7 @@ MISSES = 5
 """How many misses are kept."""
 
 _TOO_LATE = 200  # runs whose first event after the window is looked at
+_CHECKED = 1_000  # steps between two looks at whether to stop
 _LOOKED_AT = 16  # events after the window
 
 
@@ -38,6 +39,7 @@ class Counting(Watcher):
         self.runner: Runner | None = None
         self.steps = 0
         self.most: int | None = None  # steps, for the run that is followed
+        self.check: Callable[[], None] | None = None  # raises to stop
         self.last = 0  # the time of the last event of all
         self.tested: Counter[tuple[str, int]] = Counter()  # of a component, a condition
         self.passed: Counter[tuple[str, int]] = Counter()
@@ -46,6 +48,7 @@ class Counting(Watcher):
         self.ended_by: dict[str, Counter[str]] = {}
         self.witnesses: Counter[tuple[str, int]] = Counter()
         self.given: Counter[str] = Counter()  # complete runs, by what became of them
+        self.longest: dict[str, int] = {}  # of each array: the most events that a run had
         self.heap: list[tuple[tuple[float, ...], int, tuple[Run, Event | None, str]]] = []
         self._at_count: dict[tuple[int, int], list[Expression]] = {}
         self._current: Run | None = None
@@ -62,8 +65,11 @@ class Counting(Watcher):
         variable = self._variable(move)
         for condition in self._tests(move, run):
             self._add(variable, condition, passed=True)
-        if len(run.bindings.all[variable]) == 1 or not self.query.components[variable].array:
+        count = len(run.bindings.all[variable])
+        if count == 1 or not self.query.components[variable].array:
             self.runs[variable] += 1
+        if count > self.longest.get(variable, 0):
+            self.longest[variable] = count
 
     def refused(self, before: Run, move: Move, event: Event | None, refusal: Refusal) -> None:
         """The conditions before the one that failed are TRUE."""
@@ -106,7 +112,8 @@ class Counting(Watcher):
         self._count(waiting.run)
         if not self._born:
             strategy = self.query.strategies[self._variable(move)].value
-            self._add_end(waiting.run, f"{strategy}: a {instant[0].type or 'event'} that can't be skipped came first")
+            kind = "" if instant[0].type is None else f" ({instant[0].type})"
+            self._add_end(waiting.run, f"{strategy}: another event{kind} came first")
             self._keep(waiting.run, instant[0], 0, 1.0, self.reasons.strategy(move, instant))
 
     def ended(self, waiting: Waiting) -> None:
@@ -182,6 +189,8 @@ class Counting(Watcher):
         if run is not self._current:
             self._current, self._born, self._best = run, False, (0, "")
         self.steps += 1
+        if self.check is not None and not self.steps % _CHECKED:
+            self.check()
         if self.most is not None and self.steps > self.most:
             raise OutOfBudget
 
@@ -230,7 +239,7 @@ class Counting(Watcher):
 
     def _end(self, waiting: Waiting, what: str) -> None:
         awaited = " or ".join(dict.fromkeys(self._variable(move) for move in waiting.wait.moves))
-        why = self._best[1] or f"{what} before a {awaited} came"
+        why = self._best[1] or f"{what} before an event for {awaited} came"
         self._add_end(waiting.run, why)
 
     def _add_end(self, run: Run, why: str) -> None:

@@ -2,95 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from cepheid.diagnosis.arcs import follow_arcs
-from cepheid.diagnosis.counting import MISSES
+from cepheid.diagnosis.column_hints import absent_types, column_hints, kind_of, needed_types
+from cepheid.diagnosis.counting import MISSES, Counting
 from cepheid.diagnosis.diagnosis import Diagnosis
-from cepheid.diagnosis.facts import Hint, Miss, Stage, nearest_of
+from cepheid.diagnosis.facts import Change, Hint, Miss, Stage, nearest_of
 from cepheid.diagnosis.following import BUDGET, follow
-from cepheid.diagnosis.run_hints import arc_hints, change_hints, run_hints
+from cepheid.diagnosis.key_columns import other_keys
+from cepheid.diagnosis.ranking import in_order, is_cause
+from cepheid.diagnosis.run_hints import arc_hints, run_hints
 from cepheid.diagnosis.sampling import EVENTS, sample_of
-from cepheid.diagnosis.what_if import Count, alone, of_one_event, what_if
-from cepheid.diagnosis.whole_columns import Columns, absent_types, column_hints, range_of
+from cepheid.diagnosis.surplus import surplus_hints
+from cepheid.diagnosis.time_conditions import time_hints
+from cepheid.diagnosis.value_ranges import range_of
+from cepheid.diagnosis.what_if import Count, Known, alone, of_one_event, what_if
+from cepheid.diagnosis.whole_columns import Columns
 from cepheid.diagnosis.written import text_of
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.errors import CepheidWarning
+from cepheid.pattern import expressions as ex
 from cepheid.pattern.tree import Query
 from cepheid.values.rows import Event, read_events
 from cepheid.values.scope import sight_of
 
-_ORDER = (
-    *("CEP032", "CEP009", "CEP005", "CEP028", "CEP027", "CEP004", "CEP003", "CEP008", "CEP020", "CEP021", "CEP022"),
-    *("CEP025", "CEP006", "CEP007", "CEP023", "CEP026", "CEP029", "CEP024", "CEP030", "CEP031"),
-)
-"""What is most likely the cause comes first: what no run can get over, then what ended them."""
+Check = Callable[[], None]
+"""Called now and then while a diagnosis runs; raises to stop it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A query of a program: as it was written, on the events that it reads. matches: how many it has."""
+    """A query of a program: as it was written, on the events that it reads.
+
+    matches: how many it has; exact: else more than that. count: how many another query would have on these events.
+    """
 
     name: str
     written: Query
     columns: Columns
     matches: int
+    exact: bool
+    count: Count
 
 
 def diagnose(
-    parts: Sequence[Part], warnings: Iterable[CepheidWarning], count: Count, sample: int | str | None
+    parts: Sequence[Part],
+    warnings: Iterable[CepheidWarning],
+    sample: int | str | None,
+    check: Check = lambda: None,
 ) -> Diagnosis:
-    """Diagnose each query of a program. count: how many matches another query would have."""
+    """Diagnose each query of a program."""
     hints = [Hint(one.code, one.message, one.remedy) for one in warnings]
     stages: list[Stage] = []
     misses: list[Miss] = []
+    changes: tuple[Change, ...] = ()
+    of_runs: list[Hint] = []
     begun = followed = sampled = 0
     made = {part.name for part in parts[:-1]}
     for part in parts:
+        check()
         works = bool(part.matches and not parts[-1].matches)  # what is wrong is in another query of the program
-        hints += [hint for hint in column_hints(part.columns) if _is_told(hint, part is parts[0], works)]
+        told = column_hints(part.columns, part.matches)
+        hints += [hint for hint in told if not (hint.code == "CEP032" and part is not parts[0])]
         query = part.columns.query
         events = _events(part.columns, EVENTS if sample == "auto" else _number(sample))
         budget = BUDGET if sample == "auto" else None
+        check()
         if query.automaton is not None or query.algebra is not None:
             arcs, read = follow_arcs(part.name, query, events, budget)
             stages += arcs.stages()
             misses += arcs.kept
             sampled += read
-            hints += arc_hints(arcs) if not part.matches else ()
+            of_runs += arc_hints(arcs) if not part.matches else ()
             continue
-        counted, runs = follow(part.name, query, events, budget)
+        counted, runs = follow(part.name, query, events, budget, check=check)
         stages += counted.stages()
         misses += () if works else counted.misses()
         begun, followed, sampled = begun + runs.begun, followed + runs.followed, sampled + len(events)
-        if not part.matches:
-            hints += absent_types(part.columns, made)
-            hints += _unseen(part, events)
-            hints += _of_components(part, count)
-            hints += run_hints(counted, {event.row: event for event in events})
-    last = parts[-1]
-    patterns = last.columns.query.automaton is None and last.columns.query.algebra is None
-    empty = len(parts) == 1 and patterns and not last.matches and last.columns.table.num_rows
-    changes = what_if(last.written, count) if empty else ()
-    hints += change_hints(changes, hints)
+        check()
+        if part.matches:
+            hints += () if works else surplus_hints(part.written, counted, part.columns, part.matches, part.count)
+            continue
+        hints += absent_types(part.columns, made)
+        hints += _unseen(part, events)
+        hints += time_hints(query)
+        hints += _of_components(part, events, check)
+        if len(parts) == 1 and part.columns.table.num_rows:
+            changes = what_if(part.written, part.count, _known(part, counted, hints))
+        of_runs += run_hints(
+            counted, {event.row: event for event in events}, changes, part.columns.gap, part.count.events
+        )
     return Diagnosis(
-        parts[0].columns.seen(),
-        last.matches,
+        parts[0].columns.seen,
+        parts[-1].matches,
         tuple(stages),
-        _in_order(hints),
+        in_order(hints, of_runs),
         nearest_of(misses, MISSES),
         changes,
         begun,
         followed,
         sampled,
-        count.events,
+        parts[0].count.events,
+        parts[-1].exact,
     )
 
 
-def _is_told(hint: Hint, first: bool, works: bool) -> bool:
-    """A query that reads what another one gives has no events when that one has no matches: the cause is there."""
-    return not (hint.code == "CEP032" and not first) and not (hint.code == "CEP023" and works)
+def _known(part: Part, counted: Counting, hints: Sequence[Hint]) -> Known:
+    """What the changes that are tried follow from. Where a cause is known, only its condition is left out."""
+    causes = [hint for hint in hints if is_cause(hint)]
+    if causes:
+        conditions = [c for c in part.written.where if not isinstance(c, ex.SameValue)]
+        return Known(tuple(c for c in conditions if any(text_of(c) in hint.message for hint in causes)))
+    span = part.columns.seen.span
+    return Known(None, counted.longest, 0 if span is None else span[1] - span[0], partial(_other_keys, part.columns))
+
+
+def _other_keys(columns: Columns) -> list[str]:
+    query, needed = columns.query, needed_types(columns)
+    names = [test.attribute for test in query.same] + list(query.partition_by)
+    return other_keys(columns, names, needed) if names and needed is not None else []
 
 
 def _events(columns: Columns, most: int | None) -> list[Event]:
@@ -117,33 +150,27 @@ def _unseen(part: Part, events: Sequence[Event]) -> Iterator[Hint]:
         yield Hint("CEP027", f"FROM lets none of {len(events):,} events through: {said}", "correct the filter of FROM")
 
 
-def _of_components(part: Part, count: Count) -> Iterator[Hint]:
+def _of_components(part: Part, events: Sequence[Event], check: Check) -> Iterator[Hint]:
     """A component that no event of its type can be, by the conditions on it alone."""
-    query, types = part.columns.query, part.columns.seen().types
+    query, types, count = part.columns.query, part.columns.types, part.count
     for component in query.positive:
         if types and component.types and not any(types.get(name) for name in component.types):
             continue
         own = [(c, of_one_event(component, c)) for c in part.written.where]
         single = [(condition, found) for condition, found in own if found is not None]
+        check()
         if not single or count(alone(component, [found for _, found in single], part.written)) != 0:
             continue
         failed = [condition for condition, found in single if count(alone(component, [found], part.written)) == 0]
         told = failed[:1] or [condition for condition, _ in single]
-        kind = "|".join(component.types) or "event"
+        kind = kind_of(component)
         passes = f"passes {' AND '.join(map(text_of, told))}"
         message = f"no {kind} {passes}, so that none can be {component.variable}"
         if count.events < part.columns.table.num_rows:
             message = f"no {kind} in the {count.events:,} events that were tried {passes}"
-        seen = range_of(part.columns, component, told[0]) if len(told) == 1 else ""
-        yield Hint("CEP022", message, seen or "correct the condition")
-
-
-def _in_order(hints: Sequence[Hint]) -> tuple[Hint, ...]:
-    """The likeliest first. What another hint says more exactly of the same condition is left out."""
-    found = list({hint.code + hint.message: hint for hint in reversed(hints)}.values())[::-1]
-    codes = {hint.code for hint in found}
-    if codes & {"CEP020", "CEP021"} or "CEP004" in codes:
-        found = [hint for hint in found if hint.code not in ("CEP022", "CEP030")]
-    elif "CEP022" in codes:
-        found = [hint for hint in found if hint.code != "CEP030"]
-    return tuple(sorted(found, key=lambda hint: _ORDER.index(hint.code) if hint.code in _ORDER else len(_ORDER)))
+        bound = {text_of(condition): condition for condition in query.conditions}
+        seen = range_of(part.columns, component, bound.get(text_of(told[0]), told[0]), events) if len(told) == 1 else ""
+        both = (
+            "each of them is TRUE for some events, but never all of them" if len(told) > 1 else "correct the condition"
+        )
+        yield Hint("CEP022", message, seen or both)

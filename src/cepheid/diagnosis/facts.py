@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import log10
 from typing import Any, Self
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The events. `median_gap`, of one to the next in its partition, is in nanoseconds; None: there are no two."""
+    """The events. `median_gap`, of one to the next in its partition, is in nanoseconds; None: there are no two.
+
+    span: the times of the first and the last one in nanoseconds, which order what `first` and `last` say as text.
+    """
 
     events: int
     types: Mapping[str, int]
@@ -17,15 +21,18 @@ class Seen:
     last: str | None
     median_gap: int | None
     partitions: int
+    span: tuple[int, int] | None = None
 
     def __add__(self, other: Seen) -> Seen:
         gaps = [(one.median_gap, one.events) for one in (self, other) if one.median_gap is not None]
         gap = sum(g * n for g, n in gaps) // sum(n for _, n in gaps) if gaps else None  # of both it is only near
-        firsts = [one for one in (self.first, other.first) if one is not None]
-        lasts = [one for one in (self.last, other.last) if one is not None]
         types = _added(self.types, other.types)
-        first, last = min(firsts, default=None), max(lasts, default=None)
-        return Seen(self.events + other.events, types, first, last, gap, self.partitions + other.partitions)
+        timed = [(one, one.span) for one in (self, other) if one.span is not None]
+        first = min(timed, key=lambda one: one[1][0])[0].first if timed else None
+        last = max(timed, key=lambda one: one[1][1])[0].last if timed else None
+        span = (min(one[0] for _, one in timed), max(one[1] for _, one in timed)) if timed else None
+        partitions = self.partitions + other.partitions
+        return Seen(self.events + other.events, types, first, last, gap, partitions, span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +103,34 @@ class Miss:
     refused: tuple[str, int, str] | None = None
 
 
+_LONGEST = 10**15  # of a longer number only its size is read
+
+
+def said_matches(count: int, *, exact: bool = True) -> str:
+    """A number of matches; of a very large one, its size.
+
+    >>> said_matches(1), said_matches(2_000, exact=False), said_matches(3**100)
+    ('1 match', '2,000 or more matches', 'about 10^47 matches')
+    """
+    number = f"{count:,}" if count < _LONGEST else f"about 10^{log10(count):.0f}"
+    return f"{number}{'' if exact else ' or more'} match{'' if exact and count == 1 else 'es'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change to the query, and how many matches it would then have."""
+    """A change to the query, and how many matches it would then have.
+
+    kind: what is changed: an order, a window, a strategy, a number of events, a condition, a negation, HAVING or a key.
+    exact: otherwise there are more matches, which were not counted.
+    """
 
     text: str
     matches: int
+    kind: str = "condition"
+    exact: bool = True
+
+    def __str__(self) -> str:
+        return said_matches(self.matches, exact=self.exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +139,8 @@ class Findings:
 
     funnel: the components with their conditions and runs. misses: the runs that came furthest. changes: what a single
     change to a query without matches would give. begun, followed: how many runs began, and how many were looked at.
-    sampled, tried: how many events runs were followed on, and changes tried on.
+    sampled, tried: how many events runs were followed on, and changes tried on. exact: else there are more matches,
+    which would have taken long to count.
     """
 
     seen: Seen
@@ -123,6 +153,7 @@ class Findings:
     followed: int
     sampled: int
     tried: int
+    exact: bool = True
 
     def __add__(self, other: Self) -> Self:
         stages = {(stage.query, stage.component): stage for stage in self.funnel}
@@ -140,11 +171,13 @@ class Findings:
             self.followed + other.followed,
             self.sampled + other.sampled,
             self.tried + other.tried,
+            self.exact and other.exact,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON has it."""
         found = asdict(self)
+        del found["seen"]["span"]
         for stage in found["funnel"]:
             for test in stage["tests"]:
                 test["selectivity"] = test["passed"] / test["tested"] if test["tested"] else None
@@ -170,7 +203,8 @@ def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def _added_changes(one: Sequence[Change], other: Sequence[Change]) -> tuple[Change, ...]:
-    found: dict[str, int] = {}
+    found: dict[str, Change] = {}
     for change in (*one, *other):
-        found[change.text] = found.get(change.text, 0) + change.matches
-    return tuple(Change(text, matches) for text, matches in found.items())
+        known = found.get(change.text)
+        found[change.text] = change if known is None else replace(known, matches=known.matches + change.matches)
+    return tuple(found.values())

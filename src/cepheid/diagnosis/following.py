@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from cepheid.diagnosis.counting import Counting, OutOfBudget
@@ -13,11 +14,11 @@ from cepheid.reference.partition import Substream, substreams
 from cepheid.reference.runs import Run, Runner
 from cepheid.values.rows import Event
 
-BUDGET = 60_000
-"""Steps: an event met by a run that waits for its type. About two seconds."""
+BUDGET = 15_000
+"""Steps: an event met by a run that waits for its type. About half a second."""
 
 _SPREAD = 16
-_LEAST = 1_000  # steps for each run that begins
+_LEAST = 500  # steps for each run that begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,22 @@ class Followed:
 
 
 def follow(
-    name: str, query: Bound, events: Sequence[Event], budget: int | None, last: int | None = None
+    name: str,
+    query: Bound,
+    events: Sequence[Event],
+    budget: int | None,
+    last: int | None = None,
+    check: Callable[[], None] | None = None,
 ) -> tuple[Counting, Followed]:
-    """Follow the runs of a query on some events. last: the time of the last event of all, if it is not among these."""
+    """Follow the runs of a query on some events. last: the time of the last event of all, if it is not among these.
+
+    check: is called now and then, and raises to stop.
+    """
     watcher = Counting(name, query)
+    watcher.check = check
     watcher.last = last if last is not None else events[-1].time if events else 0
-    lanes = [_Lane(query, stream, watcher) for stream in substreams(query, events)]
+    first = Runner(query, Substream((), one_key=True), watcher)
+    lanes = [_Lane(first, stream, watcher) for stream in substreams(query, events)]
     begun: list[tuple[_Lane, Run]] = []
     for lane in lanes:
         begun += [(lane, run) for run in lane.runner.begin()]
@@ -56,10 +67,11 @@ def follow(
 
 
 class _Lane:
-    def __init__(self, query: Bound, stream: Substream, watcher: Counting) -> None:
+    def __init__(self, first: Runner, stream: Substream, watcher: Counting) -> None:
         self.watcher = watcher
-        self.runner = Runner(query, stream, watcher)
-        self.absence = Absence(query, self.runner)
+        self.runner = copy(first)  # whose conditions are compiled once for all lanes
+        self.runner.stream = stream
+        self.absence = Absence(first.query, self.runner)
 
     def follow(self, first: Run, complete: list[Run]) -> int:
         """Follow one run and all that become of it."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import index
+from typing import SupportsIndex
 
 import pyarrow as pa
 
 from cepheid.errors import UsageError, did_you_mean
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.layout import always_bound
+from cepheid.pattern.registers import FIRST, LAST
 
 CODE = "CEP618"
 
@@ -23,7 +26,7 @@ def read_named(query: Bound, table: pa.Table, named: Mapping[str, object]) -> di
             remedy = did_you_mean(variable, positive, "variables")
             what = f"'{variable}' must be absent" if known is not None else f"the query has no variable '{variable}'"
             raise UsageError(CODE, what, "leave it out" if known is not None else remedy)
-        items = list(given) if isinstance(given, list | tuple) else [given]
+        items = list(given) if isinstance(given, list | tuple) else [] if given is None else [given]
         if len(items) > 1 and not positive[variable].array:
             raise UsageError(CODE, f"'{variable}' is one event, not {len(items)}", f"write {variable}=row")
         rows[variable] = [_row(table, variable, item) for item in items]
@@ -34,15 +37,31 @@ def read_named(query: Bound, table: pa.Table, named: Mapping[str, object]) -> di
     return rows
 
 
+def read_ends(table: pa.Table, named: Mapping[str, object]) -> dict[str, list[int]]:
+    """The rows of the first and the last event of what ought to be a match of an automaton."""
+    for name in named:
+        if name not in (FIRST, LAST):
+            message = f"a match of an automaton has no '{name}': it is the events from its first to its last one"
+            raise UsageError(CODE, message, "name two rows: first=…, last=…")
+    for name in (FIRST, LAST):
+        if name not in named:
+            raise UsageError(CODE, f"a match has a {name} event too", f"name this row: {name}=…")
+        if isinstance(named[name], list | tuple):
+            raise UsageError(CODE, f"'{name}' is one event", f"write {name}=row; those in between follow from it")
+    return {name: [_row(table, name, named[name])] for name in (FIRST, LAST)}
+
+
 def _row(table: pa.Table, variable: str, item: object) -> int:
-    if isinstance(item, int) and not isinstance(item, bool):
-        if not 0 <= item < table.num_rows:
-            message = f"{variable}={item}: there is no such row"
-            raise UsageError(CODE, message, f"rows are numbered from 0 to {table.num_rows - 1}")
-        return item
+    if isinstance(item, SupportsIndex) and not isinstance(item, bool):  # also the numbers of NumPy and pandas
+        row = index(item)
+        if not 0 <= row < table.num_rows:
+            numbers = f"rows are numbered from 0 to {table.num_rows - 1}"
+            remedy = numbers if table.num_rows else "there are no events: check where they are read from"
+            raise UsageError(CODE, f"{variable}={row}: there is no such row", remedy)
+        return row
     if not isinstance(item, Mapping) or not item:
-        shown = type(item).__name__
-        raise UsageError(CODE, f"{variable} can't be a {shown}", "pass the number of a row, or a dict of columns")
+        remedy = "pass the number of a row, or a dict of columns and their values"
+        raise UsageError(CODE, f"{variable}={item!r} does not name a row", remedy)
     for name in item:
         if name not in table.column_names:
             remedy = did_you_mean(str(name), table.column_names, "columns")

@@ -1,91 +1,238 @@
-"""What the runs show to be wrong with a query that has no matches."""
+"""What the runs of a query without matches show to be wrong, and which single change would give matches."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from cepheid.diagnosis.arcs import ArcCounting
 from cepheid.diagnosis.counting import Counting
-from cepheid.diagnosis.facts import Change, Hint
+from cepheid.diagnosis.facts import COMPLETE, Change, Hint, Stage
 from cepheid.diagnosis.said_events import describe
+from cepheid.diagnosis.what_if import CONDITION, HAVING, KEY, NEGATION, ORDER, STRATEGY, TIMES, WINDOW
 from cepheid.diagnosis.written import text_of
+from cepheid.pattern import expressions as ex
+from cepheid.pattern.durations import spell
 from cepheid.pattern.tree import Strategy
+from cepheid.pattern.walk import walk
 from cepheid.values.rows import Event
 
-
-def run_hints(counted: Counting, events: dict[int, Event]) -> Iterator[Hint]:
-    """The first rule that ends every run. events: by their rows."""
-    yield from _witnesses(counted, events)
-    yield from _having(counted)
-    yield from _contiguity(counted)
-    yield from _never_true(counted)
+_MEANT = 3  # matches: so many do not come by chance when two events are the other way round
+_OVER = "the window was over"
+_DIGIT = re.compile(r"\b\d")
 
 
-def _witnesses(counted: Counting, events: dict[int, Event]) -> Iterator[Hint]:
+def run_hints(
+    counted: Counting, events: dict[int, Event], changes: Sequence[Change], gap: int | None, rows: int
+) -> Iterator[Hint]:
+    """What ended the runs, the likeliest cause first.
+
+    events: by their rows. gap: between two events, in nanoseconds. rows: how many events changes were tried on.
+
+    Runs that a negation or HAVING dropped were complete: nothing else can be the cause. Two events the other way
+    round give matches by chance only if there are very few. A window comes before a condition if the events are
+    usually further apart than it is long. A key is doubted last, and not at all if there
+    were more matches than events without it.
+    """
+    stages = counted.stages()
+    blamed = list(_never_true(stages, counted, changes))
+    window = _windows(counted, changes)
+    short = _is_short(counted, gap) or (not blamed and _ended_by_window(stages))
+    found = [
+        *_witnesses(counted, events, changes),
+        *_having(counted, changes),
+        *(turned := list(_orders(changes, _MEANT))),
+        *_contiguity(stages, changes),
+        *(window if short else ()),
+        *blamed,
+        *_times(counted, changes),
+        *(window if not short else ()),
+        *_orders(changes, 1, _MEANT),
+        *(_conditions(stages, changes) if not blamed and not turned else ()),
+    ]
+    key, many = list(_keys(changes)), any(change.matches > rows for change in _of(changes, KEY)[:1])
+    stopped = [] if found else list(_stopped(stages))
+    yield from [*found, *stopped, *key] if many else [*found, *key, *stopped]
+
+
+def _of(changes: Sequence[Change], kind: str) -> list[Change]:
+    return [change for change in changes if change.kind == kind]
+
+
+def _witnesses(counted: Counting, events: dict[int, Event], changes: Sequence[Change]) -> Iterator[Hint]:
     """Every complete run has a witness against it."""
+    without = _of(changes, NEGATION)
     refuted = sum(counted.witnesses.values())
-    if not refuted or refuted < sum(counted.given.values()):
-        return
-    (variable, row), times = counted.witnesses.most_common(1)[0]
-    often = f"most often (for {times:,})" if times > 1 else "such as"
-    common = f", {often} {describe(counted.query, events[row])} (row {row})" if row in events else ""
-    runs = f"all {refuted:,} complete runs are" if refuted > 1 else "the only complete run is"
-    message = f"{runs} dropped because of !{variable}: such an event is there{common}"
-    yield Hint("CEP026", message, f"add a condition on {variable}, such as a key that it shares with the others")
+    if refuted and refuted >= sum(counted.given.values()):
+        (variable, row), times = counted.witnesses.most_common(1)[0]
+        often = f"most often (for {times:,})" if times > 1 else "such as"
+        common = f", {often} {describe(counted.query, events[row])} (row {row})" if row in events else ""
+        runs = f"all {refuted:,} complete runs are" if refuted > 1 else "the only complete run is"
+        message = f"{runs} dropped because of !{variable}: such an event is there{common}"
+        remedy = f"add a condition on {variable}, such as a key that it shares with the others"
+        yield Hint(
+            "CEP026", message, remedy if not is_tied(counted, variable) else f"narrow the conditions on {variable}"
+        )
+    elif without:
+        best = max(without, key=lambda change: change.matches)
+        message = f"{best.text} there would be {best}: an event that must be absent is always there"
+        yield Hint("CEP026", message, "add a condition on it, such as a key that it shares with the others")
 
 
-def _having(counted: Counting) -> Iterator[Hint]:
+def is_tied(counted: Counting, variable: str) -> bool:
+    """Whether what must be absent has a key, or is compared with another event."""
+    query = counted.query
+    if query.same or query.partition_by:
+        return True
+    for condition in query.conditions:
+        named = {node.variable for node in walk(condition) if isinstance(node, ex.Attribute)}
+        if variable in named and len(named) > 1:
+            return True
+    return False
+
+
+def _having(counted: Counting, changes: Sequence[Change]) -> Iterator[Hint]:
     """HAVING is never TRUE."""
-    dropped, having = counted.given["HAVING"], counted.query.having
-    if dropped and dropped == sum(counted.given.values()) and having is not None:
+    having, without = counted.query.having, _of(changes, HAVING)
+    dropped = without[0].matches if without else counted.given["HAVING"]
+    if having is not None and (without or (dropped and dropped == sum(counted.given.values()))):
         message = f"HAVING {text_of(having)} is not TRUE for any of {dropped:,} complete runs"
-        yield Hint("CEP029", message, "see the nearest misses, which have the values")
+        yield Hint("CEP029", message, _nearest(counted, text_of(having)))
 
 
-def _contiguity(counted: Counting) -> Iterator[Hint]:
+def _nearest(counted: Counting, text: str) -> str:
+    """The values of the nearest miss of a condition, as a remedy."""
+    for miss in counted.misses():
+        said = miss.reason.removeprefix("HAVING ")
+        if said.startswith(f"{text}: "):
+            values = said.removeprefix(f"{text}: ")
+            return f"the nearest was {values}" + ("; check the constant and its unit" if _DIGIT.search(values) else "")
+    return "compare it with the values in the nearest misses"
+
+
+def _orders(changes: Sequence[Change], least: int, most: int | None = None) -> Iterator[Hint]:
+    """Two events the other way round."""
+    found = [one for one in _of(changes, ORDER) if one.matches >= least and (most is None or one.matches < most)]
+    for best in sorted(found, key=lambda change: -change.matches)[:1]:
+        message = f"the order in SEQ may be wrong: with {best.text} there would be {best}"
+        yield Hint("CEP031", message, "exchange the two in the PATTERN")
+
+
+def _contiguity(stages: Sequence[Stage], changes: Sequence[Change]) -> Iterator[Hint]:
     """Other events come between, and may not be skipped."""
-    for stage in counted.stages():
-        strict = [
-            (why, count)
-            for why, count in stage.ended.items()
+    loose = _of(changes, STRATEGY)
+    if not loose:
+        return
+    gives = f"{loose[0].text} would give {loose[0]}"
+    for stage in stages:
+        strict = {
+            why: n
+            for why, n in stage.ended.items()
             if why.startswith((Strategy.STRICT.value, Strategy.PARTITION.value))
-        ]
-        count = sum(number for _, number in strict)
+        }
+        count = sum(strict.values())
         if strict and count * 2 > sum(stage.ended.values()):
-            why, _ = max(strict, key=lambda one: one[1])
-            name = why.partition(":")[0]
-            message = (
-                f"{count:,} of {stage.runs:,} runs end after {stage.component} since {name} lets them skip nothing"
-            )
-            detail = f"{message}: {why.partition(': ')[2]}"
-            remedy = "use skip_till_next_match, or see only the types that count: FROM stream(A, B)"
-            yield Hint("CEP024", detail, remedy)
+            why = max(strict, key=lambda one: strict[one])
+            name, _, came = why.partition(": ")
+            runs = f"{count:,} of {stage.runs:,} runs end after {stage.component}"
+            message = f"{name} lets runs skip nothing: {runs}, as {came}"
+            yield Hint("CEP024", message, f"{gives}; or see only the types that count: FROM stream(A, B)")
             return
+    yield Hint("CEP024", f"other events come in between: {gives}", "use skip_till_next_match")
+
+
+def _is_short(counted: Counting, gap: int | None) -> bool:
+    within = counted.query.within
+    return gap is not None and within is not None and within.nanoseconds is not None and gap >= within.nanoseconds
+
+
+def _ended_by_window(stages: Sequence[Stage]) -> bool:
+    """Whether most runs that came furthest were over before the next event came."""
+    reached = [stage for stage in stages if stage.runs and stage.component != COMPLETE]
+    ended = reached[-1].ended if reached else {}
+    return 2 * sum(n for why, n in ended.items() if why.startswith(_OVER)) > sum(ended.values())
+
+
+def _windows(counted: Counting, changes: Sequence[Change]) -> list[Hint]:
+    """A longer window gives matches."""
+    within = counted.query.within
+    length = "" if within is None or within.nanoseconds is None else f" {spell(within.nanoseconds)}"
+    return [
+        Hint(
+            "CEP023",
+            f"WITHIN{length} is too short for any match: {change.text} would give {change}",
+            "write a longer window, or check its unit",
+        )
+        for change in _of(changes, WINDOW)
+    ]
+
+
+def _times(counted: Counting, changes: Sequence[Change]) -> Iterator[Hint]:
+    """A repetition never gets as many events as it needs."""
+    for change in _of(changes, TIMES)[:1]:
+        longest = max(counted.longest.values(), default=0)
+        message = f"no run got more than {longest:,} event{'s' if longest != 1 else ''} of a repetition that needs more"
+        yield Hint("CEP033", f"{message}: {change.text} would give {change}", "ask for fewer events")
 
 
 def arc_hints(counted: ArcCounting) -> Iterator[Hint]:
     """The first arc whose condition is never TRUE."""
-    yield from _never_true(counted)
+    yield from _never_true(counted.stages(), None, ())
 
 
-def _never_true(counted: Counting | ArcCounting) -> Iterator[Hint]:
+def _never_true(stages: Sequence[Stage], counted: Counting | None, changes: Sequence[Change]) -> Iterator[Hint]:
     """A condition that was tested and never TRUE, at the first component that no run gets over."""
-    for stage in counted.stages():
+    for stage in stages:
         for test in stage.tests:
             if test.tested and not test.passed:
-                message = f"{test.text} was tested on {test.tested:,} events for {stage.component}, and never TRUE"
-                yield Hint("CEP030", message, "see the nearest misses, which have the values")
+                events = f"{test.tested:,} event{'s were' if test.tested != 1 else ' was'} tested for {stage.component}"
+                message = f"{test.text} was never TRUE: {events}"
+                given = [change for change in changes if change.text == f"without {test.text}"]
+                if given:
+                    message += f"; without it there would be {given[0]}"
+                nearest = (
+                    "compare it with the values in the nearest misses"
+                    if counted is None
+                    else _nearest(counted, test.text)
+                )
+                yield Hint("CEP030", message, nearest)
                 return
 
 
-def change_hints(changes: Sequence[Change], hints: Sequence[Hint]) -> Iterator[Hint]:
-    """The single change that gives matches: one that another hint speaks of; a key is left out last."""
+def _conditions(stages: Sequence[Stage], changes: Sequence[Change]) -> Iterator[Hint]:
+    """The condition that ended most runs; else the one without which there are the fewest matches."""
+    found = _of(changes, CONDITION)
+    ended: dict[str, int] = {}
+    for stage in stages:
+        for why, number in stage.ended.items():
+            text = f"without {why.removesuffix(' was not TRUE')}"
+            ended[text] = ended.get(text, 0) + number
+    for best in sorted(found, key=lambda change: (-ended.get(change.text, 0), change.matches))[:1]:
+        message = f"{best.text} there would be {best}"
+        yield Hint(
+            "CEP031", message, "check this condition: it is TRUE for some events, but never where all the others are"
+        )
 
-    def order(change: Change) -> tuple[bool, bool, int]:
-        what = change.text.removeprefix("without ")
-        agrees = any(hint.message.startswith((what, f"{what}:")) or f" {what}" in hint.message for hint in hints)
-        return not agrees, what.startswith(("[", "PARTITION BY")), change.matches
 
-    for change in sorted(changes, key=order)[:1]:
-        count = f"{change.matches:,} match{'es' if change.matches != 1 else ''}"
-        yield Hint("CEP031", f"one change would give {count}: {change.text}", "change it if that is what you meant")
+def _keys(changes: Sequence[Change]) -> Iterator[Hint]:
+    for change in _of(changes, KEY)[:1]:
+        if change.text.startswith("without "):
+            message = f"{change.text} there would be {change}"
+            yield Hint("CEP031", message, "check that this key ties together the events that belong together")
+        else:
+            message = f"the key may be the wrong column: {change.text} would give {change}"
+            yield Hint("CEP025", message, "use the column that ties together the events that belong together")
+
+
+def _stopped(stages: Sequence[Stage]) -> Iterator[Hint]:
+    """How far runs came, where nothing else can be said."""
+    for stage, following in pairwise(stages):
+        if stage.runs and not following.runs and stage.ended and following.component != COMPLETE:
+            why, count = max(stage.ended.items(), key=lambda one: one[1])
+            kind = "|".join(following.types) or "event"
+            message = (
+                f"runs get as far as {stage.component}, and no further: after it no {kind} can be {following.component}"
+            )
+            yield Hint("CEP037", message, f"{count:,} of the {stage.runs:,} runs there ended: {why}")
+            return

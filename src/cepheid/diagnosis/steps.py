@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from cepheid.diagnosis.merging import Bindings, Merge
 from cepheid.diagnosis.reasons import Reasons
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.layout import Move
@@ -12,7 +13,7 @@ from cepheid.reference.runs import Run, Waiting
 from cepheid.reference.watching import Dropped, Refusal, Watcher, Why
 from cepheid.values.rows import Event
 
-ACTIONS = ("begin", "take", "proceed", "refuse", "ignore", "kill", "drop", "emit")
+ACTIONS = ("begin", "take", "proceed", "merge", "refuse", "ignore", "kill", "drop", "emit")
 """In the order in which they are told of one event and one run."""
 
 RunKey = tuple[tuple[int, ...], tuple[str, ...]]
@@ -21,7 +22,10 @@ RunKey = tuple[tuple[int, ...], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that a run does. `event`: on which, None: the end of the input; `index`: of a closure, which event."""
+    """One thing that a run does. `event`: on which, None: the end of the input; `index`: of a closure, which event.
+
+    `other`: the run that it merges with.
+    """
 
     event: Event | None
     action: str
@@ -29,12 +33,11 @@ class Step:
     component: str | None = None
     index: int | None = None
     detail: str = ""
+    other: RunKey | None = None
 
 
-class Teller(Watcher):
-    """Writes steps down. It is told of every event, until there are `most` steps."""
-
-    every_event = True
+class Steps:
+    """Steps that are written down, and runs with those that they were made from; `most`: how many are wanted."""
 
     def __init__(self, query: Bound, most: int | None = None) -> None:
         self.query = query
@@ -48,6 +51,17 @@ class Teller(Watcher):
         """Whether it has as many steps as are wanted."""
         return self.most is not None and len(self.steps) >= self.most
 
+
+class Teller(Steps, Watcher):
+    """Writes the steps of a PATTERN down. It is told of every event."""
+
+    every_event = True
+
+    def __init__(self, query: Bound, most: int | None = None) -> None:
+        super().__init__(query, most)
+        self.bindings: dict[Bindings, RunKey] = {}  # of runs that bind the same, the first one
+        self.went_on: set[tuple[RunKey, Move, int]] = set()  # a run, by which move, with the event at which position
+
     def _tell(self, event: Event | None, action: str, run: Run, variable: str | None = None, why: str = "") -> None:
         of_closure = action in ("begin", "take", "proceed")
         array = of_closure and variable is not None and self.query.components[variable].array
@@ -59,7 +73,11 @@ class Teller(Watcher):
         """Begin, take or proceed."""
         variable = self.reasons.component(move)
         assert variable is not None
-        self.parents[key_of(run)] = key_of(before) if before.selected else None
+        key = key_of(run)
+        self.parents[key] = key_of(before) if before.selected else None
+        self.went_on.add((key_of(before), move, run.selected[-1].position))
+        bindings = self._bindings(run)
+        self.bindings[bindings] = min(key, self.bindings.get(bindings, key))
         action = "begin" if not before.selected else "take" if move.repeats else "proceed"
         self._tell(run.selected[-1], action, run, variable)
 
@@ -68,6 +86,8 @@ class Teller(Watcher):
         if refusal.why in (Why.TYPE, Why.TOO_FEW, Why.TOO_MANY):
             return
         why = self.reasons.refusal(before, event, refusal)
+        if event is None:
+            why = f"the repetition can't be left yet: {why}"
         at = event if event is not None else before.selected[-1] if before.selected else None
         if at is not None:
             self._tell(at, "refuse", before, self.reasons.component(move), why)
@@ -82,9 +102,15 @@ class Teller(Watcher):
         self._tell(event, "kill", waiting.run, None, f"waited for {self._awaited(waiting)}; {why}")
 
     def not_ignored(self, waiting: Waiting, move: Move, instant: Sequence[Event]) -> None:
-        """By its strategy it can't go on."""
-        why = self.reasons.strategy(move, instant)
-        self._tell(instant[0], "kill", waiting.run, self.reasons.component(move), why)
+        """By its strategy it can't go on waiting. A run that has bound the event is told once, and not move by move."""
+        run, strategy = key_of(waiting.run), self.query.strategies[str(self.reasons.component(move))]
+        if any((run, one, event.position) in self.went_on for one in waiting.wait.moves for event in instant):
+            why = f"it went on with this event, which {strategy.value} does not let it skip"
+            self._tell(instant[0], "kill", waiting.run, None, why)
+        else:
+            self._tell(
+                instant[0], "kill", waiting.run, self.reasons.component(move), self.reasons.strategy(move, instant)
+            )
 
     def ended(self, waiting: Waiting) -> None:
         """The input is over."""
@@ -111,6 +137,19 @@ class Teller(Watcher):
     def emitted(self, run: Run) -> None:
         """A match."""
         self._tell(run.selected[-1], "emit", run)
+
+    def merge(self, found: Iterable[Merge]) -> None:
+        """Runs that are kept as one."""
+        for one in found:
+            run, other = self.bindings[one.run], self.bindings[one.other]
+            holds = f", with {one.held}" if one.held else ""
+            why = f"waits for {one.waits_for}{holds}"
+            if run != other:  # two ways to bind the same are one run here
+                self.steps[Step(one.event, "merge", run, None, None, why, other)] = None
+
+    def _bindings(self, run: Run) -> Bindings:
+        names = (self.reasons.component(move) for move in run.path if move.target is not None)
+        return tuple((str(name), event.position) for name, event in zip(names, run.selected, strict=True))
 
     def _awaited(self, waiting: Waiting) -> str:
         names = (self.reasons.component(move) for move in waiting.moves)

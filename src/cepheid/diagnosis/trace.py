@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 import pyarrow as pa
 
-from cepheid.diagnosis.steps import Teller, in_order, numbered
+from cepheid.diagnosis.arc_steps import ArcTeller, watch_arcs
+from cepheid.diagnosis.edge_steps import EdgeTeller, watch_edges
+from cepheid.diagnosis.merging import merges
+from cepheid.diagnosis.steps import RunKey, Step, Steps, Teller, in_order, numbered
 from cepheid.diagnosis.tracing import read, watch_steps
 from cepheid.pattern.bind import Bound
+from cepheid.values.rows import Event
 
 _SHOWN = 60  # rows of the text
 
@@ -65,13 +69,17 @@ class Trace:
 
     def _note(self, most: int) -> str:
         hidden = max(0, self.rows.num_rows - most)
-        parts = [f"{hidden:,} more rows in to_arrow()"] if hidden else []
-        parts += [f"{self.left_out:,} rows left out by limit="] if self.left_out else []
+        parts = [f"{_counted(hidden, 'more ')} in to_arrow()"] if hidden else []
+        parts += [f"{_counted(self.left_out)} left out by limit="] if self.left_out else []
         if self.read < self.events:
             parts.append(f"the first {self.read:,} of {self.events:,} events")
         if self.before:
             parts.append(f"runs that began with one of {self.before:,} events before these are not here")
         return f"… {'; '.join(parts)}" if parts else ""
+
+
+def _counted(number: int, more: str = "") -> str:
+    return f"{number:,} {more}row{'s' if number != 1 else ''}"
 
 
 def _cell(value: object) -> str:
@@ -92,8 +100,8 @@ def make_trace(parts: Sequence[Traced], limit: int | None) -> Trace:
     tables, left_out, seen, total = [], 0, 0, 0
     for part in parts:
         events = read(part.query, part.table)
-        teller = Teller(part.query, limit)
-        seen += watch_steps(part.query, events, teller)
+        teller, read_events = watch(part.query, events, limit)
+        seen += read_events
         total += len(events)
         rows = _rows(part, teller, named=len(parts) > 1)
         kept = rows if limit is None else rows.slice(0, limit)
@@ -106,7 +114,25 @@ def make_trace(parts: Sequence[Traced], limit: int | None) -> Trace:
     return Trace(rows.add_column(0, "step", pa.array(range(1, rows.num_rows + 1), pa.int64())), left_out, seen, total)
 
 
-def _rows(part: Traced, teller: Teller, *, named: bool) -> pa.Table:
+def watch(query: Bound, events: Sequence[Event], limit: int | None) -> tuple[Steps, int]:
+    """Run a query event by event until there are enough steps, and how many events that took."""
+    if query.automaton is not None:
+        by_arcs = ArcTeller(query, limit)
+        return by_arcs, watch_arcs(query, events, by_arcs)
+    if query.algebra is not None:
+        by_edges = EdgeTeller(query, limit)
+        return by_edges, watch_edges(query, events, by_edges)
+    teller = Teller(query, limit)
+    read_events = watch_steps(query, events, teller)
+    teller.merge(merges(query, events[:read_events]))
+    return teller, read_events
+
+
+def _detail(step: Step, numbers: Mapping[RunKey, int]) -> str:
+    return step.detail if step.other is None else f"as run {numbers[step.other]}: {step.detail}"
+
+
+def _rows(part: Traced, teller: Steps, *, named: bool) -> pa.Table:
     numbers = numbered([*teller.parents, *(step.run for step in teller.steps if step.run is not None)])
     steps = in_order(list(teller.steps), numbers)
     events = [step.event for step in steps]
@@ -123,6 +149,6 @@ def _rows(part: Traced, teller: Teller, *, named: bool) -> pa.Table:
         "parent": pa.array([None if run is None else numbers.get(run) for run in parents], pa.int64()),
         "component": pa.array([step.component for step in steps], pa.string()),
         "index": pa.array([step.index for step in steps], pa.int64()),
-        "detail": pa.array([step.detail for step in steps], pa.string()),
+        "detail": pa.array([_detail(step, numbers) for step in steps], pa.string()),
     }
     return pa.table({name: column for name, column in columns.items() if named or name != "query"})

@@ -14,8 +14,12 @@ from cepheid.reference.output import arrange, choose
 from cepheid.reference.own_automata import instants
 from cepheid.reference.runs import Run
 from cepheid.reference.watching import Watcher
+from cepheid.values.lanes import lane_key
 from cepheid.values.rows import Event, read_events
 from cepheid.values.scope import sight_of
+from cepheid.values.value import Value
+
+Lane = tuple[Value, ...]
 
 
 def watch_steps(query: Bound, events: Sequence[Event], teller: Teller) -> int:
@@ -44,6 +48,16 @@ def give(query: Bound, runs: Sequence[Run], watcher: Watcher) -> list[Run]:
     for run in given:
         watcher.emitted(run)
     return given
+
+
+def by_lanes(query: Bound, instant: Sequence[Event]) -> dict[Lane, list[Event]]:
+    """The events of an instant, by the partitions that they belong to."""
+    found: dict[Lane, list[Event]] = {}
+    for event in instant:
+        key = lane_key(query.lanes, event)
+        if key is not None:
+            found.setdefault(key, []).append(event)
+    return found
 
 
 def read(query: Bound, table: pa.Table) -> list[Event]:

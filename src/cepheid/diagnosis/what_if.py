@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from cepheid.diagnosis.as_text import near
@@ -13,69 +13,133 @@ from cepheid.language import print_pattern, print_window
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.components import Component
 from cepheid.pattern.parameters import window_nanoseconds
-from cepheid.pattern.tree import Event, Negation, Pattern, Query, Selection, Seq, Strategy, Window
+from cepheid.pattern.tree import Column, Event, Negation, Pattern, Query, Repeat, Selection, Seq, Strategy, Window
 from cepheid.pattern.walk import rewrite, substitute, walk
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many matches another query has on so many events; None: it can't be run like that."""
+    """How many matches another query has on so many events; None: it can't be run like that, or takes too long.
+
+    of: that number, and whether it is exact; else there are more.
+    """
 
     events: int
-    of: Callable[[Query], int | None]
+    of: Callable[[Query], tuple[int, bool] | None]
 
     def __call__(self, query: Query) -> int | None:
-        return self.of(query)
+        found = self.of(query)
+        return None if found is None else found[0]
 
 
-_LONGER = (2, 5, 10, 100, 1_000, 10**4, 10**5, 10**6)
+ORDER, CONDITION, NEGATION, HAVING = "order", "condition", "negation", "HAVING"
+STRATEGY, TIMES, WINDOW, KEY = "strategy", "times", "window", "key"
+
+_LONGER = (2, 5, 10, 60, 100, 1_000, 3_600, 10**4, 10**5, 10**6)
 _MOST = 12  # changes that are tried
 _SINGLE = (ex.Index.ONE, ex.Index.EACH, ex.Index.FIRST)
 
 
-def what_if(query: Query, count: Count) -> tuple[Change, ...]:
-    """The changes that give matches, those with the fewest first: they are the nearest to what was written."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known before changes are tried.
+
+    blamed: conditions that are known to be the cause: only these are left out. longest: how many events repetitions
+    got. span: how long the stream is, in nanoseconds. keys: tells columns that would do as another key,
+    which takes a while.
+    """
+
+    blamed: tuple[ex.Expression, ...] | None = None
+    longest: Mapping[str, int] = field(default_factory=dict)
+    span: int = 0
+    keys: Callable[[], Sequence[str]] = tuple
+
+
+def what_if(query: Query, count: Count, known: Known) -> tuple[Change, ...]:
+    """The changes that give matches."""
+    if known.blamed is not None:
+        return tuple(_tried(_without_conditions(query, known.blamed), count))
     if query.having is not None and (matches := count(replace(query, having=None))):
         # What gets over HAVING must be made match by match, and without a key there may be very many.
-        return (Change(f"without HAVING {text_of(query.having)}", matches),)
-    found = []
-    for number, (text, changed) in enumerate(_changes(query)):
-        if number >= _MOST:
-            break
-        if matches := count(changed):
-            found.append(Change(text, matches))
-    found.sort(key=lambda change: change.matches)
-    return (*found, *_longer(query, count))
+        return (Change(f"without HAVING {text_of(query.having)}", matches, HAVING),)
+    found = [*_tried(_changes(query, known), count), *_longer(query, count, known)]
+    return tuple(found or _tried(_other_keys(query, known), count))
 
 
-def _changes(query: Query) -> Iterator[tuple[str, Query]]:
-    for k, condition in enumerate(query.where):
-        yield f"without {text_of(condition)}", replace(query, where=query.where[:k] + query.where[k + 1 :])
-    for node in walk(query.pattern):
-        if isinstance(node, Negation):
-            yield f"without {print_pattern(node)}", _without(query, node)
-    if query.partition_by:
-        yield "without PARTITION BY", replace(query, partition_by=())
+def _tried(changes: Iterator[tuple[str, str, Query]], count: Count) -> Iterator[Change]:
+    loosened = False
+    for number, (kind, text, changed) in enumerate(changes):
+        if number >= _MOST or (kind == STRATEGY and loosened):
+            continue  # a looser strategy still has more matches, and takes longer
+        found = count.of(changed)
+        if found is not None and found[0]:
+            loosened |= kind == STRATEGY
+            yield Change(text, found[0], kind, found[1])
+
+
+def _changes(query: Query, known: Known) -> Iterator[tuple[str, str, Query]]:
     yield from _exchanged(query)
     strict = [one for one in query.strategies if one.strategy in (Strategy.STRICT, Strategy.PARTITION)]
     if strict:
-        loose = tuple(_loose(one) for one in query.strategies)
-        yield f"skip_till_next_match in place of {strict[0].strategy.value}", replace(query, strategies=loose)
+        for strategy in (Strategy.NEXT, Strategy.ANY):
+            loose = tuple(_loose(one, strategy) for one in query.strategies)
+            text = f"{strategy.value} in place of {strict[0].strategy.value}"
+            yield STRATEGY, text, replace(query, strategies=loose)
+    for node in walk(query.pattern):
+        if isinstance(node, Negation):
+            yield NEGATION, f"without {print_pattern(node)}", _without(query, node)
+    for node in walk(query.pattern):
+        name = node.body.variable if isinstance(node, Repeat) and isinstance(node.body, Event) else None
+        if isinstance(node, Repeat) and 0 < known.longest.get(str(name), 0) < node.low:
+            fewer = replace(node, low=known.longest[str(name)])
+            text = f"{print_pattern(fewer)} in place of {print_pattern(node)}"
+            yield TIMES, text, replace(query, pattern=_exchange(query.pattern, node, fewer))
+    yield from _without_conditions(query, [c for c in query.where if not isinstance(c, ex.SameValue)])
 
 
-def _exchanged(query: Query) -> Iterator[tuple[str, Query]]:
-    """Two neighbours the other way round."""
+def _without_conditions(query: Query, conditions: Sequence[ex.Expression]) -> Iterator[tuple[str, str, Query]]:
+    for condition in conditions:
+        kept = tuple(other for other in query.where if other is not condition)
+        if len(kept) < len(query.where):
+            yield CONDITION, f"without {text_of(condition)}", replace(query, where=kept)
+
+
+def _other_keys(query: Query, known: Known) -> Iterator[tuple[str, str, Query]]:
+    """Another column in the place of a key, or none."""
+    for name in known.keys()[:3]:
+        for k, test in enumerate(query.where):
+            if isinstance(test, ex.SameValue) and test.value is None:
+                where = (*query.where[:k], ex.SameValue(name), *query.where[k + 1 :])
+                yield KEY, f"[{name}] in place of {text_of(test)}", replace(query, where=where)
+        for column in query.partition_by:
+            changed = tuple(Column(name) if one is column else one for one in query.partition_by)
+            yield KEY, f"PARTITION BY {name} in place of {column.name}", replace(query, partition_by=changed)
+    for k, test in enumerate(query.where):
+        if isinstance(test, ex.SameValue):
+            yield KEY, f"without {text_of(test)}", replace(query, where=query.where[:k] + query.where[k + 1 :])
+    if query.partition_by:
+        yield KEY, "without PARTITION BY", replace(query, partition_by=())
+
+
+def _exchange(pattern: Pattern, old: Pattern, new: Pattern) -> Pattern:
+    return rewrite(pattern, lambda node: new if node == old else node)
+
+
+def _exchanged(query: Query) -> Iterator[tuple[str, str, Query]]:
+    """Two neighbours the other way round; what must be absent stays between them."""
     parts = query.pattern.parts if isinstance(query.pattern, Seq) else ()
-    for k, (one, other) in enumerate(pairwise(parts)):
-        if isinstance(one, Event) and isinstance(other, Event) and one.types != other.types:
-            turned = Seq((*parts[:k], other, one, *parts[k + 2 :]))
-            text = f"{print_pattern(other)} before {print_pattern(one)}"
-            yield text, replace(query, pattern=turned)
+    present = [k for k, part in enumerate(parts) if not isinstance(part, Negation)]
+    pairs = [*pairwise(present), *([(present[0], present[-1])] if len(present) == 3 else [])]
+    for one, other in pairs:
+        turned = list(parts)
+        turned[one], turned[other] = parts[other], parts[one]
+        text = f"{print_pattern(parts[other])} before {print_pattern(parts[one])}"
+        yield ORDER, text, replace(query, pattern=Seq(tuple(turned)))
 
 
-def _loose(one: Selection) -> Selection:
+def _loose(one: Selection, strategy: Strategy) -> Selection:
     contiguous = one.strategy in (Strategy.STRICT, Strategy.PARTITION)
-    return replace(one, strategy=Strategy.NEXT) if contiguous else one
+    return replace(one, strategy=strategy) if contiguous else one
 
 
 def _without(query: Query, negation: Negation) -> Query:
@@ -91,19 +155,32 @@ def _without(query: Query, negation: Negation) -> Query:
     return replace(query, pattern=rewrite(query.pattern, drop), where=kept)
 
 
-def _longer(query: Query, count: Count) -> Iterator[Change]:
-    """The first longer window that gives matches."""
+def _longer(query: Query, count: Count, known: Known) -> Iterator[Change]:
+    """The first longer window that gives matches; none is longer than the stream."""
     within = query.within
     if within is None or not isinstance(within.amount, ex.Literal) or not isinstance(within.amount.value, int | float):
         return
+    before = within
     for factor in _LONGER:
         longer = replace(within, amount=replace(within.amount, value=within.amount.value * factor))
-        if matches := count(replace(query, within=longer)):
-            yield Change(f"WITHIN {_spelt(longer)} in place of {_spelt(within)}", matches)
+        if _is_over(before, known):
+            return
+        before = longer
+        found = count.of(replace(query, within=longer))
+        if found is not None and found[0]:
+            yield Change(f"WITHIN {spelt(longer)} in place of {spelt(within)}", found[0], WINDOW, found[1])
+        if found is None or found[0]:
             return
 
 
-def _spelt(window: Window) -> str:
+def _is_over(window: Window, known: Known) -> bool:
+    if window.unit is None or window.unit == "events":
+        return False
+    return window_nanoseconds(window, window.unit) > known.span
+
+
+def spelt(window: Window) -> str:
+    """A window as one reads it."""
     if window.unit is None or window.unit == "events":
         return print_window(window)
     return near(window_nanoseconds(window, window.unit))

@@ -2,59 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from cepheid.diagnosis.named_rows import read_named
-from cepheid.diagnosis.reasons import Reasons
-from cepheid.diagnosis.said_events import describe
+from cepheid.diagnosis.expected import Expected, WhyNot
+from cepheid.diagnosis.named_rows import read_ends, read_named
 from cepheid.diagnosis.tracing import give
+from cepheid.diagnosis.why_not_arcs import Stretch
 from cepheid.errors import Span
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.layout import Move
+from cepheid.pattern.tree import Event as EventPattern
 from cepheid.pattern.tree import Output, Query, Ties
 from cepheid.reference.negation import Absence
-from cepheid.reference.partition import Substream, substreams
 from cepheid.reference.runs import Run, Runner, Waiting
 from cepheid.reference.watching import Dropped, Refusal, Watcher, Why
-from cepheid.values.bindings import NOTHING, Bindings
-from cepheid.values.comparison import equal
-from cepheid.values.keys import group_key
-from cepheid.values.lanes import lane_key
+from cepheid.values.bindings import NOTHING
 from cepheid.values.rows import Event, read_events
-from cepheid.values.scope import sight_of
-
-
-@dataclass(frozen=True, slots=True)
-class WhyNot:
-    """Why some events are not a match. `rule`: its number on the semantics page; None: they are a match."""
-
-    rule: str | None
-    message: str
-    span: Span | None = None
-
-    @property
-    def is_match(self) -> bool:
-        """Whether they are a match after all."""
-        return self.rule is None
-
-    def __str__(self) -> str:
-        if self.rule is None:
-            return self.message
-        place = "" if self.span is None else f"\n{self.span.caret()}"
-        return f"not a match, by {self.rule}: {self.message}{place}"
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def why_not(query: Bound, written: Query, table: pa.Table, named: Mapping[str, object]) -> WhyNot:
     """The first rule against some rows as a match."""
-    rows = read_named(query, table, named)
+    rows = read_ends(table, named) if query.automaton is not None else read_named(query, table, named)
     events = read_events(table, query.schema)
     by_row = {event.row: event for event in events}
+    if query.automaton is not None:
+        return Stretch(query, written, events, [(name, by_row[row]) for name, [row] in rows.items()]).answer()
     pairs = sorted(
         ((variable, by_row[row]) for variable, found in rows.items() for row in found),
         key=lambda pair: pair[1].position,
@@ -62,19 +36,14 @@ def why_not(query: Bound, written: Query, table: pa.Table, named: Mapping[str, o
     return _Case(query, written, events, pairs).answer()
 
 
-class _Case:
-    """Some events that ought to be a match, in their order."""
+class _Case(Expected):
+    """Some events that ought to be a match of a PATTERN."""
 
-    def __init__(
-        self, query: Bound, written: Query, events: Sequence[Event], pairs: Sequence[tuple[str, Event]]
-    ) -> None:
-        self.query, self.written, self.events, self.pairs = query, written, events, pairs
-        self.reasons = Reasons(query)
-        self.best: tuple[int, WhyNot] | None = None
+    best: tuple[int, WhyNot] | None = None
 
     def answer(self) -> WhyNot:
         """The first rule that refuses."""
-        found = self.unseen() or self.apart() or self.twice()
+        found = self.unseen() or self.twice() or self.of_another_type() or self.apart()
         if found is not None:
             return found
         for condition in self.query.placement.constant:
@@ -94,50 +63,28 @@ class _Case:
         return WhyNot(None, "these events are a match")
 
     def refuse(self, depth: int, rule: str, message: str, span: Span | None = None) -> None:
+        """A rule that refuses, after so many events."""
+        self.keep(depth, WhyNot(rule, message, span))
+
+    def keep(self, depth: int, answer: WhyNot) -> None:
         """Keep the answer of the run that came furthest."""
         if self.best is None or depth > self.best[0]:
-            self.best = depth, WhyNot(rule, message, span)
+            self.best = depth, answer
 
-    def say(self, event: Event) -> str:
-        """An event and its row."""
-        return f"{describe(self.query, event)} (row {event.row})"
-
-    # Before runs: what the query sees at all.
-
-    def unseen(self) -> WhyNot | None:
-        """FROM lets an event not through (S25)."""
-        sees = sight_of(self.query)
-        for _, event in self.pairs:
-            if not sees(event):
-                condition = self.query.scope.condition if self.query.scope is not None else None
-                bindings = Bindings({"": (event,)}, {"": event})
-                why = "" if condition is None else f": {self.reasons.writer.explain(condition, bindings)}"
-                span = None if condition is None else condition.span
-                return WhyNot("S25", f"FROM does not let {self.say(event)} through{why}", span)
+    def of_another_type(self) -> WhyNot | None:
+        """Told before the keys: an event of the wrong type is most likely another row than the one that is meant."""
+        for variable, event in self.pairs if self.query.schema.roles.type is not None else ():
+            types = self.query.components[variable].types
+            if types and event.type not in types:
+                places = (place.event for place in self.query.layout.places if place.variable == variable)
+                return self.is_no(variable, event, next(places))
         return None
 
-    def apart(self) -> WhyNot | None:
-        """Events of different partitions, or with a key that is NULL."""
-        first = self.pairs[0][1]
-        for name in self.query.partition_by:
-            span = self.written.partition_by[0].span if self.written.partition_by else None
-            for _, event in self.pairs[1:]:
-                if group_key(event.values[name]) != group_key(first.values[name]):
-                    both = f"{self.say(first)} and {self.say(event)}"
-                    return WhyNot("S6", f"PARTITION BY {name}: {both} are of different partitions", span)
-        for test in self.query.same:
-            for _, event in self.pairs:
-                if not self.query.schema.has(event.type, test.attribute):
-                    continue
-                value = event.values[test.attribute]
-                if value is None:
-                    message = f"[{test.attribute}] of {self.say(event)} is NULL, which agrees with nothing"
-                    return WhyNot("S3", message, test.span)
-                own = self.query.schema.has(first.type, test.attribute)
-                if own and not equal(value, first.values[test.attribute]):
-                    message = f"{self.say(first)} and {self.say(event)} do not agree on [{test.attribute}]"
-                    return WhyNot("S5", message, test.span)
-        return None
+    def is_no(self, variable: str | None, event: Event, wanted: EventPattern) -> WhyNot:
+        """An event of another type than its component."""
+        return WhyNot(
+            "S4", f"{self.say(event)} is no {' or '.join(wanted.types)}, which {variable} must be", wanted.span
+        )
 
     def twice(self) -> WhyNot | None:
         """One event can't be bound twice; nor are simultaneous ones one after the other (S2)."""
@@ -149,12 +96,6 @@ class _Case:
                     "S2", f"{self.say(event)} and {self.say(next_)} are simultaneous: none comes after the other"
                 )
         return None
-
-    def lane(self) -> Substream:
-        """The events that a run with these can see."""
-        wanted = lane_key(self.query.lanes, self.pairs[0][1])
-        own = [event for event in self.events if lane_key(self.query.lanes, event) == wanted]
-        return next(substreams(self.query, own))
 
     # Runs that bind these events and no others.
 
@@ -242,8 +183,7 @@ class _Case:
         if refusal.why is Why.CONDITION and refusal.condition is not None:
             self.refuse(depth, "S5", why, refusal.condition.span)
         elif refusal.why is Why.TYPE and event is not None and place is not None:
-            wanted = " or ".join(place.types)
-            self.refuse(depth, "S4", f"{self.say(event)} is no {wanted}, which {variable} must be", place.span)
+            self.keep(depth, self.is_no(variable, event, place))
         elif refusal.why is Why.WINDOW:
             span = None if self.written.within is None else self.written.within.span
             self.refuse(depth, "S8", why if event is None else f"{self.say(event)} is {why}", span)

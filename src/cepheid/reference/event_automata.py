@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.registers import EVENT
+from cepheid.reference.watching_arcs import UNSEEN, EdgeWatcher
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.facts import Fact, plain_zero
 from cepheid.values.fields import as_field, calls_own
 from cepheid.values.rows import Event
 from cepheid.values.value import Value
-
-Told = Callable[[Edge, Bindings, Event], None]
-"""Who wants to know which edges are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +31,9 @@ class Instance:
 class EventRunner:
     """An automaton that can be stepped through, one instant after the other."""
 
-    def __init__(self, query: Bound, automaton: EventAutomaton, told: Told | None = None) -> None:
+    def __init__(self, query: Bound, automaton: EventAutomaton, watcher: EdgeWatcher = UNSEEN) -> None:
         self.automaton = automaton
-        self.told = told
+        self.watcher = watcher
         self.tick = query.schema.tick
         self.begins = [_Edge(query, automaton, edge) for edge in automaton.leaving(None)]
         numbers = range(len(automaton.states))
@@ -46,38 +44,38 @@ class EventRunner:
         after: dict[object, Instance] = {}
         found: dict[object, Fact] = {}
 
-        def arrive(edge: Edge, event: Fact) -> None:
+        def arrive(before: Instance | None, edge: Edge, made: Fact, event: Event) -> None:
             if edge.target is None:
-                found.setdefault(event.key, event)
+                self.watcher.gave(before, edge, made, event, found.setdefault(made.key, made) is not made)
             else:
-                after.setdefault((edge.target, event.key), Instance(edge.target, event))
+                new = Instance(edge.target, made)
+                self.watcher.went(before, edge, new, after.setdefault((edge.target, made.key), new), event)
 
         for instance in instances:
-            waits = True
+            waits, goes = True, False
             for event in instant:
                 if event.start // self.tick <= instance.event.end:
                     continue
                 for edge in self.edges[instance.state]:
                     bindings = self.bindings(instance.event, event)
-                    self.tell(edge, bindings, event)
+                    self.watcher.tried(instance, edge.edge, bindings, event)
                     if edge.ends(event, bindings):
                         waits = False
                         if edge.asks(bindings):
-                            arrive(edge.edge, edge.made(bindings))
+                            goes = True
+                            arrive(instance, edge.edge, edge.made(bindings), event)
             if waits:
                 after.setdefault((instance.state, instance.event.key), instance)
+                self.watcher.waited(instance, instant)
+            elif not goes:
+                self.watcher.lost(instance, instant)
         for event in instant:
             bindings = self.bindings(None, event)
             for edge in self.begins:
-                self.tell(edge, bindings, event)
+                self.watcher.tried(None, edge.edge, bindings, event)
                 if edge.ends(event, bindings) and edge.asks(bindings):
-                    arrive(edge.edge, edge.made(bindings))
+                    arrive(None, edge.edge, edge.made(bindings), event)
         return list(after.values()), list(found.values())
-
-    def tell(self, edge: _Edge, bindings: Bindings, event: Event) -> None:
-        """Who wants to know is told that an edge is tried."""
-        if self.told is not None:
-            self.told(edge.edge, bindings, event)
 
     def bindings(self, run: Fact | None, event: Event) -> Bindings:
         """What edges read."""

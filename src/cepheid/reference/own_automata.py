@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -15,6 +15,7 @@ from cepheid.pattern.registers import EVENT, FIRST, LAST
 from cepheid.pattern.tree import Fires, Ties
 from cepheid.pattern.types import Type
 from cepheid.reference.partition import substreams
+from cepheid.reference.watching_arcs import UNWATCHED, ArcWatcher
 from cepheid.values.bindings import Bindings, Evaluator
 from cepheid.values.evaluate import Compiler
 from cepheid.values.fields import as_field
@@ -27,9 +28,6 @@ Register = tuple[Value, ...]
 """The values of the fields, in the order of their declaration."""
 Instant = Sequence[Event]
 """Events that are consumed together: one, or under TIES SIMULTANEOUS all of a time."""
-
-Told = Callable[["Event | None", BoundArc, Bindings, Instant], None]
-"""Who wants to know which arcs are tried: the first event of the run if it has one, the arc, what it reads, on what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,32 +96,32 @@ def _transfer(compiler: Compiler, value: ex.Expression, type_: Type | None) -> E
 class OwnAutomaton:
     """An automaton that can be stepped through."""
 
-    def __init__(self, query: Bound, told: Told | None = None) -> None:
+    def __init__(self, query: Bound, watcher: ArcWatcher = UNWATCHED) -> None:
         assert query.automaton is not None
         self.query = query
-        self.told = told
+        self.watcher = watcher
         self.finals = query.automaton.finals
         self.start = query.automaton.start
         self.initial: Register = tuple(slot.initial.value for slot in query.automaton.slots)
         self.steps = [Step(query, arc) for arc in query.automaton.arcs]
 
-    def closed(self, state: str, register: Register, moment: int) -> Iterator[tuple[str, Register]]:
-        """A state and a register, and all that ε-arcs lead to from there.
+    def closed(
+        self, state: str, register: Register, moment: int, by: tuple[BoundArc, ...] = ()
+    ) -> Iterator[tuple[str, Register, tuple[BoundArc, ...]]]:
+        """A state and a register, and all that ε-arcs lead to from there, with the arcs.
 
         moment: the time of the event that was consumed before or, before the first one, is about to be (S17).
         """
-        yield state, register
+        yield state, register, by
         for step in self.leaving(state, Fires.NOTHING):
             new = self.fire(step, None, register, (), moment)
             if new is not None:
-                yield from self.closed(step.arc.target, new, moment)
+                yield from self.closed(step.arc.target, new, moment, (*by, step.arc))
 
-    def fire(
-        self, step: Step, first: Event | None, register: Register, events: Instant, moment: int
-    ) -> Register | None:
-        """The new register if an arc fires; who wants to know is told that it was tried."""
-        if self.told is not None:
-            self.told(first, step.arc, step.bindings(register, events), events)
+    def fire(self, step: Step, run: Run | None, register: Register, events: Instant, moment: int) -> Register | None:
+        """The new register if an arc fires."""
+        if self.watcher is not UNWATCHED:
+            self.watcher.tried(run, step.arc, step.bindings(register, events), events)
         return step.fire(register, events, moment)
 
     def leaving(self, state: str, fires: Fires) -> Iterator[Step]:
@@ -136,27 +134,33 @@ class OwnAutomaton:
         number: the how-manieth event of the lane is the first one of the instant.
         """
         moment = instant[0].time
-        begun = [Run(*place, instant[0], number) for place in self.closed(self.start, self.initial, moment)]
+        starts = self.closed(self.start, self.initial, moment)
+        begun = [Run(state, register, instant[0], number) for state, register, _ in starts]
         begun = [run for run in begun if self.inside(run, instant, number)]  # an instant may be too large for a window
         found: dict[object, Run] = {}
         for run in (*runs, *begun):
-            for target, register in self.taken(run, instant):
-                for place in self.closed(target, register, moment):
-                    new = replace(run, state=place[0], register=place[1])
-                    found.setdefault(identity(new), new)
+            fired = False
+            for arc, register, events in self.taken(run, instant):
+                fired = True
+                for state, held, by in self.closed(arc.target, register, moment):
+                    new = replace(run, state=state, register=held)
+                    kept = found.setdefault(identity(new), new)
+                    self.watcher.went(run, (arc, *by), new, kept, events)
+            if not fired:
+                self.watcher.stuck(run, instant)
         return list(found.values())
 
-    def taken(self, run: Run, instant: Instant) -> Iterator[tuple[str, Register]]:
-        """Where the arcs lead that fire: ON ALL on the whole instant, others on each of its events."""
+    def taken(self, run: Run, instant: Instant) -> Iterator[tuple[BoundArc, Register, Instant]]:
+        """The arcs that fire, the new registers, on what: ON ALL on the whole instant, others on each of its events."""
         for step in self.leaving(run.state, Fires.EVENT):
             for event in instant:
-                new = self.fire(step, run.first, run.register, (event,), event.time)
+                new = self.fire(step, run, run.register, (event,), event.time)
                 if new is not None:
-                    yield step.arc.target, new
+                    yield step.arc, new, (event,)
         for step in self.leaving(run.state, Fires.INSTANT):
-            new = self.fire(step, run.first, run.register, instant, instant[0].time)
+            new = self.fire(step, run, run.register, instant, instant[0].time)
             if new is not None:
-                yield step.arc.target, new
+                yield step.arc, new, instant
 
     def inside(self, run: Run, instant: Instant, number: int) -> bool:
         """S8, at every event consumed."""
@@ -179,22 +183,31 @@ class OwnAutomaton:
         return seen - run.number >= within.events
 
     def accepted(self, runs: Iterable[Run], last: Event) -> list[Accepted]:
-        """The matches of runs that have just entered a final state."""
-        return [Accepted(run.first, last, run.register) for run in runs if run.state in self.finals]
+        """The matches of runs that have just entered a final state; equal ones are one."""
+        unique: dict[object, Accepted] = {}
+        for run in runs:
+            if run.state in self.finals:
+                one = Accepted(run.first, last, run.register)
+                kept = unique.setdefault(match_identity(one), one)
+                self.watcher.accepted(run, (), one, kept is not one)
+        return list(unique.values())
 
     def at_end(self, runs: Sequence[Run], last: Event) -> list[Accepted]:
         """What AT END arcs accept of runs whose window is over, but for what was accepted before."""
-        known = {match_identity(one) for one in self.accepted(runs, last)}
+        known = {match_identity(Accepted(run.first, last, run.register)) for run in runs if run.state in self.finals}
         found: dict[object, Accepted] = {}
         for run in runs:
             for step in self.leaving(run.state, Fires.END):
-                new = self.fire(step, run.first, run.register, (), last.time)
+                new = self.fire(step, run, run.register, (), last.time)
                 if new is None:
                     continue
-                for state, register in self.closed(step.arc.target, new, last.time):
+                for state, register, by in self.closed(step.arc.target, new, last.time):
                     one = Accepted(run.first, last, register)
-                    if state in self.finals and match_identity(one) not in known:
-                        found.setdefault(match_identity(one), one)
+                    if state in self.finals:
+                        name = match_identity(one)
+                        self.watcher.accepted(run, (step.arc, *by), one, name in known or name in found)
+                        if name not in known:
+                            found.setdefault(name, one)
         return list(found.values())
 
 
@@ -214,10 +227,12 @@ class Lane:
         found = own.at_end(over, self.last) if over and self.last is not None else []
         going = [run for run in self.runs if own.inside(run, instant, number)]
         if self.last is not None and own.query.schema.start is not None and instant[0].start <= self.last.time:
-            going = []  # S13: what comes next must start after the end of what precedes it
+            over, going = self.runs, []  # S13: what comes next must start after the end of what precedes it
+        for run in over:
+            own.watcher.left(run, instant)
         self.runs, self.last = own.consume(going, instant, number), instant[-1]
         self.seen += len(instant)
-        return [*found, *_once(own.accepted(self.runs, instant[-1]))]
+        return [*found, *own.accepted(self.runs, instant[-1])]
 
     def end(self, horizon: int | None) -> list[Accepted]:
         """The matches of runs whose window is over by a time (None: there is nothing more); these runs are over."""
@@ -225,6 +240,8 @@ class Lane:
             return []
         over = [run for run in self.runs if self.automaton.is_over(run, self.seen, horizon)]
         found = self.automaton.at_end(over, self.last)
+        for run in over:
+            self.automaton.watcher.left(run, None)
         self.runs = [run for run in self.runs if not self.automaton.is_over(run, self.seen, horizon)]
         return found
 
@@ -237,13 +254,6 @@ def identity(run: Run) -> object:
 def match_identity(match: Accepted) -> object:
     """Equal matches are one; NaN equals NaN."""
     return match.first.position, match.last.position, tuple(map(group_key, match.register))
-
-
-def _once(found: Iterable[Accepted]) -> list[Accepted]:
-    unique: dict[object, Accepted] = {}
-    for one in found:
-        unique.setdefault(match_identity(one), one)
-    return list(unique.values())
 
 
 def instants(query: Bound, events: Sequence[Event]) -> Iterator[Instant]:
@@ -271,26 +281,29 @@ def interpret_automaton(query: Bound, table: pa.Table, horizon: int | None = Non
 def given(query: Bound, found: Sequence[Accepted]) -> list[Match]:
     """Matches in the order of S9, those that HAVING lets pass, with the columns of RETURN."""
     compiler = Compiler(query, output=True)
-    holds: Callable[[Bindings], bool] = lambda _: True  # noqa: E731
-    if query.having is not None:
-        holds = Compiler(query).condition(query.having)
     columns = [compiler.result(result.expression) for result in query.returns]
-    matches = []
-    for one in sorted(found, key=lambda one: _rank(query, one)):
-        bound = _bindings(query, one)
-        if holds(bound):
-            matches.append(
-                Match(
-                    selected=(one.first.row, one.last.row),
-                    variables=(FIRST, LAST),
-                    rows={FIRST: (one.first.row,), LAST: (one.last.row,)},
-                    values=tuple(column(bound) for column in columns),
-                )
-            )
-    return matches
+    return [
+        Match(
+            selected=(one.first.row, one.last.row),
+            variables=(FIRST, LAST),
+            rows={FIRST: (one.first.row,), LAST: (one.last.row,)},
+            values=tuple(column(match_bindings(query, one)) for column in columns),
+        )
+        for one in passing(query, found)
+    ]
 
 
-def _bindings(query: Bound, match: Accepted) -> Bindings:
+def passing(query: Bound, found: Sequence[Accepted]) -> list[Accepted]:
+    """Those that HAVING lets pass, in the order of S9."""
+    ordered = sorted(found, key=lambda one: _rank(query, one))
+    if query.having is None:
+        return ordered
+    holds = Compiler(query).condition(query.having)
+    return [one for one in ordered if holds(match_bindings(query, one))]
+
+
+def match_bindings(query: Bound, match: Accepted) -> Bindings:
+    """What HAVING and RETURN read."""
     assert query.automaton is not None
     names = (slot.name for slot in query.automaton.slots)
     ends = {FIRST: match.first, LAST: match.last}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cepheid.spark.settings import configure
     from cepheid.spark.standing import current
     from cepheid.spark.stream import changes, refusals
+    from cepheid.spark.tracing import trace, why_not
 
 __all__ = [
     "changes",
@@ -36,6 +37,8 @@ __all__ = [
     "refusals",
     "schema",
     "sql",
+    "trace",
+    "why_not",
 ]
 
 if find_spec("pyspark") is None:
@@ -54,6 +57,8 @@ _MODULES = {
     "prometheus": "exporter",
     "record": "recorder",
     "refusals": "stream",
+    "trace": "tracing",
+    "why_not": "tracing",
 }
 
 

@@ -19,17 +19,15 @@ from cepheid.api.diagnosing_part import diagnose_part
 from cepheid.api.observed import Observed
 from cepheid.diagnosis.diagnosis import Diagnosis
 from cepheid.diagnosis.facts import Hint
-from cepheid.errors import CepheidWarning, UsageError
+from cepheid.errors import CepheidWarning
 from cepheid.pattern.schema import Schema
 from cepheid.spark import batch
+from cepheid.spark.collected import COLLECTED, batch_job, collect, first_events
 from cepheid.spark.job import Job, make_job
 from cepheid.spark.names import column_at, column_named, rename_for_python
 from cepheid.spark.options import read_options
 from cepheid.spark.slices import ticks_of
 from cepheid.spark.worker import Batches, WorkerQuery, cached_query, conform
-
-COLLECTED = 100_000
-"""Events that are collected by default."""
 
 _SHARES = 1 << 20  # in how many shares the keys are divided, some of which are collected
 _UNKNOWN_TYPE = "CEP005"
@@ -38,13 +36,14 @@ _PICKLED = "diagnosis binary"
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
-    """All events, and their columns. first, last: their times, as text; end: the last time in ticks."""
+    """All events, and their columns. first, last: their times, as text; begin, end: the same in ticks."""
 
     schema: Schema
     events: int
     types: dict[str, int]
     first: str | None
     last: str | None
+    begin: int
     end: int
 
 
@@ -55,11 +54,9 @@ def diagnose(df: DataFrame, query: Query, *, sample: int | str | None = "auto") 
     if the query has no key. None: the tasks follow all runs. Events, types and matches are counted by Spark, as are
     keys; rows are numbered in the sample, or in their task.
     """
-    if df.isStreaming:
-        remedy = "diagnose a batch of the same data, such as q.diagnose(spark.read.parquet(…))"
-        raise UsageError("CEP603", "a stream can't be diagnosed: it has no end", remedy)
     wanted = read_sample(sample)
-    job = make_job(df, query, read_options({"pushdown": False}))
+    remedy = "diagnose a batch of the same data, such as q.diagnose(spark.read.parquet(…))"
+    job = batch_job(df, query, "diagnosed", remedy)
     whole = _count(job)
     few = _collect(job, whole, wanted if isinstance(wanted, int) else COLLECTED)
     found = query.diagnose(few, sample="auto" if wanted is None else wanted)
@@ -70,8 +67,15 @@ def diagnose(df: DataFrame, query: Query, *, sample: int | str | None = "auto") 
     with warnings.catch_warnings():  # what there is to tell are hints
         warnings.simplefilter("ignore", CepheidWarning)
         matches = batch.match(make_job(df, query, read_options({}))).count()
+    tick = whole.schema.tick
     seen = replace(
-        found.seen, events=whole.events, types=whole.types, first=whole.first, last=whole.last, partitions=_keys(job)
+        found.seen,
+        events=whole.events,
+        types=whole.types,
+        first=whole.first,
+        last=whole.last,
+        partitions=_keys(job),
+        span=(whole.begin * tick, whole.end * tick),
     )
     return _with_hints(replace(found, matches=matches, seen=seen), found, query, whole)
 
@@ -84,6 +88,7 @@ def _count(job: Job) -> _Whole:
         F.count(F.lit(1)).alias("events"),
         F.min(time).alias("first"),
         F.max(time).alias("last"),
+        F.min(ticks_of(job.df, job.time)).alias("begin"),
         F.max(ticks_of(job.df, job.time)).alias("end"),
     )
     rows = [row for row in counts.toArrow().to_pylist() if row["events"]]
@@ -94,6 +99,7 @@ def _count(job: Job) -> _Whole:
         {str(row["type"]): row["events"] for row in rows if types and row["type"] is not None},
         str(min(row["first"] for row in timed)) if timed else None,
         str(max(row["last"] for row in timed)) if timed else None,
+        min((row["begin"] for row in timed), default=0),
         max((row["end"] for row in timed), default=0),
     )
 
@@ -108,22 +114,14 @@ def _collect(job: Job, whole: _Whole, most: int) -> pa.Table:
     """Collect some events: those of some keys, which a hash chooses, or the first ones."""
     rows = job.events
     if whole.events <= most:
-        return _table(job, rows)
+        return collect(job, rows)
     if job.partitioning.key:
         share = F.pmod(F.xxhash64(*map(column_at, job.partitioning.key)), F.lit(_SHARES))
         chosen = rows.where(share < F.lit(most * _SHARES // whole.events))
-        few = _first(job, chosen, 2 * most)  # one of these keys may have nearly all events
+        few = first_events(job, chosen, 2 * most)  # one of these keys may have nearly all events
         if few.num_rows:
             return few
-    return _first(job, rows, most)
-
-
-def _first(job: Job, rows: DataFrame, most: int) -> pa.Table:
-    return _table(job, rows.orderBy(column_named(job.time)).limit(most))
-
-
-def _table(job: Job, rows: DataFrame) -> pa.Table:
-    return conform(rows.toArrow(), job.worker_query.event_schema)
+    return first_events(job, rows, most)
 
 
 def _in_tasks(job: Job, whole: _Whole) -> Diagnosis:

@@ -1,5 +1,6 @@
 """Steps as rows and as text."""
 
+import pyarrow.compute as pc
 import pytest
 
 import cepheid as cep
@@ -15,9 +16,9 @@ def test_the_steps_of_a_closure() -> None:
     assert [tuple(row.values()) for row in steps.to_pylist()] == [
         (0, "begin", 1, None, 1),
         (1, "kill", 1, None, None),
-        (1, "kill", 1, None, None),
         (1, "take", 2, 1, 2),
         (1, "begin", 3, None, 1),
+        (1, "merge", 3, None, None),
         (2, "ignore", 2, 1, None),
         (2, "ignore", 3, None, None),
         (3, "refuse", 2, 1, None),
@@ -42,10 +43,30 @@ def test_the_text() -> None:
     ]
 
 
+def test_that_a_run_is_killed_for_what_happened_to_it() -> None:
+    q = cep.Query("PATTERN SEQ(A a, B b) WHERE partition_contiguity { [x] }")
+    events = [{"ts": 1, "type": "A", "x": 1}, {"ts": 2, "type": "B", "x": 1}, {"ts": 3, "type": "A", "x": 2}]
+    steps = (
+        q.trace([*events, {"ts": 4, "type": "C", "x": 2}]).to_arrow().select(["ts", "action", "component", "detail"])
+    )
+    assert [tuple(row.values()) for row in steps.to_pylist() if row["action"] == "kill"] == [
+        (2, "kill", None, "it went on with this event, which partition_contiguity does not let it skip"),
+        (4, "kill", "b", "partition_contiguity: b must come next in its partition, and this C is in between"),
+    ]
+
+
+def test_that_a_repetition_that_cannot_be_left_says_so() -> None:
+    q = cep.Query("PATTERN SEQ(A+ a[], B b) WHERE skip_till_next_match { count(a[].x) >= 2 } WITHIN 1 second")
+    steps = q.trace(EVENTS[:1]).to_arrow().select(["action", "component", "detail"]).to_pylist()
+    assert [tuple(row.values()) for row in steps if row["action"] == "refuse"] == [
+        ("refuse", "b", "the repetition can't be left yet: count(a[].x) >= 2: 1 >= 2")
+    ]
+
+
 def test_that_a_limit_says_what_is_left_out() -> None:
     found = cep.Query(RISE).trace(EVENTS, limit=4)
     assert (len(found), found.left_out, found.read, found.events) == (4, 1, 2, 5)
-    assert str(found).splitlines()[-1] == "… 1 rows left out by limit=; the first 2 of 5 events"
+    assert str(found).splitlines()[-1] == "… 1 row left out by limit=; the first 2 of 5 events"
 
 
 def test_that_queries_of_a_program_are_told_apart() -> None:
@@ -66,3 +87,56 @@ def test_that_a_wrong_limit_is_refused() -> None:
     with pytest.raises(cep.CepheidError) as caught:
         cep.Query(RISE).trace(EVENTS, limit=-1)
     assert caught.value.code == "CEP603"
+
+
+def test_that_runs_that_are_alike_from_here_on_merge() -> None:
+    events = [{"ts": k, "type": t, "x": x} for k, (t, x) in enumerate([("A", 1), ("A", 2), ("B", 1), ("B", 3)])]
+    q = cep.Query("PATTERN SEQ(A a, B b, C c) WHERE b.x >= a.x WITHIN 100")
+    rows = q.trace([*events, {"ts": 4, "type": "A", "x": 2}]).to_arrow().select(["position", "action", "run", "detail"])
+    assert [tuple(row.values()) for row in rows.to_pylist() if row["action"] not in ("ignore", "kill")] == [
+        (0, "begin", 1, ""),
+        (1, "begin", 2, ""),
+        (2, "refuse", 2, "b.x >= a.x: 1 >= 2"),
+        (2, "proceed", 3, ""),
+        (3, "proceed", 4, ""),
+        (3, "merge", 4, "as run 3: waits for c"),  # nothing that comes reads a or b
+        (3, "proceed", 5, ""),
+        (3, "merge", 5, "as run 3: waits for c"),
+        (4, "begin", 6, ""),
+        (4, "merge", 6, "as run 2: waits for b, with a_x = 2"),  # and not as run 1, whose a.x is another one
+    ]
+
+
+def test_that_what_becomes_of_merged_runs_is_not_told_again() -> None:
+    q = cep.Query("PATTERN SEQ(A a, B b, C c) WITHIN 100")
+    events = [{"ts": k, "type": t} for k, t in enumerate("AABB")]
+    rows = q.trace(events).to_arrow().select(["position", "action", "run", "detail"]).to_pylist()
+    assert [tuple(row.values()) for row in rows if row["action"] in ("begin", "proceed", "merge")] == [
+        (0, "begin", 1, ""),
+        (1, "begin", 2, ""),
+        (1, "merge", 2, "as run 1: waits for b"),
+        (2, "proceed", 3, ""),
+        (2, "proceed", 4, ""),  # of runs 1 and 2, which are one
+        (3, "proceed", 5, ""),
+        (3, "merge", 5, "as run 3: waits for c"),
+        (3, "proceed", 6, ""),
+    ]
+    session = q.session(plan="automaton")
+    session.push(events)
+    session.close()
+    assert session.stats.merged == 2
+
+
+def test_that_a_run_that_must_not_go_on_merges_with_none() -> None:
+    q = cep.Query("PATTERN SEQ(A a, !(N n), B b) WITHIN 100")
+    events = [{"ts": k, "type": t} for k, t in enumerate("AANA")]
+    rows = q.trace(events).to_arrow().filter(pc.field("action") == "merge")
+    assert rows.select(["position", "run", "detail"]).to_pylist() == [
+        {"position": 1, "run": 2, "detail": "as run 1: waits for b"}
+    ]
+
+
+def test_that_interpreted_runs_do_not_merge() -> None:
+    q = cep.Query("PATTERN SEQ(A a, !(N n), B b) WHERE n.x < b.x WITHIN 100")
+    rows = q.trace([{"ts": k, "type": t, "x": 1} for k, t in enumerate("AAA")]).to_arrow()
+    assert "merge" not in rows.column("action").to_pylist()

@@ -1,5 +1,7 @@
 """The first rule that refuses some rows, by its number."""
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import cepheid as cep
@@ -40,7 +42,7 @@ def query(text: str = THEFT) -> cep.Query:
         ),
         ({"a": 0, "c": 7}, "S3", "[tag_id] of Exit ts=13 tag_id=NULL w=9 (row 7) is NULL, which agrees with nothing"),
         ({"a": 2, "c": 4}, "S4", "Exit ts=3 tag_id=7 w=5 (row 2) is no Shelf, which a must be"),
-        ({"a": 4, "c": 2}, "S1", "Exit ts=3 tag_id=7 w=5 (row 2) comes first, and a match can't begin with c"),
+        ({"a": 6, "c": 2}, "S4", "Exit ts=12 tag_id=8 w=9 (row 6) is no Shelf, which a must be"),
         (
             {"a": 0, "c": 0},
             "S1",
@@ -121,7 +123,17 @@ def test_rules_of_other_clauses(text: str, rows: dict[str, object], rule: str, m
         ({"a": 0, "d": 3}, "the query has no variable 'd'", "the variables are: a, c"),
         ({"a": 0, "c": 99}, "c=99: there is no such row", "rows are numbered from 0 to 7"),
         ({"a": 0, "c": [1, 2]}, "'c' is one event, not 2", "write c=row"),
-        ({"a": "x", "c": 1}, "a can't be a str", "pass the number of a row, or a dict of columns"),
+        (
+            {"a": "x", "c": 1},
+            "a='x' does not name a row",
+            "pass the number of a row, or a dict of columns and their values",
+        ),
+        (
+            {"a": {}, "c": 1},
+            "a={} does not name a row",
+            "pass the number of a row, or a dict of columns and their values",
+        ),
+        ({"a": None, "c": 1}, "a match has a too", "name these rows: a=…"),
     ],
 )
 def test_rows_that_cannot_be_found(rows: dict[str, object], message: str, remedy: str) -> None:
@@ -134,3 +146,141 @@ def test_that_a_program_is_refused() -> None:
     with pytest.raises(cep.CepheidError) as caught:
         query("PATTERN Shelf a RETURN a.w AS w INTO One; FROM One EVENT One x").why_not(EVENTS, x=0)
     assert caught.value.code == "CEP617"
+
+
+TICKS = [{"ts": ts, "id": "x", "change": change} for ts, change in enumerate([0.5, -0.1, -0.2, 0.1, 0.1, 0.3])]
+BALANCED = """AUTOMATON start -> done
+REGISTER balance INT = 0
+ARC start -> falling WHEN e.change < 0 SET balance = 1
+ARC falling -> falling WHEN e.change < 0 SET balance = r.balance + 1
+ARC falling -> rising WHEN e.change > 0 SET balance = r.balance - 1
+ARC rising -> rising WHEN e.change > 0 SET balance = r.balance - 1
+EPSILON rising -> done WHEN r.balance = 0
+PARTITION BY id WITHIN 4 HAVING last.change < 0.2"""
+ALONE = """AUTOMATON q0 -> q2
+ARC q0 -> q1 ON A
+IGNORE q1 ON C
+ARC late: q1 -> q2 AT END WHEN r.n = 0
+REGISTER n INT = 0
+WITHIN 3"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "rule", "message", "place"),
+    [
+        (1, 4, None, "these events are a match", None),
+        (
+            0,
+            3,
+            "S18",
+            "ts=0 id='x' change=0.5 (row 0): start -> falling asks for e.change < 0: 0.5 < 0",
+            "e.change < 0",
+        ),
+        (
+            1,
+            3,
+            "S18",
+            "after the last event it is in rising, and a match ends in done; "
+            "rising -> done asks for r.balance = 0: 1 = 0",
+            "r.balance = 0",
+        ),
+        (
+            1,
+            5,
+            "S8",
+            "ts=5 id='x' change=0.3 (row 5) is 4 milliseconds after the first event, "
+            "WITHIN 4 milliseconds: it must be less",
+            None,
+        ),
+        (
+            3,
+            1,
+            "S18",
+            "ts=3 id='x' change=0.1 (row 3) is the first event, and comes after the last, "
+            "ts=1 id='x' change=-0.1 (row 1)",
+            None,
+        ),
+    ],
+)
+def test_the_stretch_of_an_automaton(first: int, last: int, rule: str | None, message: str, place: str | None) -> None:
+    found = cep.Query(BALANCED, type=None).why_not(TICKS, first=first, last=last)
+    assert (found.rule, found.message) == (rule, message)
+    assert place is None or (found.span is not None and found.span.excerpt == place)
+
+
+def test_having_of_an_automaton() -> None:
+    q = cep.Query(BALANCED.replace("< 0.2", "> 0.2"), type=None)
+    found = q.why_not(TICKS, first=2, last=3)
+    assert (found.rule, found.message) == ("S12", "HAVING last.change > 0.2: 0.1 > 0.2")
+
+
+@pytest.mark.parametrize(
+    ("last", "rule", "message"),
+    [
+        (1, "S18", "AT END: C ts=2 (row 2) is in the window too, so that it does not end here"),
+        (2, None, "these events are a match"),
+    ],
+)
+def test_the_end_of_a_window(last: int, rule: str | None, message: str) -> None:
+    events = [{"ts": ts, "type": kind} for ts, kind in enumerate("ACCB")]
+    found = cep.Query(ALONE).why_not(events, first=0, last=last)
+    assert (found.rule, found.message) == (rule, message)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message", "remedy"),
+    [
+        (
+            {"a": 0},
+            "a match of an automaton has no 'a': it is the events from its first to its last one",
+            "name two rows: first=…, last=…",
+        ),
+        ({"first": 0}, "a match has a last event too", "name this row: last=…"),
+        (
+            {"first": 0, "last": [1, 2]},
+            "'last' is one event",
+            "write last=row; those in between follow from it",
+        ),
+    ],
+)
+def test_rows_that_no_automaton_has(rows: dict[str, object], message: str, remedy: str) -> None:
+    with pytest.raises(cep.CepheidError) as caught:
+        cep.Query(BALANCED, type=None).why_not(TICKS, **rows)
+    assert (caught.value.code, caught.value.message, caught.value.remedy) == ("CEP618", message, remedy)
+
+
+def test_that_results_of_cesar_are_no_rows() -> None:
+    with pytest.raises(cep.CepheidError) as caught:
+        cep.Query("CESAR LET S1, S2 := Shelf S1 ; S2").why_not(EVENTS, a=0)
+    assert (caught.value.code, caught.value.remedy) == (
+        "CEP617",
+        "trace(events) tells which condition refused which event, with its values",
+    )
+
+
+def test_that_a_match_does_not_begin_with_its_last_variable() -> None:
+    found = cep.Query("PATTERN SEQ(A a, B b)").why_not([{"ts": 1, "type": "B"}, {"ts": 2, "type": "A"}], a=1, b=0)
+    assert (found.rule, found.message) == ("S1", "B ts=1 (row 0) comes first, and a match can't begin with b")
+
+
+def test_rows_as_numpy_and_pandas_number_them() -> None:
+    assert query().why_not(EVENTS, a=np.int64(0), c=np.int32(1)).message == "c.w > a.w: 2 > 3"
+
+
+def test_rows_of_no_events() -> None:
+    with pytest.raises(cep.CepheidError) as caught:
+        query().why_not(pa.Table.from_pylist(EVENTS).slice(0, 0), a=0, c=1)
+    assert caught.value.message == "a=0: there is no such row"
+    assert caught.value.remedy == "there are no events: check where they are read from"
+
+
+def test_variables_with_the_names_of_arguments() -> None:
+    found = cep.Query("PATTERN SEQ(A events, B self)").why_not(
+        [{"ts": 1, "type": "A"}, {"ts": 2, "type": "B"}], events=0, self=1
+    )
+    assert found.is_match
+
+
+def test_that_an_optional_variable_may_be_none() -> None:
+    optional = cep.Query("PATTERN SEQ(A a, C? o, B b)")
+    assert optional.why_not([{"ts": 1, "type": "A"}, {"ts": 2, "type": "B"}], a=0, o=None, b=1).is_match

@@ -1,0 +1,57 @@
+"""What the runs of automata do, told as it happens: of those of the user's own (S18), and of CESAR (S22)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cepheid.pattern.algebra.linear import Edge
+from cepheid.pattern.bound_automata import BoundArc
+from cepheid.values.bindings import Bindings
+from cepheid.values.rows import Event
+
+if TYPE_CHECKING:
+    from cepheid.reference.event_automata import Instance
+    from cepheid.reference.own_automata import Accepted, Run
+    from cepheid.values.facts import Fact
+
+
+class ArcWatcher:
+    """Is told what the runs of an automaton of the user's own do; this one does nothing with it."""
+
+    def tried(self, run: Run | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
+        """An arc is tried on some events, none if it takes none. run: None if the arc takes no event."""
+
+    def went(self, before: Run, arcs: Sequence[BoundArc], after: Run, kept: Run, events: Sequence[Event]) -> None:
+        """A run went by an arc on some events, and then by ε-arcs. kept: the run that it is one with, or itself."""
+
+    def stuck(self, run: Run, instant: Sequence[Event]) -> None:
+        """No arc fires: the run is over. It may be one that would have begun."""
+
+    def left(self, run: Run, instant: Sequence[Event] | None) -> None:
+        """A run is over: its window is or, by S13, something overlaps; None: the input is."""
+
+    def accepted(self, run: Run, arcs: Sequence[BoundArc], match: Accepted, known: bool) -> None:
+        """A run is a match. arcs: by which it became one when its window was over. known: there is an equal one."""
+
+
+class EdgeWatcher:
+    """Is told what the instances of a CESAR expression do; this one does nothing with it."""
+
+    def tried(self, instance: Instance | None, edge: Edge, bindings: Bindings, event: Event) -> None:
+        """An edge is tried on an event."""
+
+    def went(self, before: Instance | None, edge: Edge, after: Instance, kept: Instance, event: Event) -> None:
+        """An instance was made by an edge. kept: the one that it is equal to, or itself."""
+
+    def gave(self, before: Instance | None, edge: Edge, result: Fact, event: Event, known: bool) -> None:
+        """A result was made by an edge. known: there is an equal one."""
+
+    def waited(self, instance: Instance, instant: Sequence[Event]) -> None:
+        """An instance goes on waiting."""
+
+    def lost(self, instance: Instance, instant: Sequence[Event]) -> None:
+        """The event that an instance waited for came, and nothing was made of it."""
+
+
+UNWATCHED, UNSEEN = ArcWatcher(), EdgeWatcher()

@@ -1,0 +1,83 @@
+"""`trace` and `why_not` of batch DataFrames: on some events, collected on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import reduce
+from operator import and_, or_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cepheid.api import Query
+from cepheid.api.options import check_limit
+from cepheid.diagnosis.expected import WhyNot
+from cepheid.diagnosis.named_rows import CODE
+from cepheid.diagnosis.trace import Trace
+from cepheid.errors import UsageError, did_you_mean
+from cepheid.spark.collected import COLLECTED, batch_job, collect, first_events
+from cepheid.spark.job import Job
+from cepheid.spark.names import column_at, column_named
+
+_KEY = "__cepheid_key{}"
+
+
+def trace(df: DataFrame, query: Query, *, limit: int | None = 10_000) -> Trace:
+    """Tell what the runs of a query do on the first events of a batch DataFrame.
+
+    At most 100,000 events are collected, the first ones by their time. limit: the maximum number of rows; None: all.
+    """
+    check_limit(limit)
+    remedy = "trace a batch of the same data, such as q.trace(spark.read.parquet(…)), or a session: session(trace=1000)"
+    job = batch_job(df, query, "traced", remedy)
+    few = first_events(job, job.events, COLLECTED)
+    found = query.trace(few, limit=limit)
+    if few.num_rows < COLLECTED:
+        return found
+    return replace(found, events=found.events - few.num_rows + df.count())
+
+
+def why_not(df: DataFrame, query: Query, rows: Mapping[str, object]) -> WhyNot:
+    """Say why some rows of a batch DataFrame are not a match.
+
+    rows: of each variable a dict of columns that only one event has; of a closure, a list of them. All events with the
+    keys of these are collected, or all events if the query has no key.
+    """
+    job = batch_job(df, query, "asked", "ask a batch of the same data, such as q.why_not(spark.read.parquet(…), …)")
+    chosen = _of_keys(job, [item for given in rows.values() for item in _items(given)])
+    few = collect(job, chosen.limit(COLLECTED + 1))
+    if few.num_rows > COLLECTED:
+        whose = "of these keys" if job.partitioning.key else "in the DataFrame"
+        message = f"there are more than {COLLECTED:,} events {whose}, too many to collect"
+        raise UsageError(CODE, message, "pass fewer events, such as q.why_not(df.where('ts >= …'), …)")
+    return query.why_not(few, **rows)
+
+
+def _items(given: object) -> list[object]:
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _of_keys(job: Job, items: list[object]) -> DataFrame:
+    """The events with the keys of those that are named."""
+    named = reduce(or_, [_is_named(job, item) for item in items], F.lit(False))
+    key = job.partitioning.key
+    if not key:
+        return job.events
+    keys = [column_at(path).alias(_KEY.format(number)) for number, path in enumerate(key)]
+    wanted = job.events.where(named).select(*keys).distinct()
+    equal = [column_at(path).eqNullSafe(F.col(_KEY.format(number))) for number, path in enumerate(key)]
+    return job.events.join(F.broadcast(wanted), reduce(and_, equal), "left_semi")
+
+
+def _is_named(job: Job, item: object) -> Column:
+    """Whether a row has the columns of a dict."""
+    if not isinstance(item, Mapping) or not item:
+        message = f"{item!r} names no row: those of a DataFrame have no numbers"
+        raise UsageError(CODE, message, "pass a dict of columns that only one event has, such as {'id': 7}")
+    for name in item:
+        if name not in job.events.columns:
+            remedy = did_you_mean(str(name), job.events.columns, "columns")
+            raise UsageError(CODE, f"the events have no column '{name}'", remedy)
+    tests = [column_named(name).eqNullSafe(F.lit(value)) for name, value in item.items()]
+    return reduce(and_, tests)
