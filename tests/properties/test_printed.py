@@ -1,4 +1,4 @@
-"""A tree printed as Python code is the tree again when the code is run."""
+"""A tree printed as Python code is the tree again when the code is run, and when it is read without being run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.builder.printed import print_python
+from cepheid.builder.read_python import read_python
 from cepheid.language import parse, print_program
 from cepheid.pattern.tree import Program
 from cepheid.testing.strategies import any_programs, programs, queries, schemas
@@ -31,7 +32,7 @@ def _run(code: str) -> Program:
 @given(any_programs())
 def test_any_program_is_built_again(program: Program) -> None:
     read = parse(print_program(program))
-    assert _run(print_python(read)) == read
+    assert _run(print_python(read)) == read_python(print_python(read)) == read
 
 
 @given(st.data())
@@ -39,7 +40,7 @@ def test_valid_queries_are_built_again(data: st.DataObject) -> None:
     schema = data.draw(schemas())
     query = data.draw(st.one_of(queries(schema), programs(schema)))
     read = parse(query.text)
-    assert _run(print_python(read)) == read
+    assert _run(print_python(read)) == read_python(print_python(read)) == read
 
 
 def test_most_clauses_are_written_with_the_builder() -> None:

@@ -39,7 +39,7 @@ class Draft:
         return program(self)
 
     def __str__(self) -> str:
-        return print_program(_checked(self))
+        return print_program(checked(self))
 
     def __repr__(self) -> str:
         return f"<{' '.join(str(self).split())}>"
@@ -208,10 +208,11 @@ def program(*drafts: Draft | AlgebraStream) -> tree.Program:
     >>> len(cep.program(rises, cep.event("Rise", "r").from_("Rise")).queries)
     2
     """
-    return placed(_checked(*drafts))
+    return placed(checked(*drafts))
 
 
-def _checked(*drafts: Draft | AlgebraStream) -> tree.Program:
+def checked(*drafts: Draft | AlgebraStream) -> tree.Program:
+    """The tree of some queries, with the places that their nodes have."""
     _require(drafts, "program", "cep.event('Shelf', 'a')")
     queries: list[tree.Query] = []
     for draft in drafts:

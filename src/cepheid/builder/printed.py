@@ -7,6 +7,8 @@ from itertools import groupby
 from keyword import iskeyword
 
 from cepheid.builder.printed_expressions import Names, NoSpellingError, print_condition, print_value, quote
+from cepheid.builder.read_python import read_python
+from cepheid.errors import CepheidError
 from cepheid.language import print_program
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import tree
@@ -32,11 +34,18 @@ def print_python(program: tree.Program) -> str:
         .within("12 hours")
     )
     """
-    names = Names(_variables(program))
     try:
-        drafts = [_draft(query, names) for query in program.queries]
-    except NoSpellingError:
-        return f"import cepheid as cep\n\nquery = cep.Query({_text(print_program(program))})"
+        code = _code(program)
+        if read_python(code) == program:
+            return code
+    except (NoSpellingError, CepheidError):  # rare ones, such as names that Python can't have
+        pass
+    return f"import cepheid as cep\n\nquery = cep.Query({_text(print_program(program))})"
+
+
+def _code(program: tree.Program) -> str:
+    names = Names(_variables(program))
+    drafts = [_draft(query, names) for query in program.queries]
     lines = ["import cepheid as cep", *names.imports(), "", *names.declarations()]
     if len(drafts) == 1:
         return "\n".join([*lines, "query = cep.Query(", *_indented(drafts[0]), ")"])
