@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from math import ceil, floor, log10
+from math import floor, log10
 from zoneinfo import ZoneInfo
 
 from cepheid.pictures.timeline import Scale
@@ -21,6 +21,7 @@ _STEPS = [
 ]
 _MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 12000)
 _MONTH = 30 * _DAY
+_LONGEST = 11  # characters of a number below a tick
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -52,7 +53,7 @@ def axis(start: int, end: int, scale: Scale, most: int = 8) -> Axis:
     span = max(end - start, 1)
     zone = _zone(scale)
     if scale.tick is None or zone is None or not _in_range(start, end, scale.tick):
-        return Axis(tuple(Tick(at, f"{at:,}" if abs(at) < 10**6 else _short(at)) for at in _round(start, end, most)))
+        return _of_numbers(list(_round(start, end, most)))
     least = span * scale.tick / most
     if least > _STEPS[-1]:
         months = next((months for months in _MONTHS if months * _MONTH >= least), _MONTHS[-1])
@@ -82,11 +83,15 @@ def _round(start: int, end: int, most: int) -> Iterator[int]:
     least = max((end - start) / most, 1)
     power = 10 ** floor(log10(least))
     step = next(int(digit * power) for digit in (1, 2, 5, 10) if digit * power >= least)
-    yield from range(ceil(start / step) * step, end + 1, step) if abs(start) < 2**53 else (start, end)
+    yield from range(-(-start // step) * step, end + 1, step)
 
 
-def _short(number: int) -> str:
-    return f"{number:.6g}" if number % 1000 else f"{number:,}"
+def _of_numbers(places: list[int]) -> Axis:
+    """Numbers as they are; long ones, such as milliseconds since 1970, as what they are more than the first."""
+    texts = [f"{at:,}" for at in places]
+    if max(map(len, texts), default=0) <= _LONGEST:
+        return Axis(tuple(map(Tick, places, texts)))
+    return Axis(tuple(Tick(at, f"+{at - places[0]:,}") for at in places), texts[0])
 
 
 def _zone(scale: Scale) -> tzinfo | None:

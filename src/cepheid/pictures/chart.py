@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 from cepheid.pictures.colours import BANDS, GREY, RED
+from cepheid.pictures.printable import printable
 from cepheid.pictures.timeline import Lane, Scale, Timeline
 
 
@@ -47,7 +49,7 @@ def _lane(alt: Any, lane: Lane, timeline: Timeline, kind: str) -> Any:
     tooltip = alt.Tooltip("told", type="nominal")
     layers.append(events.mark_circle(opacity=1).encode(x=x, y=y, color=colour, size=size, tooltip=tooltip))
     tall = 110 if timeline.value else 30 * max(1, len(lane.bands) + bool(lane.events))
-    return alt.layer(*layers).properties(width=640, height=tall, title=lane.label)
+    return alt.layer(*layers).properties(width=640, height=tall, title=printable(lane.label))
 
 
 def _rows(lane: Lane, timeline: Timeline) -> tuple[list[dict[str, Any]], ...]:
@@ -57,9 +59,11 @@ def _rows(lane: Lane, timeline: Timeline) -> tuple[list[dict[str, Any]], ...]:
         points.append(_point(event.at, event.value, "events", GREY, 12, event.told, timeline.scale))
     for band in lane.bands:
         row, colour = f"match {band.number + 1}", BANDS[band.number % len(BANDS)]
-        bands.append({**_span(band.start, band.end, timeline.scale), "row": row, "colour": colour, "told": band.told})
+        bands.append(
+            {**_span(band.start, band.end, timeline.scale), "row": row, "colour": colour, "told": printable(band.told)}
+        )
         for gap in band.absences:
-            gaps.append({**_span(gap.start, gap.end, timeline.scale), "row": row, "told": gap.label})
+            gaps.append({**_span(gap.start, gap.end, timeline.scale), "row": row, "told": printable(gap.label)})
         for point in band.points:
             size = 30 if point.each else 70
             points.append(_point(point.at, point.value, row, colour, size, point.told, timeline.scale))
@@ -67,7 +71,8 @@ def _rows(lane: Lane, timeline: Timeline) -> tuple[list[dict[str, Any]], ...]:
 
 
 def _point(at: int, value: float | None, row: str, colour: str, size: int, told: str, scale: Scale) -> dict[str, Any]:
-    return {"start": _time(at, scale), "y": value, "row": row, "colour": colour, "size": size, "told": told}
+    y = value if value is not None and isfinite(value) else None  # JSON has neither NaN nor infinity
+    return {"start": _time(at, scale), "y": y, "row": row, "colour": colour, "size": size, "told": printable(told)}
 
 
 def _span(start: int, end: int, scale: Scale) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 from html import escape
 
 from cepheid.pictures.colours import BLUE, GREEN, GREY, ORANGE
+from cepheid.pictures.page import boxed
 
 _WORDS = (
     "PATTERN EVENT SEQ AND OR NOT WHERE WITHIN FOR HAVING RETURN AS INTO OUTPUT TIES FROM PARTITION BY IN BETWEEN LIKE "
@@ -25,15 +26,14 @@ _COLOURS = {"comment": GREY, "text": GREEN, "number": ORANGE}
 def highlighted(text: str) -> str:
     """HTML of a query as it is printed, keywords in capitals.
 
-    >>> highlighted("WITHIN 5").partition("WITHIN")[0]
-    '<pre style="background:transparent;color:inherit;line-height:1.4"><span style="color:#3b82f6;font-weight:600">'
+    >>> highlighted("WITHIN 5").split(">", 1)[1]
+    '<span style="color:#3b82f6;font-weight:600">WITHIN</span> <span style="color:#d9822b">5</span></pre>'
     """
     parts, end = [], 0
     for found in _TOKEN.finditer(text):
         parts += [escape(text[end : found.start()]), _span(str(found.lastgroup), found[0])]
         end = found.end()
-    body = "".join([*parts, escape(text[end:])])
-    return f'<pre style="background:transparent;color:inherit;line-height:1.4">{body}</pre>'
+    return boxed("".join([*parts, escape(text[end:])]))
 
 
 def _span(kind: str, word: str) -> str:

@@ -20,4 +20,10 @@ def drawn(graph: Graph) -> str:
 
 def preformatted(text: str) -> str:
     """Text as it is."""
-    return f'<pre style="background:transparent;color:inherit;line-height:1.3">{escape(text)}</pre>'
+    return boxed(escape(text))
+
+
+def boxed(markup: str) -> str:
+    """Markup whose spaces and lines count. Jupyter gives `pre` the font of its prose, so the font is named here."""
+    style = "background:transparent;color:inherit;line-height:1.35;font-family:ui-monospace,monospace"
+    return f'<pre style="{style}">{markup}</pre>'

@@ -1,4 +1,6 @@
-"""Text that XML may hold."""
+"""Text that XML may hold, and how much room it takes."""
+
+from unicodedata import east_asian_width
 
 
 def printable(text: str) -> str:
@@ -8,3 +10,12 @@ def printable(text: str) -> str:
     'a·b'
     """
     return text if text.isprintable() else "".join(sign if sign.isprintable() else "·" for sign in text)
+
+
+def cells(text: str) -> int:
+    """How many letters wide a text is, about: Chinese, Japanese and Korean signs are as wide as two.
+
+    >>> cells("ab日")
+    4
+    """
+    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)

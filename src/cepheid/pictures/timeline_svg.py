@@ -10,7 +10,7 @@ from math import isfinite
 from cepheid.pictures.axis import Axis, axis
 from cepheid.pictures.colours import BANDS, GREY, RED, THEME
 from cepheid.pictures.picture import Picture
-from cepheid.pictures.printable import printable
+from cepheid.pictures.printable import cells, printable
 from cepheid.pictures.timeline import Band, Lane, Point, Stretch, Timeline
 
 WIDTH = 860
@@ -37,7 +37,7 @@ class _Place:
 
 def draw_timeline(timeline: Timeline) -> Picture:
     """The picture of a time line; of one without lanes, only its title and notes."""
-    widest = max((len(_cut(lane.label, 24)) for lane in timeline.lanes), default=0)
+    widest = max((cells(_cut(lane.label, 24)) for lane in timeline.lanes), default=0)
     found = axis(*timeline.bounds, timeline.scale)
     room = max(_LEFT_LEAST, widest * _LETTER + 22, len(found.title) * _LETTER + 34 if found.title else 0)
     place = _Place(*timeline.bounds, left=min(room, _LEFT_MOST))
@@ -149,7 +149,9 @@ def _charted(lane: Lane, place: _Place, y: float) -> tuple[list[str], float]:
     body += _line(known, place, height)
     body += [_extreme(value, height(value)) for value in dict.fromkeys((high, low)) if values]
     for band in lane.bands:
-        body += [_dot(place.x(p.at), height(_value(p)), p, _colour(band)) for p in band.points]
+        for point in band.points:  # one without a value is hollow, so that nobody takes it for the lowest
+            value = _value(point)
+            body.append(_dot(place.x(point.at), height(value), point, _colour(band), hollow=value is None))
         for gap in band.absences:
             body += _absence_label(gap, place, y + _CHART - 6)
     body += _point_labels(lane, place, height)
@@ -198,10 +200,10 @@ def _extreme(value: float, y: float) -> str:
 # Parts of both.
 
 
-def _dot(x: float, y: float, point: Point, colour: str) -> str:
+def _dot(x: float, y: float, point: Point, colour: str, *, hollow: bool = False) -> str:
     size = 3.5 if point.each else 5.5
     return (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" fill="{colour}" stroke="{colour}">'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" fill="{"none" if hollow else colour}" stroke="{colour}">'
         f"{_tooltip(point.told or point.label)}</circle>"
     )
 
@@ -230,11 +232,16 @@ def _absence_label(gap: Stretch, place: _Place, y: float) -> Iterator[str]:
 
 
 def _labels(places: Sequence[tuple[float, str]], y: float, fill: str = "currentColor", size: int = 11) -> Iterator[str]:
-    """Labels on a line, without those that would touch the one before."""
+    """Labels on a line, those of one place together, without those that would touch the one before."""
+    together: dict[float, list[str]] = {}
+    for x, label in places:
+        if label and label not in together.setdefault(round(x, 1), []):
+            together[round(x, 1)].append(label)
     free = float("-inf")
-    for x, label in sorted(places):
-        half = len(label) * size * 0.29 + 3
-        if label and x - half >= free:
+    for x, labels in sorted(together.items()):
+        label = _cut(", ".join(labels), 24)
+        half = cells(label) * size * 0.29 + 3
+        if x - half >= free:
             free = x + half
             yield _text(x, y, label, anchor="middle", fill=fill, size=size)
 
@@ -268,7 +275,12 @@ def _value(point: Point) -> float | None:
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    """The beginning of a text that takes more room than that; wide characters take two cells."""
+    if cells(text) <= most:
+        return text
+    while cells(text) >= most:
+        text = text[: -max(1, (cells(text) - most) // 2)]
+    return f"{text}…"
 
 
 def _tooltip(text: str) -> str:
