@@ -31,7 +31,7 @@ def demo(**changes: object) -> Source:
         "text": THEFTS,
         "columns": Columns("ts", "type", None, "ms"),
         "prepare": Query,
-        "read": lambda: read_bytes((DEMO / "readings.csv").read_bytes(), None, "readings.csv", "type"),
+        "read": lambda told: read_bytes((DEMO / "readings.csv").read_bytes(), None, "readings.csv", "type"),
     }
     return Source(**{**given, **changes})  # type: ignore[arg-type]
 

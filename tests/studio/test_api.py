@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 
 import httpx
 import pyarrow as pa
@@ -14,6 +17,9 @@ from serving import THEFTS, TOKEN, Served, demo, serving
 
 from cepheid.errors import FileError
 from cepheid.studio.checkpoint import watched
+from cepheid.studio.forms import Written
+from cepheid.studio.jobs import Jobs, Ticket
+from cepheid.studio.serve import _listen
 
 
 def test_state_says_what_is_in_the_events(served: Served) -> None:
@@ -61,18 +67,24 @@ def test_a_wrong_query_ends_with_its_error(served: Served) -> None:
 
 def test_the_first_events_are_matched_first() -> None:
     many = pa.table({"ts": range(50_000), "type": ["A", "B"] * 25_000})
-    with serving(demo(read=lambda: many)) as served:
-        told = [line for line in served.tell("run", "PATTERN SEQ(A a, B b) WITHIN 2 ms") if line["kind"] == "matches"]
+    with serving(demo(read=lambda told: many)) as served:
+        all_told = served.tell("run", "PATTERN SEQ(A a, B b) WITHIN 2 ms")
+        told = [line for line in all_told if line["kind"] == "matches"]
         quick = served.tell("run", "PATTERN SEQ(A a, B b) WITHIN 2 ms", sample=False)
     assert [(one["on"], one["events"], one["count"]) for one in told] == [
         ("sample", 20_000, 10_000),
         ("all", 50_000, 25_000),
     ]
     assert [one["on"] for one in quick if one["kind"] == "matches"] == ["all"]
+    assert {(one["on"], one["total"]) for one in all_told if one["kind"] == "progress"} == {
+        ("sample", 20_000),
+        ("all", 50_000),
+    }
+    assert [one["events"] for one in all_told if one["kind"] == "progress"][-1] == 50_000
 
 
 def test_events_that_cannot_be_read_are_told() -> None:
-    def fail() -> pa.Table:
+    def fail(told: object) -> pa.Table:
         raise FileError("CEP801", "can't read the events", "check the spelling")
 
     with serving(demo(read=fail)) as served:
@@ -96,7 +108,7 @@ def test_completion(served: Served) -> None:
 def test_constants_have_ranges_from_the_data() -> None:
     events = pa.table({"ts": range(100), "type": ["A"] * 100, "price": [float(n) for n in range(100)]})
     text = "PATTERN SEQ(A a, A+ b[]) WHERE a.price > 12.5 AND b[i].price < 0.8 * a.price WITHIN 7 ms"
-    with serving(demo(read=lambda: events)) as served:
+    with serving(demo(read=lambda told: events)) as served:
         served.ready()
         found = served.ask("constants", text)["constants"]
     assert [(text[one["start"] : one["end"]], one["label"], one["low"], one["high"], one["step"]) for one in found] == [
@@ -109,6 +121,87 @@ def test_constants_have_ranges_from_the_data() -> None:
 
 def test_the_same_query_in_python(served: Served) -> None:
     assert '    .same("tag_id")\n' in served.ask("python", "PATTERN SEQ(Shelf a, Exit c) WHERE [tag_id]")["python"]
+
+
+def test_python_code_is_checked_at_its_places(served: Served) -> None:
+    code = "import cepheid as cep\na = cep.var('a')\ncep.Query(cep.event('Shelf', a).where(a.tag == 'T1'))"
+    (found,) = served.ask("check", code, form="python")["problems"]
+    assert (found["code"], code[found["start"] : found["end"]], found["line"]) == ("CEP301", "a.tag", 3)
+    right = code.replace("a.tag", "a.tag_id")
+    assert served.ask("check", right, form="python") == {"problems": []}
+    assert served.ask("text", right, form="python") == {"text": "PATTERN Shelf a\nWHERE a.tag_id = 'T1'"}
+    assert [line["kind"] for line in served.tell("run", right, form="python")][-2:] == ["matches", "timeline"]
+
+
+def test_python_code_has_sliders_at_its_numbers(served: Served) -> None:
+    code = (
+        "import cepheid as cep\na, b = cep.var('a'), cep.var('b')\ncep.Query(cep.seq(cep.event('Shelf', a), "
+        "cep.event('Exit', b)).where(cep.call('length', a.reader) > 3, b.n.between(1, 2.5)).within('12 hours'))"
+    )
+    found = served.ask("constants", code, form="python")["constants"]
+    assert [(code[one["start"] : one["end"]], one["unit"]) for one in found] == [
+        ("3", None),
+        ("1", None),
+        ("2.5", None),
+        ("12", "hours"),
+    ]
+
+
+@pytest.mark.parametrize("code", ["x = " + "-" * 100_000 + "1", "x = 1" + "+1" * 60_000, "x = " + "(" * 90_000])
+def test_code_that_is_nested_too_deep_is_an_error_in_a_thread_too(served: Served, code: str) -> None:
+    (found,) = served.ask("check", code, form="python")["problems"]
+    assert found["code"] == "CEP114"
+
+
+def test_completion_of_python_code(served: Served) -> None:
+    head = "import cepheid as cep\na, b = cep.var('a'), cep.var('b')\n"
+
+    def labels(line: str) -> list[str]:
+        code = head + line
+        return [one["label"] for one in served.ask("complete", code, form="python", at=len(code))["options"]]
+
+    assert labels("query = cep.any_") == ["any_order"]
+    assert labels("cep.event('Sh") == ["Shelf"]
+    assert labels("cep.event('Shelf', a).par") == ["partition_by"]
+    assert labels("cep.event('Shelf', a).same('ta") == ["tag_id"]
+    assert labels("cep.event('Shelf', a).where(a.t") == ["ts", "type", "tag_id"]
+    assert labels("cep.event('Shelf', a).where(a.cur") == ["current"]
+    assert labels("cep.event('Shelf', a).where(a.reader == 'aisle 2") == ["aisle 2 razors"]
+    assert labels("cep.event('Shelf', a).within('12 h") == ["12 hours"]
+
+
+def test_newer_work_of_a_page_ends_the_older() -> None:
+    """Work that does not look whether it is stopped is waited for; what came between is not begun."""
+    jobs, begun, go_on = Jobs(), list[str](), Event()
+
+    def work(name: str) -> Callable[[Ticket], None]:
+        def run(ticket: Ticket) -> None:
+            begun.append(name)
+            go_on.wait(10)
+            ticket.check()
+
+        return run
+
+    async def told(name: str) -> list[str]:
+        lines = jobs.lines("page", "diagnose", work(name), Written(""))
+        return [json.loads(line)["kind"] async for line in lines]
+
+    async def three() -> list[list[str]]:
+        tasks = []
+        for name in ("first", "second", "third"):
+            tasks.append(asyncio.create_task(told(name)))
+            await asyncio.sleep(0.2)
+        go_on.set()
+        return await asyncio.gather(*tasks)
+
+    assert asyncio.run(three()) == [["stopped"], ["stopped"], []]
+    assert begun == ["first", "third"]
+
+
+def test_a_drag_draws_nothing(served: Served) -> None:
+    kinds = [line["kind"] for line in served.tell("run", THEFTS, sample=False, timeline=False)]
+    assert "matches" in kinds
+    assert "timeline" not in kinds
 
 
 def test_explain(served: Served) -> None:
@@ -161,8 +254,78 @@ class TestAccess:
         found = served.client.get("/api/state", headers={"host": host.format(port=served.port)})
         assert found.status_code in (400, 403)
 
-    def test_another_page_is_refused(self, served: Served) -> None:
-        assert served.client.get("/api/state", headers={"origin": "http://evil.example"}).status_code == 403
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"origin": "http://evil.example"},
+            {"origin": "null"},
+            {"origin": "https://127.0.0.1:{port}"},
+            {"origin": "http://127.0.0.1:1"},
+            {"sec-fetch-site": "cross-site"},
+            {"sec-fetch-site": "same-site"},  # another program on this machine
+        ],
+    )
+    def test_another_page_is_refused(self, served: Served, headers: dict[str, str]) -> None:
+        given = {name: value.format(port=served.port) for name, value in headers.items()}
+        assert served.client.get("/api/state", headers=given).status_code == 403
+
+    def test_its_own_page_is_answered(self, served: Served) -> None:
+        for name in ("127.0.0.1", "localhost"):
+            host = f"{name}:{served.port}"
+            headers = {"host": host, "origin": f"http://{host}", "sec-fetch-site": "same-origin"}
+            assert served.client.get("/api/state", headers=headers).status_code == 200
+
+    @pytest.mark.parametrize(
+        "hosts",
+        [
+            [],
+            ["127.0.0.1:{port}", "evil.example"],
+            ["evil.example", "127.0.0.1:{port}"],
+            ["127.0.0.1:{port}.evil.example"],
+        ],
+    )
+    def test_a_request_has_one_host(self, served: Served, hosts: list[str]) -> None:
+        lines = [f"Host: {host.format(port=served.port)}" for host in hosts]
+        assert self._sent(served, "/api/state", lines) in (400, 403)
+        assert self._sent(served, "/api/state", [f"Host: 127.0.0.1:{served.port}"]) == 200
+
+    @staticmethod
+    def _sent(served: Served, path: str, lines: list[str]) -> int:
+        """The status of a request that is written by hand, as no client would write it."""
+        cookie = f"Cookie: cepheid_studio_{served.port}={TOKEN}"
+        with socket.create_connection(("127.0.0.1", served.port), timeout=10) as link:
+            link.sendall("\r\n".join([f"GET {path} HTTP/1.1", *lines, cookie, "Connection: close", "", ""]).encode())
+            return int(link.makefile("rb").readline().split()[1])
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/assets/../index.html",
+            "/assets/%2e%2e/index.html",
+            "/assets/..%5c..%5capp.py",
+            "/assets/studio.js%00.css",
+            "/assets//etc/passwd",
+            "/../../../../../etc/passwd",
+            "//etc/passwd",
+            "/page/index.html",
+            "/static/../../app.py",
+        ],
+    )
+    def test_no_path_leads_out(self, served: Served, path: str) -> None:
+        assert self._sent(served, path, [f"Host: 127.0.0.1:{served.port}"]) == 404
+
+    def test_a_query_can_name_no_file(self, served: Served, tmp_path: Path) -> None:
+        secret = tmp_path / "secret.csv"
+        secret.write_text("ts,type\n1,A\n")
+        for text in (str(secret), f"PATTERN A a WHERE a.x = read_files('{secret}')"):
+            assert [line["kind"] for line in served.tell("run", text)] == ["error"]
+        # A name in FROM is a name for the events that there are, whatever it looks like.
+        (found,) = [line for line in served.tell("run", f"FROM `{secret}` PATTERN A a") if line["kind"] == "matches"]
+        assert (found["events"], found["count"]) == (59, 0)
+
+    def test_the_socket_is_of_this_machine_only(self) -> None:
+        with _listen(0) as found:
+            assert found.getsockname()[0] == "127.0.0.1"
 
     @pytest.mark.parametrize("path", ["..%2f..%2fapp.py", "..%2findex.html", "%2fetc%2fpasswd", "nothing.js"])
     def test_only_shipped_files_are_there(self, served: Served, path: str) -> None:
@@ -174,6 +337,11 @@ class TestAccess:
         assert ask("/api/check", json={"text": "x" * 300_000}).status_code == 413
         assert ask("/api/check", json={"text": 5}).status_code == 400
         assert ask("/api/complete", json={"text": "x", "at": -1}).status_code == 400
+        for wrong in ({"form": "perl"}, {"page": 5}, {"sample": "no"}, {"timeline": 1}, {"at": "1"}):
+            assert ask("/api/check", json={"text": "x", **wrong}).status_code == 400
+        json_type = {"content-type": "application/json"}
+        for body in (b'{"text": "\\ud800"}', b"[", b"[" * 100_000, b"5", b'["text"]', b"\xff"):
+            assert ask("/api/check", content=body, headers=json_type).status_code == 400
 
 
 class TestWatch:
@@ -212,8 +380,8 @@ class TestWatch:
         [
             ("running", 999_990, ("running", "Micro-batch 7 is done.")),
             ("running", 999_000, ("dead", "No sign of life for 17 minutes, and it has not said that it ended")),
-            ("ended", 999_000, ("silent", "The stream has ended 17 minutes ago.")),
-            ("failed", 999_000, ("dead", "The stream has failed 17 minutes ago: no space left")),
+            ("ended", 999_000, ("silent", "The stream ended 17 minutes ago.")),
+            ("failed", 999_000, ("dead", "The stream failed 17 minutes ago: no space left")),
         ],
     )
     def test_a_stream_that_tells_of_itself(
@@ -227,6 +395,7 @@ class TestWatch:
         seen = watched(tmp_path, None, 1_000_000.0)
         assert (seen["status"], seen["told"][: len(found[1])]) == found
         assert seen["recorded"] == {
+            "batches": 2,
             "events_per_second": 10.0,
             "events": 120,
             "matches": 6,

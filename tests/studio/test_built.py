@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +12,17 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "src/cepheid/studio/page"
 WEB = ROOT / "web"
+
+
+def test_the_shipped_page_was_built_from_these_sources() -> None:
+    own = [f"src/{file.name}" for file in (WEB / "src").iterdir()]
+    hashed = hashlib.sha256()
+    for path in sorted(["index.html", "package-lock.json", "package.json", "tsconfig.json", "vite.config.ts", *own]):
+        hashed.update(path.encode() + b"\n" + (WEB / path).read_bytes() + b"\n")
+    index = (PAGE / "index.html").read_text(encoding="utf-8")
+    assert f'<meta name="sources" content="{hashed.hexdigest()}">' in index, (
+        "run `make studio-page`, and commit the page"
+    )
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node to build the page with")

@@ -21,11 +21,14 @@ export interface ColumnFacts {
   high: unknown;
 }
 
+export type Form = "text" | "python";
+
 export interface State {
   name: string;
   text: string;
   watches: boolean;
   status: "reading" | "ready" | "failed";
+  share: number;
   problem: Problem | null;
   events: { rows: number; columns: ColumnFacts[]; types: [string, number][] | null } | null;
 }
@@ -80,8 +83,9 @@ export interface Taken {
 
 export type Line =
   | Found
-  | { kind: "reading" | "stopped" | "no events" }
-  | { kind: "progress"; events: number; total: number }
+  | { kind: "stopped" | "no events" }
+  | { kind: "reading"; share: number }
+  | { kind: "progress"; on: "sample" | "all"; events: number; total: number }
   | { kind: "timeline"; on: string; svg: string | null }
   | { kind: "explained"; text: string; svg: string | null }
   | { kind: "diagnosed"; diagnosis: Diagnosis }
@@ -102,6 +106,7 @@ export interface Watched {
   watermark: number | null;
   state_bytes: number;
   recorded: {
+    batches: number;
     events_per_second: number | null;
     events: number;
     matches: number;
@@ -125,7 +130,7 @@ export async function get<T>(path: string): Promise<T> {
 // An answer, or the problem that the text has.
 export async function ask<T>(kind: string, body: object): Promise<T | { problem: Problem }> {
   const response = await fetch(`/api/${kind}`, { method: "POST", headers, body: JSON.stringify(body) });
-  if (!response.ok && response.status !== 422) throw new Error(await response.text());
+  if (!response.ok) throw new Error(await response.text());
   return (await response.json()) as T;
 }
 

@@ -22,7 +22,7 @@ export function button(label: string, act: () => void, attributes: Record<string
 // A picture that the server drew; the policy of the page lets no script in it run.
 export function picture(svg: string, label: string): HTMLElement {
   const read = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
-  const frame = element("div", { class: "picture", role: "img", "aria-label": label });
+  const frame = element("div", { class: "picture", role: "img", "aria-label": label, tabindex: "0" });
   frame.append(document.importNode(read, true));
   return frame;
 }

@@ -1,14 +1,15 @@
 // The editor of the query: colours, completion, and problems under their places.
 
-import { autocompletion, completionKeymap, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { acceptCompletion, autocompletion, completionKeymap, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
 import { Annotation, type ChangeDesc, EditorState } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
-import { ask, type Problem, toBrowser, toServer } from "./api";
+import { ask, type Form, type Problem, toBrowser, toServer } from "./api";
 import { sase } from "./language";
+import { python } from "./python";
 
 interface Completions {
   start: number;
@@ -17,10 +18,10 @@ interface Completions {
 
 const byServer = Annotation.define<boolean>();
 
-async function complete(context: CompletionContext): Promise<CompletionResult | null> {
+async function complete(form: Form, context: CompletionContext): Promise<CompletionResult | null> {
   const text = context.state.doc.toString();
   if (!context.explicit && !context.matchBefore(/[\w.['"(]$/)) return null;
-  const found = await ask<Completions>("complete", { text, at: toServer(text, context.pos) });
+  const found = await ask<Completions>("complete", { text, form, at: toServer(text, context.pos) });
   if ("problem" in found || context.aborted) return null;
   return {
     from: toBrowser(text, found.start),
@@ -28,8 +29,14 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   };
 }
 
+const FORMS = {
+  text: { language: sase, label: "query", hint: "PATTERN SEQ(…) WHERE … WITHIN …" },
+  python: { language: python, label: "the query in Python", hint: "import cepheid as cep" },
+};
+
 export interface Editor {
   text(): string;
+  focus(): void;
   replace(from: number, to: number, text: string): void;
   set(text: string): void;
   mark(problems: Problem[]): void;
@@ -39,6 +46,7 @@ export interface Editor {
 // changed: is told of what the user types, and of changes by `replace` and `set` with `typed` false.
 export function makeEditor(
   parent: HTMLElement,
+  form: Form,
   text: string,
   changed: (changes: ChangeDesc, typed: boolean) => void,
 ): Editor {
@@ -53,12 +61,13 @@ export function makeEditor(
         bracketMatching(),
         highlightActiveLine(),
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ "aria-label": "query", spellcheck: "false" }),
-        placeholder("PATTERN SEQ(…) WHERE … WITHIN …"),
-        sase,
+        EditorView.contentAttributes.of({ "aria-label": FORMS[form].label, spellcheck: "false" }),
+        placeholder(FORMS[form].hint),
+        FORMS[form].language,
         syntaxHighlighting(classHighlighter),
-        autocompletion({ override: [complete], icons: false }),
-        keymap.of([...completionKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
+        autocompletion({ override: [(context) => complete(form, context)], icons: false }),
+        // Tab takes a completion; without one it leaves the editor, as it leaves any other field.
+        keymap.of([{ key: "Tab", run: acceptCompletion }, ...completionKeymap, ...historyKeymap, ...defaultKeymap]),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
           const typed = !update.transactions.some((one) => one.annotation(byServer));
@@ -78,6 +87,7 @@ export function makeEditor(
   };
   return {
     text: () => view.state.doc.toString(),
+    focus: () => view.focus(),
     replace,
     set: (all) => replace(0, view.state.doc.length, all),
     mark(problems) {

@@ -1,14 +1,15 @@
 // The page: an editor at the left, what comes of the query at the right.
 
 import "./style.css";
-import { ask, type Constant, get, type Line, type Problem, type State, tell, toBrowser } from "./api";
+import { ask, type Constant, type Form, get, type Line, type Problem, type State, tell, toBrowser } from "./api";
 import { button, element, number } from "./dom";
-import { type Editor, makeEditor } from "./editor";
+import { makeForms } from "./forms";
 import { makeResults, type Tab } from "./results";
 import { makeSliders } from "./sliders";
 import { watch } from "./watch";
 
 const PAUSE = 250; // milliseconds without a key after which a text is run
+const REST = 150; // milliseconds for which a slider is held still before its matches are drawn
 const bar = document.getElementById("bar")!;
 const main = document.getElementById("main")!;
 
@@ -21,35 +22,31 @@ async function start(): Promise<void> {
 }
 
 function title(state: State): void {
-  const rows = state.events ? ` · ${number(state.events.rows)} events` : state.status === "reading" ? " · reading…" : "";
+  const count = state.events?.rows ?? 0;
+  const rows = state.events ? ` · ${number(count)} ${count === 1 ? "event" : "events"}` : state.status === "reading" ? " · reading…" : "";
   document.getElementById("source")!.textContent = state.name + rows;
 }
 
-function progress(share: number | null): void {
-  bar.className = share === null ? "busy" : "";
-  bar.style.setProperty("--share", share === null ? "1" : String(share));
+// share: from 0 to 1; null: under way, and nobody knows how far; "over": nothing is.
+function progress(share: number | null | "over"): void {
+  bar.className = share === null ? "busy" : share === "over" ? "over" : "";
+  bar.style.setProperty("--share", String(typeof share === "number" ? share : 1));
+  if (typeof share === "number") bar.setAttribute("aria-valuenow", String(Math.round(100 * share)));
+  else bar.removeAttribute("aria-valuenow");
 }
 
 function edit(first: State): void {
-  const place = element("div", { class: "editor" });
-  const python = element("pre", { class: "python", tabindex: "0", "aria-label": "the query in Python" });
-  python.hidden = true;
   const problems = element("div", { class: "problems", "aria-live": "polite" });
   const knobs = element("div", { class: "sliders" });
   knobs.hidden = true;
+  const left = element("section", { class: "query", "aria-label": "query" });
   const right = element("section", { class: "results", "aria-label": "results" });
-  const text = button("Text", () => showForm("text"), { "aria-pressed": "true" });
-  const code = button("Python", () => showForm("python"), { "aria-pressed": "false" });
-  const copy = button("Copy", () => void navigator.clipboard.writeText(python.hidden ? editor.text() : python.textContent ?? ""));
-  const tools = element("div", { class: "tools" }, element("div", { class: "switch" }, text, code), copy);
-  main.replaceChildren(
-    element("section", { class: "query", "aria-label": "query" }, tools, place, python, problems, knobs),
-    right,
-  );
+  main.replaceChildren(left, right);
 
   let state = first;
   let timer = 0;
   let running: AbortController | null = null;
+  let looking: AbortController | null = null; // the automaton or the reasons are being worked out
   let busy = false; // a run for a slider is under way: the newest waits for it
   let waiting = false;
   let stale: Record<"automaton" | "why", boolean> = { automaton: true, why: true };
@@ -63,42 +60,54 @@ function edit(first: State): void {
     },
     () => later(0),
   );
-  const editor: Editor = makeEditor(place, first.text, (changes, typed) => {
-    sliders.follow(changes);
-    if (typed) later(PAUSE);
+  const editor = makeForms(left, first.text, {
+    changed: (changes, typed) => {
+      sliders.follow(changes);
+      if (typed) later(PAUSE);
+    },
+    switched: () => {
+      sliders.forget();
+      later(0);
+    },
+    refused: (problem) => problems.replaceChildren(told(problem)),
   });
+  left.append(problems, knobs);
 
   function later(pause: number): void {
     clearTimeout(timer);
     timer = window.setTimeout(() => void update(), pause);
   }
 
+  function isNow(text: string, form: Form): boolean {
+    return editor.text() === text && editor.form() === form;
+  }
+
   // Checks a text, and runs it if nothing is wrong with it.
   async function update(): Promise<void> {
-    const now = editor.text();
-    stale = { automaton: true, why: true };
+    const [now, form] = [editor.text(), editor.form()];
+    forget();
     running?.abort();
     if (!now.trim()) {
       problems.replaceChildren();
       sliders.show([]);
       editor.mark([]);
       results.empty(beginning());
-      progress(0);
+      progress("over");
       return;
     }
-    const found = await ask<{ problems: Problem[] }>("check", { text: now });
-    if (editor.text() !== now || "problem" in found) return;
+    const found = await ask<{ problems: Problem[] }>("check", { text: now, form });
+    if (!isNow(now, form) || "problem" in found) return;
     editor.mark(found.problems);
     problems.replaceChildren(...found.problems.map((one) => told(one)));
     const error = found.problems.find((one) => one.severity === "error");
     if (error) {
       results.failed(error);
       sliders.show([]);
-      progress(0);
+      progress("over");
       return;
     }
-    void ask<{ constants: Constant[] }>("constants", { text: now }).then((answer) => {
-      if ("problem" in answer || editor.text() !== now) return;
+    void ask<{ constants: Constant[] }>("constants", { text: now, form }).then((answer) => {
+      if ("problem" in answer || !isNow(now, form)) return;
       const all = answer.constants.map((one) => ({
         ...one,
         start: toBrowser(now, one.start),
@@ -106,47 +115,64 @@ function edit(first: State): void {
       }));
       sliders.show(all);
     });
-    if (!python.hidden) void showPython();
-    await run(now, true);
-    await refresh(results.tab());
+    await run(now, form, { sample: true, timeline: true });
+    if (isNow(now, form)) await refresh(results.tab());
   }
 
-  // A slider moved: only the constant is another, so the text is neither checked nor compiled anew.
+  // A slider moved: only the constant is another, so the text is neither checked nor compiled anew. The matches are
+  // drawn when the slider rests: that takes as long as to find them.
   async function drag(): Promise<void> {
+    clearTimeout(timer);
     if (busy) {
       waiting = true;
       return;
     }
     busy = true;
-    stale = { automaton: true, why: true };
+    forget();
+    results.moving();
     do {
       waiting = false;
-      await run(editor.text(), false);
+      await run(editor.text(), editor.form(), { sample: false, timeline: false });
     } while (waiting);
     busy = false;
-    if (!python.hidden) void showPython();
+    clearTimeout(timer);
+    timer = window.setTimeout(() => void run(editor.text(), editor.form(), { sample: false, timeline: true }), REST);
   }
 
-  async function run(now: string, sample: boolean): Promise<void> {
-    if (sample) running?.abort();
+  // What was found out about an older text is of no use any longer.
+  function forget(): void {
+    stale = { automaton: true, why: true };
+    looking?.abort();
+  }
+
+  async function run(now: string, form: Form, how: { sample: boolean; timeline: boolean }): Promise<void> {
+    if (how.timeline) running?.abort();
     const own = new AbortController();
     running = own;
     progress(null);
     try {
-      await tell("run", { text: now, sample }, own.signal, hear);
+      await tell("run", { text: now, form, ...how }, own.signal, hear);
     } catch (error) {
       if (!own.signal.aborted) results.working(`The server does not answer: ${String(error)}`);
     } finally {
-      if (running === own) progress(0);
+      if (running === own) {
+        progress("over");
+        results.share(null);
+      }
     }
   }
 
   function hear(line: Line): void {
     switch (line.kind) {
       case "reading":
-        return results.working("Reading the events…");
-      case "progress":
-        return progress(line.total ? line.events / line.total : null);
+        progress(line.share || null);
+        return results.working(reading(line.share));
+      case "progress": {
+        if (line.on === "sample") return;
+        const share = line.total ? line.events / line.total : null;
+        progress(share);
+        return results.share(share);
+      }
       case "matches":
         return results.matches(line);
       case "timeline":
@@ -162,11 +188,20 @@ function edit(first: State): void {
 
   // What is not looked at is not computed.
   async function refresh(tab: Tab): Promise<void> {
-    const now = editor.text();
+    const [now, form] = [editor.text(), editor.form()];
     if ((tab !== "automaton" && tab !== "why") || !stale[tab] || !now.trim()) return;
     stale[tab] = false;
-    if (results.isEmpty(tab)) results.waiting(tab);
-    await tell(tab === "why" ? "diagnose" : "explain", { text: now }, new AbortController().signal, hear);
+    results.waiting(tab);
+    const own = new AbortController();
+    looking = own;
+    try {
+      await tell(tab === "why" ? "diagnose" : "explain", { text: now, form }, own.signal, (line) => {
+        if (line.kind === "error") results.unclear(tab, line);
+        else hear(line);
+      });
+    } catch (error) {
+      if (!own.signal.aborted) results.working(`The server does not answer: ${String(error)}`);
+    }
   }
 
   function told(problem: Problem): HTMLElement {
@@ -184,39 +219,35 @@ function edit(first: State): void {
   function beginning(): HTMLElement {
     const types = state.events?.types?.slice(0, 2).map(([name]) => name) ?? [];
     const [one, other] = [types[0] ?? "A", types[1] ?? types[0] ?? "B"];
-    const example = `PATTERN SEQ(${one} a, ${other} b)\nWITHIN 1 hour\n`;
-    const begin = button("Begin with this", () => (editor.set(example), later(0)), { class: "main" });
-    const hint = "Write a query at the left: what it matches is shown here as you type.";
+    const example = `PATTERN SEQ(${spelt(one)} a, ${spelt(other)} b)\nWITHIN 1 hour\n`;
+    const begin = button("Start with this query", () => void editor.begin(example).then(() => later(0)), { class: "main" });
+    const hint = "Write a query in the editor. Its matches are shown here while you type.";
     return element("div", { class: "empty" }, element("p", {}, hint), element("pre", {}, example), begin);
-  }
-
-  async function showPython(): Promise<void> {
-    const found = await ask<{ python: string }>("python", { text: editor.text() });
-    python.textContent = "problem" in found ? `# ${found.problem.message}` : found.python;
-  }
-
-  function showForm(form: "text" | "python"): void {
-    text.setAttribute("aria-pressed", String(form === "text"));
-    code.setAttribute("aria-pressed", String(form === "python"));
-    place.hidden = form === "python";
-    python.hidden = form === "text";
-    if (form === "python") void showPython();
   }
 
   async function read(): Promise<void> {
     while (state.status === "reading") {
-      results.working("Reading the events…");
-      progress(null);
-      await new Promise((after) => setTimeout(after, 300));
+      results.working(reading(state.share));
+      progress(state.share || null);
+      await new Promise((after) => setTimeout(after, 200));
       state = await get<State>("state");
     }
     title(state);
-    progress(0);
+    progress("over");
     results.events(state);
     if (state.problem) results.empty(element("div", { class: "empty" }, told(state.problem)));
     else await update();
   }
   void read();
+}
+
+function reading(share: number): string {
+  return share ? `Reading the events: ${Math.round(100 * share)}%` : "Reading the events…";
+}
+
+// A name as it stands in a query.
+function spelt(name: string): string {
+  return /^[A-Za-z_]\w*$/.test(name) ? name : `\`${name.replaceAll("`", "``")}\``;
 }
 
 start().catch((error: unknown) => {

@@ -12,6 +12,10 @@ export interface Results {
   tab(): Tab;
   open(tab: Tab): void;
   working(text: string): void;
+  // How much of all events a run has gone over; null: it has ended.
+  share(now: number | null): void;
+  // The matches change quickly now: their time line is older than their number.
+  moving(): void;
   matches(found: Found): void;
   timeline(svg: string | null): void;
   failed(problem: Problem): void;
@@ -19,7 +23,8 @@ export interface Results {
   explained(text: string, svg: string | null): void;
   diagnosed(found: Diagnosis): void;
   waiting(tab: "automaton" | "why"): void;
-  isEmpty(tab: "automaton" | "why"): boolean;
+  // Why a tab can't be filled.
+  unclear(tab: "automaton" | "why", problem: Problem): void;
   events(state: State): void;
 }
 
@@ -33,6 +38,7 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
     current = tab;
     for (const name of Object.keys(TABS) as Tab[]) {
       buttons[name].setAttribute("aria-selected", String(name === tab));
+      buttons[name].tabIndex = name === tab ? 0 : -1; // arrow keys go from one to the next
       panels[name].hidden = name !== tab;
     }
     opened(tab);
@@ -41,7 +47,17 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
     buttons[name] = button(TABS[name], () => open(name), { role: "tab", id: `tab-${name}`, "aria-controls": name });
     panels[name] = element("div", { id: name, role: "tabpanel", "aria-labelledby": `tab-${name}` });
   }
+  parent.addEventListener("keydown", (event) => {
+    const names = Object.keys(TABS) as Tab[];
+    const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: names.length - 1 };
+    const step = steps[event.key];
+    if (step === undefined || !(event.target instanceof Element) || event.target.role !== "tab") return;
+    const next = names[(names.indexOf(current) + step) % names.length]!;
+    open(next);
+    buttons[next].focus();
+  });
   const status = element("p", { class: "status", role: "status" });
+  const share = element("span", { class: "share" });
   const told = element("div", { class: "told" });
   const line = element("div", { class: "timeline" });
   const table = element("div", { class: "found" });
@@ -49,6 +65,7 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
   parent.append(element("div", { role: "tablist" }, ...Object.values(buttons)), ...Object.values(panels));
   for (const name of Object.keys(TABS) as Tab[]) {
     buttons[name].setAttribute("aria-selected", String(name === current));
+    buttons[name].tabIndex = name === current ? 0 : -1;
     panels[name].hidden = name !== current;
   }
 
@@ -58,16 +75,25 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
     working(text) {
       status.replaceChildren(text);
     },
+    share(now) {
+      share.textContent = now === null ? "" : ` · all events: ${Math.round(100 * now)}%`;
+      if (now !== null && share.parentNode !== status) status.append(share);
+    },
+    moving() {
+      line.classList.add("old");
+    },
     matches(found) {
       parent.classList.remove("stale");
-      const some = found.on === "sample" ? `the first ${number(found.events)} events` : `${number(found.events)} events`;
+      const events = found.events === 1 ? "1 event" : `${number(found.events)} events`;
+      const some = found.on === "sample" ? `the first ${events}` : events;
       const took = found.seconds < 0.9995 ? `${Math.max(1, Math.round(found.seconds * 1000))} ms` : `${found.seconds.toFixed(1)} s`;
       const noun = found.count === 1 ? "match" : "matches";
-      status.replaceChildren(element("strong", {}, `${number(found.count)} ${noun}`), ` in ${some} · ${took}`);
+      status.replaceChildren(element("strong", {}, `${number(found.count)} ${noun}`), ` in ${some} · ${took}`, share);
+      share.textContent = found.on === "sample" ? " · all events: 0%" : "";
       told.replaceChildren(...found.warnings.map(note));
       if (found.count === 0) {
         const why = button("Show why", () => open("why"), { class: "main" });
-        const text = "No run of the query comes to its end. See how far they come, and what ends them.";
+        const text = "Nothing matches. See how far the query gets, and what stops it.";
         line.replaceChildren();
         table.replaceChildren(element("div", { class: "empty" }, element("p", {}, text), why));
         return;
@@ -76,11 +102,13 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
       table.replaceChildren(matchTable(found, roles), element("p", { class: "hint" }, shown));
     },
     timeline(svg) {
+      line.classList.remove("old");
       line.replaceChildren(...(svg === null ? [] : [picture(svg, "matches on a time line")]));
     },
     failed(problem) {
       parent.classList.add("stale");
-      status.replaceChildren(element("span", { class: "error" }, problem.message));
+      const older = table.childElementCount ? element("small", {}, " Below is what the last query without an error found.") : null;
+      status.replaceChildren(element("span", { class: "error" }, problem.message), ...(older ? [older] : []));
     },
     empty(hint) {
       status.replaceChildren();
@@ -90,13 +118,23 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
     },
     explained(text, svg) {
       const drawn = svg === null ? [] : [picture(svg, "the automaton of the query")];
-      panels.automaton.replaceChildren(...drawn, element("pre", {}, text));
+      panels.automaton.classList.remove("older");
+      panels.automaton.replaceChildren(...drawn, element("pre", { tabindex: "0" }, text));
     },
-    isEmpty: (tab) => panels[tab].childElementCount === 0,
+    unclear(tab, problem) {
+      panels[tab].classList.remove("older");
+      panels[tab].replaceChildren(note(problem));
+    },
     waiting(tab) {
-      panels[tab].replaceChildren(element("p", { class: "hint" }, tab === "why" ? "Following the runs…" : "Drawing…"));
+      const text = tab === "why" ? "Following the runs of the query…" : "Drawing the automaton…";
+      // What an older text gave stays, dimmed, so that the page does not flicker while one types.
+      const shown = panels[tab].querySelector(".waiting");
+      if (shown) return;
+      panels[tab].classList.add("older");
+      panels[tab].prepend(element("p", { class: "hint waiting", role: "status" }, text));
     },
     diagnosed(found) {
+      panels.why.classList.remove("older");
       panels.why.replaceChildren(...whyView(found));
     },
     events(state) {
@@ -123,7 +161,7 @@ function eventsView(facts: NonNullable<State["events"]>): HTMLElement[] {
       element("th", { scope: "row" }, one.name, one.role ? element("small", {}, ` ${one.role}`) : null),
       element("td", {}, one.type),
       element("td", {}, one.nulls ? number(one.nulls) : "–"),
-      element("td", {}, one.samples.slice(0, 5).map(String).join(", ")),
+      element("td", { class: "values" }, one.samples.slice(0, 5).map(String).join(", ")),
     ),
   );
   const names = ["column", "type", "NULLs", "values"].map((name) => element("th", { scope: "col" }, name));

@@ -6,6 +6,8 @@ import { element } from "./dom";
 
 export interface Sliders {
   show(constants: Constant[]): void;
+  // The editor has another text now: the sliders stay until its numbers are known, and move nothing.
+  forget(): void;
   // Moves the places of the numbers along with a change of the text.
   follow(changes: ChangeDesc): void;
 }
@@ -59,6 +61,9 @@ export function makeSliders(
       shown = constants.map((one) => ({ ...one }));
       parent.replaceChildren(...shown.map(row));
       parent.hidden = shown.length === 0;
+    },
+    forget() {
+      shown = [];
     },
     follow(changes) {
       for (const one of shown) {

@@ -58,6 +58,6 @@ function commonDay(rows: Row[]): string {
 
 // A time without what says nothing: zeros after the seconds, and the day that is said above.
 function clock(text: string, day: string): string {
-  const short = text.replace(/(\d\d:\d\d:\d\d)\.0+(?=$|\+)/, "$1").replace(/\+00:00$/, "");
+  const short = text.replace(/(\d\d:\d\d:\d\d)(\.\d*?)0+(?=$|\+)/, "$1$2").replace(/\.(?=$|\+)/, "").replace(/\+00:00$/, "");
   return day && short.startsWith(`${day} `) ? short.slice(day.length + 1) : short;
 }

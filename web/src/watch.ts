@@ -5,7 +5,12 @@ import { element, number } from "./dom";
 import { matchTable } from "./table";
 
 const SECONDS = 2;
-const TITLES = { running: "The stream runs", silent: "The stream is silent", dead: "The stream is dead", none: "No stream yet" };
+const TITLES = {
+  running: "The stream is running",
+  silent: "No new micro-batches",
+  dead: "The stream has stopped",
+  none: "No stream yet",
+};
 
 export function watch(main: HTMLElement): void {
   const frame = element("section", { class: "watch" });
@@ -29,7 +34,7 @@ function view(found: Watched): HTMLElement[] {
   const parts = [banner(found.status, TITLES[found.status], found.told)];
   if (found.batches.length) parts.push(figures(found), batches(found.batches));
   if (found.matches === null) {
-    parts.push(element("p", { class: "hint" }, "Pass --matches DIR, the folder that the stream writes to, to see its last matches here."));
+    parts.push(element("p", { class: "hint" }, "To see the last matches here, start the studio with --matches DIR, the folder that the stream writes to."));
   } else if (found.matches.rows.length) {
     parts.push(element("h2", {}, "Last matches"), matchTable(found.matches, { time: "ts", type: "type" }));
   } else {
@@ -44,19 +49,19 @@ function figures(found: Watched): HTMLElement {
   const first = ended[0];
   const span = first && ended.length > 1 ? (ended[ended.length - 1]!.ended! - first.ended!) / 60 : 0;
   const facts: [string, string][] = [
-    ["watermark", found.watermark === null ? "none yet" : moment(found.watermark)],
+    ["watermark", found.watermark === null ? "none yet" : `${moment(found.watermark)} UTC`],
     ["micro-batches", last ? number(last.number + 1) : "0"],
-    ["per minute", span > 0 ? ((ended.length - 1) / span).toFixed(1) : "–"],
+    ["micro-batches per minute", span > 0 ? ((ended.length - 1) / span).toFixed(1) : "–"],
     ["state on disk", bytes(found.state_bytes)],
   ];
   const told = found.recorded;
   if (told !== null) {
     facts.push(
       ["events per second", told.events_per_second === null ? "–" : number(told.events_per_second)],
-      ["events", number(told.events)],
-      ["matches", number(told.matches)],
-      ["late events", number(told.late)],
-      ["runs", number(told.runs)],
+      [`events in ${told.batches} micro-batches`, number(told.events)],
+      [`matches in ${told.batches} micro-batches`, number(told.matches)],
+      [`late events in ${told.batches} micro-batches`, number(told.late)],
+      ["open runs", number(told.runs)],
     );
   }
   return element(

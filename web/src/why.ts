@@ -7,8 +7,8 @@ export function whyView(found: Diagnosis): HTMLElement[] {
   const all = number(found.seen.events);
   const some =
     found.sampled < found.seen.events
-      ? `Runs were followed on ${number(found.sampled)} of ${all} events; matches are counted on all.`
-      : `Of all ${all} events.`;
+      ? `Found on ${number(found.sampled)} of the ${all} events. The matches are those of all events.`
+      : `Found on all ${all} events.`;
   return [
     element("p", { class: "hint" }, some),
     ...found.hints.map(hint),
@@ -52,11 +52,18 @@ function funnel(found: Diagnosis): HTMLElement[] {
       "div",
       { class: "step" },
       element("b", {}, "match"),
-      element("span", { class: "meter" }, element("i", { style: `width:${Math.min(100, (100 * found.matches) / most)}%` })),
+      // Runs of some events and matches of all are not to be compared.
+      found.sampled < found.seen.events
+        ? element("span", {})
+        : element("span", { class: "meter" }, element("i", { style: `width:${Math.min(100, (100 * found.matches) / most)}%` })),
       element("span", {}, found.matches === 1 ? "1 match" : `${number(found.matches)} matches`),
     ),
   );
-  return [element("h2", {}, "How far runs come"), element("ol", { class: "funnel" }, ...steps, last)];
+  return [
+    element("h2", {}, "How far the query gets"),
+    element("p", { class: "hint" }, "A run begins with each event that the first part of the pattern takes."),
+    element("ol", { class: "funnel" }, ...steps, last),
+  ];
 }
 
 function runs(count: number): string {

@@ -10,6 +10,7 @@ import click
 import pyarrow as pa
 
 from cepheid.api.files.read_files import read_bytes, read_files
+from cepheid.api.files.told import Told
 from cepheid.cli.errors import EXIT_CODES
 from cepheid.cli.options import Settings, query_options
 from cepheid.cli.query import read_query
@@ -65,9 +66,9 @@ def studio(
     if demo and text is None:
         given = (folder / _DEMO[0]).read_text(encoding="utf-8")
 
-    def read() -> pa.Table:
+    def read(told: Told) -> pa.Table:
         if events is not None:
-            return read_files(events, settings.type)
+            return read_files(events, settings.type, told)
         return read_bytes((folder / _DEMO[1]).read_bytes(), None, _DEMO[1], settings.type)
 
     source = Source(
@@ -84,5 +85,5 @@ def studio(
 
 def _name(events: str | None, checkpoint: str | None) -> str:
     if checkpoint is not None:
-        return Path(checkpoint).name
+        return f"checkpoint {Path(checkpoint).resolve().name}"
     return "demo: a day of a store's readings" if events is None else Path(events).name

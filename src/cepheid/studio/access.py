@@ -41,15 +41,17 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return  # no sockets
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         shown = self._shown(scope)
-        if not self._is_ours(headers.get("host", "")):
+        hosts = [value.decode("latin-1") for name, value in scope["headers"] if name.lower() == b"host"]
+        if len(hosts) != 1 or not self._is_ours(hosts[0]):
             refused = "this server answers only to 127.0.0.1 and localhost"
         elif not shown and not self._equal(self._kept(headers.get("cookie", ""))):
             refused = "open the address that `cepheid studio` printed: it has a token, and this request has not"
-        elif "origin" in headers and headers["origin"].removeprefix("http://") != headers["host"]:
+        elif not self._is_of_the_page(scope["path"], headers):
             refused = "this server answers only to its own page"
         else:
             await self._app(scope, receive, self._marking(send, shown=shown))
@@ -58,6 +60,16 @@ class Guard:
 
     def _is_ours(self, host: str) -> bool:
         return host in {f"{name}:{self._port}" for name in HOSTS} or (self._port == 80 and host in HOSTS)
+
+    @staticmethod
+    def _is_of_the_page(path: str, headers: dict[str, str]) -> bool:
+        """Whether a request comes from the page itself, or opens it.
+
+        To a browser, a page of another program on this machine is of the same site, and its requests carry the cookie.
+        """
+        if headers.get("origin", f"http://{headers['host']}") != f"http://{headers['host']}":
+            return False
+        return path == "/" or headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
     def _shown(self, scope: Scope) -> bool:
         """Whether the address has the token: only that of the page itself."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -13,19 +13,20 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from cepheid.builder.printed import print_python
 from cepheid.errors import CepheidError
-from cepheid.language import parse, print_program
 from cepheid.studio import running
 from cepheid.studio.access import Guard
 from cepheid.studio.checking import check, listening, problem
 from cepheid.studio.checkpoint import watched
-from cepheid.studio.completing import complete
+from cepheid.studio.completing import complete as complete_text
+from cepheid.studio.completing_python import complete as complete_python
 from cepheid.studio.constants import constants
 from cepheid.studio.describing import Facts, describe
+from cepheid.studio.forms import FORMS, Written
 from cepheid.studio.jobs import Jobs, Ticket
 from cepheid.studio.source import Reading, Source
 
@@ -35,15 +36,29 @@ LONGEST = 200_000
 _KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request asks. at: the cursor. page: which window it is.
+
+    sample: whether some events are tried first. timeline: whether matches are drawn on one.
+    """
+
+    written: Written
+    at: int
+    page: str
+    sample: bool
+    timeline: bool
+
+
 def make_app(source: Source, token: str, port: int) -> Starlette:
     """The server of a source, for those who have the token."""
     studio = _Studio(source)
-    asked: dict[str, Callable[[dict[str, Any]], Any]] = {
+    asked: dict[str, Callable[[Asked], Any]] = {
         "check": studio.check,
         "complete": studio.complete,
         "constants": studio.constants,
         "python": studio.python,
-        "format": studio.format,
+        "text": studio.text,
     }
     worked = {"run": studio.run, "explain": studio.explain, "diagnose": studio.diagnose}
     return Starlette(
@@ -91,6 +106,7 @@ class _Studio:
             "text": self._source.text,
             "watches": self._source.checkpoint is not None,
             "status": status,
+            "share": self._reading.share,
             "problem": None if error is None else problem(error),
             "events": None if facts is None else asdict(facts),
         }
@@ -100,36 +116,37 @@ class _Studio:
             return {"status": "none"}
         return watched(self._source.checkpoint, self._source.matches)
 
-    def check(self, asked: dict[str, Any]) -> Any:
-        return check(self._source, asked["text"], self._reading.table)
+    def check(self, asked: Asked) -> Any:
+        return check(self._source, asked.written, self._reading.table)
 
-    def complete(self, asked: dict[str, Any]) -> Any:
-        return asdict(complete(asked["text"], int(asked["at"]), self.facts()))
+    def complete(self, asked: Asked) -> Any:
+        complete = complete_python if asked.written.form == "python" else complete_text
+        return asdict(complete(asked.written.text, asked.at, self.facts()))
 
-    def constants(self, asked: dict[str, Any]) -> Any:
-        return {"constants": [asdict(one) for one in constants(asked["text"], self.facts())]}
+    def constants(self, asked: Asked) -> Any:
+        return {"constants": [asdict(one) for one in constants(asked.written.program, self.facts())]}
 
-    def python(self, asked: dict[str, Any]) -> Any:
-        return {"python": print_python(parse(asked["text"]))}
+    def python(self, asked: Asked) -> Any:
+        return {"python": print_python(asked.written.program)}
 
-    def format(self, asked: dict[str, Any]) -> Any:
-        return {"text": print_program(parse(asked["text"]))}
+    def text(self, asked: Asked) -> Any:
+        return {"text": asked.written.as_text}
 
-    def run(self, asked: dict[str, Any], ticket: Ticket) -> None:
-        running.run(self._reading, asked["text"], ticket, sample=bool(asked.get("sample", True)))
+    def run(self, asked: Asked, ticket: Ticket) -> None:
+        running.run(self._reading, asked.written, ticket, sample=asked.sample, timeline=asked.timeline)
 
-    def explain(self, asked: dict[str, Any], ticket: Ticket) -> None:
-        running.explain(self._reading, asked["text"], ticket)
+    def explain(self, asked: Asked, ticket: Ticket) -> None:
+        running.explain(self._reading, asked.written, ticket)
 
-    def diagnose(self, asked: dict[str, Any], ticket: Ticket) -> None:
-        running.diagnose(self._reading, asked["text"], ticket)
+    def diagnose(self, asked: Asked, ticket: Ticket) -> None:
+        running.diagnose(self._reading, asked.written, ticket)
 
-    def telling(self, kind: str, work: Callable[[dict[str, Any], Ticket], None]) -> Callable[[Request], Any]:
+    def telling(self, kind: str, work: Callable[[Asked, Ticket], None]) -> Callable[[Request], Any]:
         async def tell(request: Request) -> Response:
             asked = await _asked(request)
             if isinstance(asked, Response):
                 return asked
-            lines = self._jobs.lines(str(asked.get("page", "")), kind, lambda ticket: work(asked, ticket))
+            lines = self._jobs.lines(asked.page, kind, lambda ticket: work(asked, ticket), asked.written)
             return StreamingResponse(lines, media_type="application/x-ndjson")
 
         return tell
@@ -142,7 +159,7 @@ def _later(answer: Callable[[], dict[str, Any]]) -> Callable[[Request], Any]:
     return respond
 
 
-def _answering(answer: Callable[[dict[str, Any]], Any]) -> Callable[[Request], Any]:
+def _answering(answer: Callable[[Asked], Any]) -> Callable[[Request], Any]:
     async def respond(request: Request) -> Response:
         asked = await _asked(request)
         if isinstance(asked, Response):
@@ -150,7 +167,7 @@ def _answering(answer: Callable[[dict[str, Any]], Any]) -> Callable[[Request], A
         try:
             return _json(await run_in_threadpool(answer, asked))
         except CepheidError as error:
-            return JSONResponse({"problem": problem(error)}, status_code=422)
+            return _json({"problem": problem(error, asked.written)})  # an answer: the request itself is right
 
     return respond
 
@@ -159,23 +176,26 @@ def _json(found: object) -> Response:
     return Response(json.dumps(found, default=str), media_type="application/json")
 
 
-async def _asked(request: Request) -> dict[str, Any] | Response:
-    """What a request asks: a text, and more by its kind."""
+async def _asked(request: Request) -> Asked | Response:
+    """What a request asks."""
     if request.headers.get("content-type") != "application/json":
         return PlainTextResponse("pass JSON\n", status_code=415)
     if not request.headers.get("content-length", "").isdigit() or int(request.headers["content-length"]) > LONGEST:
         return PlainTextResponse(f"pass at most {LONGEST} bytes\n", status_code=413)
     try:
-        asked = json.loads(await request.body())
-    except ValueError:
-        asked = None
-    if not isinstance(asked, dict) or not isinstance(asked.get("text"), str) or not _is_place(asked.get("at", 0)):
+        return _read_asked(json.loads(await request.body()))
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return PlainTextResponse('pass {"text": …}\n', status_code=400)
-    return asked
 
 
-def _is_place(at: object) -> bool:
-    return isinstance(at, int) and at >= 0
+def _read_asked(given: Any) -> Asked:
+    text, form, at = given["text"], given.get("form", "text"), given.get("at", 0)
+    page, sample, timeline = given.get("page", ""), given.get("sample", True), given.get("timeline", True)
+    right = isinstance(text, str) and form in FORMS and isinstance(at, int) and at >= 0
+    if not right or not isinstance(page, str) or not isinstance(sample, bool) or not isinstance(timeline, bool):
+        raise ValueError
+    text.encode()  # JSON can hold halves of characters, which no query can
+    return Asked(Written(text, form), at, page, sample, timeline)
 
 
 async def _page(request: Request) -> Response:

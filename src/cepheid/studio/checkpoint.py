@@ -93,11 +93,11 @@ def _alive(recorded: dict[str, Any], now: float) -> tuple[str, str]:
     ago = now - recorded["at"]
     if recorded["status"] == "failed":
         reason = str(recorded["exception"]).split("\n", 1)[0]
-        return "dead", f"The stream has failed {_spelt(ago)} ago: {reason}"
+        return "dead", f"The stream failed {_spelt(ago)} ago: {reason}"
     if recorded["status"] == "ended":
         return (
             "silent",
-            f"The stream has ended {_spelt(ago)} ago. Start it again with the same checkpoint, and it goes on.",
+            f"The stream ended {_spelt(ago)} ago. Start it again with the same checkpoint, and it goes on.",
         )
     last = recorded["batches"][-1] if recorded["batches"] else None
     if ago > PATIENCE and (last is None or ago > 5 * last["seconds"]):
@@ -111,11 +111,13 @@ def _alive(recorded: dict[str, Any], now: float) -> tuple[str, str]:
 def _figures(batches: list[dict[str, Any]]) -> dict[str, Any]:
     """Rates and sums of the last micro-batches."""
     if not batches:
-        return {"events_per_second": None, "events": 0, "matches": 0, "late": 0, "runs": 0, "state_bytes": 0}
+        nothing = dict.fromkeys(("batches", "events", "matches", "late", "runs", "state_bytes"), 0)
+        return {**nothing, "events_per_second": None}
     seconds = batches[-1]["at"] - batches[0]["at"] + batches[0]["seconds"]
     sums = {name: sum(one[name] for one in batches) for name in ("events", "matches", "late")}
     rate = round(sums["events"] / seconds, 1) if seconds > 0 else None
-    return {"events_per_second": rate, **sums, "runs": batches[-1]["runs"], "state_bytes": batches[-1]["state_bytes"]}
+    last = {name: batches[-1][name] for name in ("runs", "state_bytes")}
+    return {"batches": len(batches), "events_per_second": rate, **sums, **last}
 
 
 def _spelt(seconds: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cepheid.pattern.expressions import AGGREGATES
@@ -17,7 +17,7 @@ _KEYWORDS = (
     *("CASE", "WHEN", "THEN", "ELSE", "END", "FOR", "TRUE", "FALSE", "NULL"),
     *(strategy.value for strategy in Strategy),
 )
-_UNITS = ("seconds", "minutes", "hours", "days", "milliseconds", "events")
+UNITS = ("seconds", "minutes", "hours", "days", "milliseconds", "events")
 _WORD = re.compile(r"[\w-]*\Z")
 _DOT = re.compile(r"(\w+)(?:\[[^\]]*\])?\.\w*\Z")
 _BRACKET = re.compile(r"(?<![\w\]])\[\s*\w*\Z")
@@ -55,11 +55,16 @@ def complete(text: str, at: int, facts: Facts | None) -> Completions:
     before = text[:at]
     value = _VALUE.search(before)
     if value is not None:
-        return Completions(at - len(value[2]), tuple(_values(value[1], facts)))
+        return Completions(at - len(value[2]), tuple(values(value[1], facts)))
     word = _WORD.search(before)
     start = at if word is None else word.start()
+    return fitting(before, start, _possible(text, before, facts))
+
+
+def fitting(before: str, start: int, possible: Iterable[Completion]) -> Completions:
+    """Those that begin with what is typed from `start` on; none if the only one is written already."""
     typed = before[start:].lower()
-    found = [one for one in _fitting(text, before, facts) if one.label.lower().startswith(typed)]
+    found = [one for one in possible if one.label.lower().startswith(typed)]
     written = len(found) == 1 and found[0].label.lower() == typed
     return Completions(start, () if written else tuple(found))
 
@@ -74,38 +79,40 @@ def variables(text: str) -> list[str]:
     return list(dict.fromkeys(_VARIABLE.findall(pattern)))
 
 
-def _fitting(text: str, before: str, facts: Facts | None) -> Iterator[Completion]:
+def _possible(text: str, before: str, facts: Facts | None) -> Iterator[Completion]:
     if _DOT.search(before) or _BRACKET.search(before):
-        yield from _columns(facts)
+        yield from columns(facts)
         return
     if _AMOUNT.search(before):
-        yield from (Completion(unit, "unit") for unit in _UNITS)
+        yield from (Completion(unit, "unit") for unit in UNITS)
         return
     last = re.findall(r"\b(PATTERN|EVENT|WHERE|HAVING|RETURN|FROM|WITHIN|PARTITION)\b", before, re.IGNORECASE)
     clause = last[-1].upper() if last else ""
     if clause in ("PATTERN", "EVENT"):
-        yield from _types(facts)
+        yield from types(facts)
     elif clause in ("WHERE", "HAVING", "RETURN"):
         yield from (Completion(name, "variable") for name in variables(text))
         yield from (Completion(name, "function", "aggregate") for name in AGGREGATES)
         yield from (Completion(name, "function") for name in BUILT_IN)
-        yield from _columns(facts)
+        yield from columns(facts)
     elif clause == "PARTITION":
-        yield from _columns(facts)
+        yield from columns(facts)
     yield from (Completion(word, "keyword") for word in _KEYWORDS)
 
 
-def _columns(facts: Facts | None) -> Iterator[Completion]:
+def columns(facts: Facts | None) -> Iterator[Completion]:
+    """The columns of the events."""
     for column in facts.columns if facts is not None else ():
         yield Completion(column.name, "column", column.type)
 
 
-def _types(facts: Facts | None) -> Iterator[Completion]:
+def types(facts: Facts | None) -> Iterator[Completion]:
+    """The types of the events."""
     for name, count in (facts.types or ()) if facts is not None else ():
         yield Completion(name, "type", f"{count:,} events")
 
 
-def _values(attribute: str, facts: Facts | None) -> Iterator[Completion]:
+def values(attribute: str, facts: Facts | None) -> Iterator[Completion]:
     """Values of the column that is compared with a string."""
     column = None if facts is None else facts.column(attribute)
     for value in () if column is None else column.samples:

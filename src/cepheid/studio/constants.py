@@ -1,4 +1,4 @@
-"""The numbers of a text that a slider can move, with their places and sensible ranges."""
+"""The numbers of a query that a slider can move, with their places and sensible ranges."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from math import floor, log10
 from typing import Any
 
 from cepheid.errors import Span
-from cepheid.language import parse
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.durations import NANOSECONDS, UNITS
-from cepheid.pattern.tree import Negation, Pattern, Query, Window
+from cepheid.pattern.tree import Negation, Pattern, Program, Query, Window
 from cepheid.pattern.walk import children, expressions, walk
 from cepheid.studio.describing import ColumnFacts, Facts
 
@@ -23,7 +22,7 @@ _STEPS = 200
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number of a text. start, end: its place. label: what it is compared with. unit: of a duration."""
+    """A number in the editor. start, end: its place. label: what it is compared with. unit: of a duration."""
 
     start: int
     end: int
@@ -36,13 +35,15 @@ class Constant:
     step: float
 
 
-def constants(text: str, facts: Facts | None) -> list[Constant]:
-    """The numbers of the windows and conditions of a text, in its order.
+def constants(program: Program, facts: Facts | None) -> list[Constant]:
+    """The numbers of the windows and conditions of a program, in the order of its text or code.
 
-    >>> [(one.label, one.value, one.unit) for one in constants("EVENT A a WHERE a.x > 5 WITHIN 2 hours", None)]
+    >>> from cepheid.language import parse
+    >>> found = constants(parse("EVENT A a WHERE a.x > 5 WITHIN 2 hours"), None)
+    >>> [(one.label, one.value, one.unit) for one in found]
     [('a.x >', 5.0, None), ('WITHIN', 2.0, 'hours')]
     """
-    found = [one for query in parse(text).queries for one in _of_query(query, facts)]
+    found = [one for query in program.queries for one in _of_query(query, facts)]
     unique = {one.start: one for one in reversed(found)}
     return [unique[start] for start in sorted(unique)]
 

@@ -12,6 +12,9 @@ from typing import Any
 from cepheid.engine.progress import Progress
 from cepheid.errors import CepheidError
 from cepheid.studio.checking import problem
+from cepheid.studio.forms import Written
+
+_LOOK = 0.02
 
 
 class StoppedError(Exception):
@@ -30,10 +33,14 @@ class Ticket:
         if self.stopped.is_set():
             raise StoppedError
 
-    def progress(self, now: Progress) -> None:
-        """How far a run is, for `Query.match`."""
-        self.check()
-        self.tell({"kind": "progress", "events": now.events, "total": now.total})
+    def progress(self, on: str) -> Callable[[Progress], None]:
+        """Tells how far a run on some events is, for `Query.match`."""
+
+        def tell(now: Progress) -> None:
+            self.check()
+            self.tell({"kind": "progress", "on": on, "events": now.events, "total": now.total})
+
+        return tell
 
 
 def _fault(error: Exception) -> dict[str, Any]:
@@ -47,9 +54,12 @@ class Jobs:
     def __init__(self) -> None:
         self._lock = Lock()
         self._newest: dict[tuple[str, str], Ticket] = {}
+        self._turns: dict[tuple[str, str], Lock] = {}
 
-    async def lines(self, page: str, kind: str, work: Callable[[Ticket], None]) -> AsyncIterator[bytes]:
-        """What a piece of work tells, as lines of JSON; an error is the last line."""
+    async def lines(
+        self, page: str, kind: str, work: Callable[[Ticket], None], written: Written
+    ) -> AsyncIterator[bytes]:
+        """What a piece of work tells, as lines of JSON; an error is the last line. written: what it is about."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
 
@@ -57,15 +67,22 @@ class Jobs:
             loop.call_soon_threadsafe(queue.put_nowait, line)
 
         ticket = Ticket(tell)
-        self._take((page, kind), ticket)
+        turn = self._take((page, kind), ticket)
 
         def run() -> None:
             try:
-                work(ticket)
+                # Work that can't be stopped in the middle is waited for: else it would pile up while somebody types.
+                while not turn.acquire(timeout=_LOOK):
+                    ticket.check()
+                try:
+                    ticket.check()
+                    work(ticket)
+                finally:
+                    turn.release()
             except StoppedError:
                 ticket.tell({"kind": "stopped"})
             except CepheidError as error:
-                ticket.tell({"kind": "error", **problem(error)})
+                ticket.tell({"kind": "error", **problem(error, written)})
             except Exception as error:  # the page says so, and the server prints where
                 ticket.tell({"kind": "error", **_fault(error)})
                 raise
@@ -81,12 +98,15 @@ class Jobs:
             ticket.stopped.set()
             self._drop((page, kind), ticket)
 
-    def _take(self, key: tuple[str, str], ticket: Ticket) -> None:
+    def _take(self, key: tuple[str, str], ticket: Ticket) -> Lock:
+        """Make a piece of work the newest of its kind, and stop the one before; what it must hold while it works."""
         with self._lock:
             older = self._newest.get(key)
             self._newest[key] = ticket
+            turn = self._turns.setdefault(key, Lock())
         if older is not None:
             older.stopped.set()
+        return turn
 
     def _drop(self, key: tuple[str, str], ticket: Ticket) -> None:
         with self._lock:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.studio.checking import heard, prepared, warning
+from cepheid.studio.forms import Written
 from cepheid.studio.jobs import Ticket
 from cepheid.studio.source import Reading
 from cepheid.studio.views import diagnose_view, explain_view, matches_view, timeline_view
@@ -15,47 +16,52 @@ from cepheid.studio.views import diagnose_view, explain_view, matches_view, time
 _LOOK = 0.2
 
 
-def run(reading: Reading, text: str, ticket: Ticket, *, sample: bool) -> None:
-    """Tell the matches of a text. sample: whether those of the first events are told before all are gone over."""
+def run(reading: Reading, written: Written, ticket: Ticket, *, sample: bool, timeline: bool) -> None:
+    """Tell the matches of a query.
+
+    sample: whether those of the first events are told before all are gone over. timeline: whether they are drawn, too;
+    that takes as long as to find them, and while a slider is dragged their number is what counts.
+    """
     events = _events(reading, ticket)
     if events is None:
         return
     first = reading.sample if sample else None
     if first is not None:
-        _match(reading, text, first, "sample", ticket)
-    _match(reading, text, events, "all", ticket)
+        _match(reading, written, first, "sample", ticket, timeline=timeline)
+    _match(reading, written, events, "all", ticket, timeline=timeline)
 
 
-def explain(reading: Reading, text: str, ticket: Ticket) -> None:
-    """Tell how a text is run."""
+def explain(reading: Reading, written: Written, ticket: Ticket) -> None:
+    """Tell how a query is run."""
     with heard():
-        found = explain_view(prepared(reading.source, text), reading.table)
+        found = explain_view(prepared(reading.source, written), reading.table)
     ticket.check()
     ticket.tell({"kind": "explained", **found})
 
 
-def diagnose(reading: Reading, text: str, ticket: Ticket) -> None:
-    """Tell where runs of a text end; of a large file, some of them are followed."""
+def diagnose(reading: Reading, written: Written, ticket: Ticket) -> None:
+    """Tell where runs of a query end; of a large file, some of them are followed."""
     events = _events(reading, ticket)
     if events is None:
         return
     with heard():
-        found = diagnose_view(prepared(reading.source, text), events)
-    ticket.check()
+        found = diagnose_view(prepared(reading.source, written), events, ticket.check)
     ticket.tell({"kind": "diagnosed", "diagnosis": found})
 
 
-def _match(reading: Reading, text: str, events: pa.Table, on: str, ticket: Ticket) -> None:
+def _match(reading: Reading, written: Written, events: pa.Table, on: str, ticket: Ticket, *, timeline: bool) -> None:
     ticket.check()
     begin = time.perf_counter()
     with heard() as told:
-        matches = prepared(reading.source, text).match(events, progress=ticket.progress)
+        matches = prepared(reading.source, written).match(events, progress=ticket.progress(on))
         ticket.check()
         found: dict[str, Any] = matches_view(matches)
     seconds = time.perf_counter() - begin
     counted = {"kind": "matches", "on": on, "events": events.num_rows, "seconds": round(seconds, 4)}
     ticket.tell({**counted, **found, "warnings": [warning(one) for one in told]})
     ticket.check()
+    if not timeline:
+        return
     ticket.tell({"kind": "timeline", "on": on, "svg": timeline_view(matches) if found["count"] else None})
 
 
@@ -63,7 +69,7 @@ def _events(reading: Reading, ticket: Ticket) -> pa.Table | None:
     """The events, as soon as they are read."""
     while not reading.over.wait(_LOOK):
         ticket.check()
-        ticket.tell({"kind": "reading"})
+        ticket.tell({"kind": "reading", "share": reading.share})
     if reading.error is not None:
         raise reading.error
     if reading.table is None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.api import Query
+from cepheid.api.files.told import Told
 from cepheid.errors import CepheidError
 from cepheid.pattern.tree import Program
 
@@ -33,23 +34,25 @@ class Source:
     """What the command line named.
 
     name: of the events, for the page. text: the query to begin with. prepare: a query of a tree, with the settings of
-    the command line. read: the events. checkpoint, matches: folders of a stream that is watched, and of its output.
+    the command line. read: the events; it tells the share that has been read. checkpoint, matches: folders of a stream
+    that is watched, and of its output.
     """
 
     name: str
     text: str
     columns: Columns
     prepare: Callable[[Program], Query]
-    read: Callable[[], pa.Table] | None = None
+    read: Callable[[Told], pa.Table] | None = None
     checkpoint: Path | None = None
     matches: Path | None = None
 
 
 @dataclass
 class Reading:
-    """The events of a source: being read, there, or not readable."""
+    """The events of a source: being read, there, or not readable. share: how much has been read, from 0 to 1."""
 
     source: Source
+    share: float = 0.0
     error: CepheidError | None = None
     over: Event = field(default_factory=Event)
     _table: pa.Table | None = None
@@ -61,13 +64,16 @@ class Reading:
         else:
             Thread(target=self._read, args=(self.source.read,), daemon=True).start()
 
-    def _read(self, read: Callable[[], pa.Table]) -> None:
+    def _read(self, read: Callable[[Told], pa.Table]) -> None:
         try:
-            self._table = _with_codes(read(), self.source.columns.type)
+            self._table = _with_codes(read(self._tell), self.source.columns.type)
         except CepheidError as error:
             self.error = error
         finally:
             self.over.set()
+
+    def _tell(self, share: float) -> None:
+        self.share = share
 
     @property
     def table(self) -> pa.Table | None:

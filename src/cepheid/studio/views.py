@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -38,9 +39,10 @@ def explain_view(query: Query, events: pa.Table | None) -> dict[str, Any]:
     return {"text": str(found), "svg": found.svg or None if can_draw() else None}
 
 
-def diagnose_view(query: Query, events: pa.Table) -> dict[str, Any]:
-    """Where runs end, and the nearest misses."""
-    found: dict[str, Any] = _plain(query.diagnose(events).to_dict())
+def diagnose_view(query: Query, events: pa.Table, check: Callable[[], None]) -> dict[str, Any]:
+    """Where runs end, and the nearest misses. check: raises if nobody waits for it any longer."""
+    found: dict[str, Any] = _plain(query.diagnose(events, check=check).to_dict())
+    check()
     return found
 
 
