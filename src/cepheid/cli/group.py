@@ -14,6 +14,7 @@ from cepheid.cli.diagnose import diagnose
 from cepheid.cli.errors import EXIT_CODES, EXIT_FILE, EXIT_INTERRUPTED, exit_code, report, warnings_as_lines
 from cepheid.cli.explain import explain
 from cepheid.cli.fmt import fmt
+from cepheid.cli.look_up import look_up
 from cepheid.cli.match import match
 from cepheid.cli.run import run
 from cepheid.cli.streams import silence_stdout, tolerate_narrow_encoding
@@ -50,7 +51,7 @@ class Commands(click.Group):
 
 @click.group(
     cls=Commands,
-    commands=[match, check, explain, diagnose, trace, fmt, run, demo, studio],
+    commands=[match, check, explain, diagnose, trace, fmt, run, demo, studio, look_up],
     epilog=EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -70,4 +71,5 @@ def main() -> None:
       cepheid explain thefts.sase
       cepheid diagnose thefts.sase readings.csv
       cepheid fmt --write thefts.sase
+      cepheid errors CEP301
     """
