@@ -8,7 +8,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-long docs bench bench-spark lint format pictures lock studio-page clean help java chromium
+.PHONY: demo test test-long docs bench bench-spark lint format pictures notebook lock studio-page clean help java chromium
 
 demo: $(STAMP) java ## Set up, then find the shoplifters in a store's readings: embedded, on Spark, and on a stream
 	@$(BIN)/cepheid demo
@@ -40,6 +40,9 @@ format: $(STAMP) ## Format the code and mend what the linter can
 
 pictures: $(STAMP) ## Draw the pictures of README and docs/
 	$(BIN)/python scripts/pictures.py
+
+notebook: $(STAMP) ## Run examples/see_it.ipynb, and write down what its cells show
+	$(BIN)/python scripts/notebook.py
 
 lock: | $(BIN)/uv ## Write requirements.lock from pyproject.toml; LOCK_FLAGS=--upgrade takes newer releases
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --group dev \

@@ -12,7 +12,7 @@ project_copyright = "The authors of Cepheid"
 language = "en"
 smartquotes = False  # what looks like code is code
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "pages", "docstrings", "commands"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "pages", "inline_pictures", "docstrings", "commands"]
 exclude_patterns = ["extensions"]
 
 # Headings have the anchors that GitHub gives them, so that a link works there and here.

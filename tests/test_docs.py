@@ -16,11 +16,16 @@ PAGES = [
     *sorted(DOCS.rglob("*.md")),
     *sorted((ROOT / "bench").glob("*.md")),
 ]
-# These need a session of Spark: tests/spark/test_examples.py has them.
+# These, and what stands below this heading, need a session of Spark: tests/spark/test_examples.py has them.
 ON_SPARK = ("spark.md", "tutorial_spark.md")
+BELOW = {"errors.md": "\n## On Spark\n"}
 EXAMPLES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.name not in ON_SPARK]
 EXAMPLES = [page for page in EXAMPLES if ">>> " in page.read_text(encoding="utf-8")]
 CODE = re.compile(r"```.*?```|`[^`\n]*`|^    .*?$", re.DOTALL | re.MULTILINE)
+
+
+def read(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
 
 
 def prose(page: Path) -> str:
@@ -38,7 +43,11 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.name)
 def test_examples(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
+    text = page.read_text(encoding="utf-8")
+    if page.name in BELOW:
+        text, _ = text.split(BELOW[page.name])
+    test = doctest.DocTestParser().get_doctest(text, {"__name__": "__main__"}, page.name, str(page), 0)
+    failed, tried = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
     assert tried >= 4
     assert failed == 0
 
@@ -78,3 +87,16 @@ def test_that_errors_are_examples_of_their_codes() -> None:
     }
     assert all(codes <= {code} for code, codes in shown.items())
     assert sum(map(bool, shown.values())) >= 30
+
+
+def test_that_the_summary_of_figures_is_in_the_figures() -> None:
+    """Each number that docs/figures.md tells is one that the bench wrote into the page that is linked beside it."""
+    pages = runpy.run_path(str(DOCS / "extensions" / "pages.py"))["SHOWN"]
+    rows = re.findall(
+        r"^\| [^|]+\? \| ([^|]+) \| \[[^]]+\]\((figures/\w+)\.md\) \|$", read(DOCS / "figures.md"), re.MULTILINE
+    )
+    assert len(rows) == 9
+    for answer, page in rows:
+        numbers = re.findall(r"\d+\.\d+", answer)
+        assert numbers
+        assert set(numbers) <= set(re.findall(r"\d+\.\d+", read(pages[page]))), page

@@ -39,6 +39,23 @@ def test_the_page(spark, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert failed == 0
 
 
+def test_the_errors_of_spark(spark) -> None:
+    """The lower part of docs/errors.md; the names that its upper part imports are given."""
+    page = ROOT / "docs" / "errors.md"
+    _, text = page.read_text(encoding="utf-8").split("\n## On Spark\n")
+    test = doctest.DocTestParser().get_doctest(text, {"cep": cep, "spark": spark}, page.name, str(page), 0)
+    failed, tried = doctest.DocTestRunner().run(test)
+    assert tried >= 25
+    assert failed == 0
+
+
+def test_the_warning_of_a_query_in_one_task(spark) -> None:
+    events = spark.createDataFrame([], "ts timestamp, type string")
+    with pytest.warns(cep.CepheidWarning, match="CEP010") as warned:
+        cep.Query("PATTERN SEQ(Shelf a, Exit c)").match(events)
+    assert f"\n{warned[0].message}\n" in (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+
+
 def test_records_of_kafka(spark) -> None:
     kafka = runpy.run_path(str(EXAMPLES / "kafka.py"))
     steps = [("06:00", "Shelf", "T1"), ("06:01", "Shelf", "T2"), ("06:02", "Register", "T2"), ("06:03", "Exit", "T1")]

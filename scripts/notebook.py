@@ -1,0 +1,57 @@
+"""Runs examples/see_it.ipynb and writes its outputs: `make notebook`. Jupyter is not needed."""
+
+import ast
+import contextlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+PATH = Path(__file__).parents[1] / "examples" / "see_it.ipynb"
+
+
+def run(source: str, names: dict[str, Any]) -> Any:
+    """Run a cell as a kernel does: the value of its last line is what it shows."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "a cell", "exec"), names)
+    return None if last is None else eval(compile(ast.Expression(last.value), "a cell", "eval"), names)
+
+
+def outputs(cell: dict[str, Any], names: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a cell prints and shows, as a notebook keeps it."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        value = run("".join(cell["source"]), names)
+    made: list[dict[str, Any]] = []
+    if printed.getvalue():
+        made.append({"name": "stdout", "output_type": "stream", "text": lines(printed.getvalue())})
+    if hasattr(value, "_repr_mimebundle_"):  # a chart of Altair, whose page has another name at each call
+        return cell["outputs"]
+    if value is not None:
+        data = {"text/plain": lines(repr(value))}
+        if hasattr(value, "_repr_html_"):
+            data = {"text/html": lines(value._repr_html_()), **data}
+        count = cell["execution_count"]
+        made.append({"data": data, "execution_count": count, "metadata": {}, "output_type": "execute_result"})
+    return made
+
+
+def lines(text: str) -> list[str]:
+    """Text as notebooks have it."""
+    return text.splitlines(keepends=True)
+
+
+def executed() -> dict[str, Any]:
+    """The notebook with the outputs that its cells have now, in its own folder."""
+    notebook: dict[str, Any] = json.loads(PATH.read_text(encoding="utf-8"))
+    names: dict[str, Any] = {}
+    with contextlib.chdir(PATH.parent):
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                cell["outputs"] = outputs(cell, names)
+    return notebook
+
+
+if __name__ == "__main__":
+    PATH.write_text(json.dumps(executed(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

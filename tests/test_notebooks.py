@@ -1,0 +1,28 @@
+"""The notebook that needs no Spark shows what its cells give; the other one is in tests/spark."""
+
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+KEPT = json.loads((ROOT / "examples" / "see_it.ipynb").read_text(encoding="utf-8"))
+
+
+def shown(notebook: dict[str, Any], kind: str) -> list[str]:
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    found = [output.get("data", {}).get(kind) or output.get("text", []) for cell in cells for output in cell["outputs"]]
+    return ["".join(text) for text in found]
+
+
+def test_the_notebook_shows_what_its_cells_give() -> None:
+    made = runpy.run_path(str(ROOT / "scripts" / "notebook.py"))["executed"]()
+    assert shown(KEPT, "text/plain") == shown(made, "text/plain"), "run: make notebook"
+
+
+def test_that_the_notebook_shows_pages() -> None:
+    """Of each thing that has one; the others are a tuple, a chart, printed lines and answers of `why_not`."""
+    pages = [page for page in shown(KEPT, "text/html") if "<" in page]
+    begins = ["<pre", "<div><svg", "<p>3 matches", "<svg", "\n<style>", "<p>&lt;0 matches"]
+    assert [page[: len(begin)] for page, begin in zip(pages, begins, strict=False)] == begins
+    assert sum("<table" in page for page in pages) >= 6
