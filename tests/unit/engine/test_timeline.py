@@ -96,7 +96,7 @@ def test_no_match_and_too_many() -> None:
     rows = [{"ts": t, "type": "A" if t == 0 else "B"} for t in range(60)]
     many = cep.Query("PATTERN SEQ(A a, B+ b[], !(C c)) WITHIN 1 hour").match(rows)
     title, why = texts(many.timeline().svg)
-    assert title == "576460752303423487 matches"
+    assert title == "576,460,752,303,423,487 matches"
     assert why.startswith("which come first is known when all are enumerated")
 
 
