@@ -8,7 +8,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-long test-flink docs bench bench-spark lint format pictures notebook lock studio-page clean help java chromium
+.PHONY: demo test test-long test-flink docs bench bench-spark lint format pictures notebooks lock studio-page clean help java chromium
 
 demo: $(STAMP) java ## Set up, then find the shoplifters in a store's readings: embedded, on Spark, and on a stream
 	@$(BIN)/cepheid demo
@@ -45,7 +45,7 @@ format: $(STAMP) ## Format the code and mend what the linter can
 pictures: $(STAMP) ## Draw the pictures of README and docs/
 	$(BIN)/python scripts/pictures.py
 
-notebook: $(STAMP) ## Run examples/see_it.ipynb, and write down what its cells show
+notebooks: $(STAMP) java ## Run the notebooks of examples/, and write down what their cells show
 	$(BIN)/python scripts/notebook.py
 
 lock: | $(BIN)/uv ## Write requirements.lock from pyproject.toml; LOCK_FLAGS=--upgrade takes newer releases

@@ -24,6 +24,8 @@ html_show_sphinx = False
 html_copy_source = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
+html_search_scorer = str(FOLDER / "static" / "search_order.js")
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 
 pygments_style = "friendly"

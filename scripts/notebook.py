@@ -1,13 +1,16 @@
-"""Runs examples/see_it.ipynb and writes its outputs: `make notebook`. Jupyter is not needed."""
+"""Runs the notebooks of examples/ and writes their outputs: `make notebooks`. Jupyter is not needed."""
 
 import ast
 import contextlib
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-PATH = Path(__file__).parents[1] / "examples" / "see_it.ipynb"
+FOLDER = Path(__file__).parents[1] / "examples"
+NAMES = ("see_it", "card_fraud")
 
 
 def run(source: str, names: dict[str, Any]) -> Any:
@@ -42,16 +45,28 @@ def lines(text: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def executed() -> dict[str, Any]:
-    """The notebook with the outputs that its cells have now, in its own folder."""
-    notebook: dict[str, Any] = json.loads(PATH.read_text(encoding="utf-8"))
+def kept(name: str) -> dict[str, Any]:
+    """A notebook with the outputs that are written down."""
+    notebook: dict[str, Any] = json.loads((FOLDER / f"{name}.ipynb").read_text(encoding="utf-8"))
+    return notebook
+
+
+def executed(name: str, without: str | None = None) -> dict[str, Any]:
+    """A notebook with the outputs that its cells have now, in its own folder.
+
+    without: cells that have this text are not run.
+    """
+    notebook = kept(name)
     names: dict[str, Any] = {}
-    with contextlib.chdir(PATH.parent):
+    width = mock.patch.dict(os.environ, COLUMNS="80")  # pandas asks the terminal how wide it is
+    with contextlib.chdir(FOLDER), width:
         for cell in notebook["cells"]:
-            if cell["cell_type"] == "code":
+            if cell["cell_type"] == "code" and (without is None or without not in "".join(cell["source"])):
                 cell["outputs"] = outputs(cell, names)
     return notebook
 
 
 if __name__ == "__main__":
-    PATH.write_text(json.dumps(executed(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    for name in NAMES:
+        text = json.dumps(executed(name), indent=1, ensure_ascii=False)
+        (FOLDER / f"{name}.ipynb").write_text(text + "\n", encoding="utf-8")

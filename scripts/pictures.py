@@ -85,6 +85,36 @@ def strategies() -> str:
     return draw_timeline(Timeline("SEQ(A a, B b) [k] under each strategy", Scale(), tuple(lanes))).svg
 
 
+def compared(title: str, events: dict[int, str], queries: dict[str, str]) -> str:
+    """The matches of several queries on one stream without keys, each in a lane of its own."""
+    stream = [{"ts": t, "type": kind} for t, kind in events.items()]
+    lanes = [Lane("the events", events=tuple(Point(t, kind) for t, kind in events.items()))]
+    for name, text in queries.items():
+        (found,) = cep.Query(text).match(stream).on_time_axis(9, value=False).lanes
+        lanes.append(Lane(name, bands=found.bands))
+    return draw_timeline(Timeline(title, Scale(), tuple(lanes))).svg
+
+
+def closures() -> str:
+    """A Kleene closure under the two strategies that skip events."""
+    names = ("skip_till_next_match", "skip_till_any_match")
+    text = "PATTERN SEQ(A a, B+ b[], C c) WHERE {} {{ b[].ts > 0 }} WITHIN 1 hour"
+    return compared("SEQ(A a, B+ b[], C c)", dict(enumerate("ABBC", 1)), {name: text.format(name) for name in names})
+
+
+def negations() -> str:
+    """A negation between two events, and one at the end of the pattern."""
+    queries = {"in between": "SEQ(A a, !(B b), C c)", "at the end": "SEQ(A a, !(B b) FOR 2 ms)"}
+    patterns = {name: f"PATTERN {text}" for name, text in queries.items()}
+    return compared(" and ".join(queries.values()), dict(enumerate("ABCAC", 1)), patterns)
+
+
+def windows() -> str:
+    """A window that is just too short for a match, and one that is not."""
+    queries = {f"WITHIN {n} ms": f"PATTERN SEQ(A a, B b) WITHIN {n} ms" for n in (10, 11)}
+    return compared("SEQ(A a, B b)", {0: "A", 4: "B", 6: "A", 10: "B"}, queries)
+
+
 def stolen() -> str:
     """The first match of the tutorial."""
     page = (FOLDER.parent / "tutorial_spark.md").read_text(encoding="utf-8")
@@ -115,6 +145,9 @@ PICTURES: dict[str, Callable[[], str]] = {
     ),
     "changes": corrected,
     "strategies": strategies,
+    "closures": closures,
+    "negations": negations,
+    "windows": windows,
     "stolen": stolen,
     "plan": plan,
 }

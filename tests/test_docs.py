@@ -86,7 +86,12 @@ def test_that_errors_are_examples_of_their_codes() -> None:
         for code, text in zip(entries[::2], entries[1::2], strict=True)
     }
     assert all(codes <= {code} for code, codes in shown.items())
-    assert sum(map(bool, shown.values())) >= 30
+    assert sum(map(bool, shown.values())) >= 110
+    blocks = {
+        code: re.findall(r"^```\w+\n(.*?)^```", text.split("\n## ")[0], re.DOTALL | re.MULTILINE)
+        for code, text in zip(entries[::2], entries[1::2], strict=True)
+    }
+    assert [code for code, found in blocks.items() if not any(code in block for block in found)] == []
 
 
 def test_that_the_summary_of_figures_is_in_the_figures() -> None:

@@ -1,12 +1,11 @@
 """The notebook that needs no Spark shows what its cells give; the other one is in tests/spark."""
 
-import json
 import runpy
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-KEPT = json.loads((ROOT / "examples" / "see_it.ipynb").read_text(encoding="utf-8"))
+NOTEBOOKS = runpy.run_path(str(Path(__file__).parents[1] / "scripts" / "notebook.py"))
+KEPT = NOTEBOOKS["kept"]("see_it")
 
 
 def shown(notebook: dict[str, Any], kind: str) -> list[str]:
@@ -16,8 +15,8 @@ def shown(notebook: dict[str, Any], kind: str) -> list[str]:
 
 
 def test_the_notebook_shows_what_its_cells_give() -> None:
-    made = runpy.run_path(str(ROOT / "scripts" / "notebook.py"))["executed"]()
-    assert shown(KEPT, "text/plain") == shown(made, "text/plain"), "run: make notebook"
+    made = NOTEBOOKS["executed"]("see_it")
+    assert shown(KEPT, "text/plain") == shown(made, "text/plain"), "run: make notebooks"
 
 
 def test_that_the_notebook_shows_pages() -> None:
