@@ -7,7 +7,7 @@ from typing import Any
 
 from cepheid.pictures.colours import BANDS, GREY, RED
 from cepheid.pictures.printable import printable
-from cepheid.pictures.timeline import Lane, Scale, Timeline
+from cepheid.pictures.timeline import Lane, Point, Scale, Timeline
 
 
 def to_chart(timeline: Timeline) -> Any:
@@ -44,7 +44,8 @@ def _lane(alt: Any, lane: Lane, timeline: Timeline, kind: str) -> Any:
         layers.append(shape.encode(x=x, x2="end", tooltip=alt.Tooltip("told", type="nominal"), **height))
     events = alt.Chart(alt.Data(values=points))
     if timeline.value:
-        layers.append(events.mark_line(color=GREY).encode(x=x, y=y))
+        line = alt.Chart(alt.Data(values=[point for point in points if not point["aside"]]))
+        layers.append(line.mark_line(color=GREY).encode(x=x, y=y))
     size = alt.Size("size", type="quantitative", scale=None)
     tooltip = alt.Tooltip("told", type="nominal")
     layers.append(events.mark_circle(opacity=1).encode(x=x, y=y, color=colour, size=size, tooltip=tooltip))
@@ -56,7 +57,7 @@ def _rows(lane: Lane, timeline: Timeline) -> tuple[list[dict[str, Any]], ...]:
     """The values that Altair is given: bands, absences and events."""
     bands, gaps, points = [], [], []
     for event in lane.events:
-        points.append(_point(event.at, event.value, "events", GREY, 12, event.told, timeline.scale))
+        points.append(_point(event, "events", GREY, 12, timeline.scale))
     for band in lane.bands:
         row, colour = f"match {band.number + 1}", BANDS[band.number % len(BANDS)]
         bands.append(
@@ -66,13 +67,14 @@ def _rows(lane: Lane, timeline: Timeline) -> tuple[list[dict[str, Any]], ...]:
             gaps.append({**_span(gap.start, gap.end, timeline.scale), "row": row, "told": printable(gap.label)})
         for point in band.points:
             size = 30 if point.each else 70
-            points.append(_point(point.at, point.value, row, colour, size, point.told, timeline.scale))
+            points.append(_point(point, row, colour, size, timeline.scale))
     return bands, gaps, points
 
 
-def _point(at: int, value: float | None, row: str, colour: str, size: int, told: str, scale: Scale) -> dict[str, Any]:
-    y = value if value is not None and isfinite(value) else None  # JSON has neither NaN nor infinity
-    return {"start": _time(at, scale), "y": y, "row": row, "colour": colour, "size": size, "told": printable(told)}
+def _point(event: Point, row: str, colour: str, size: int, scale: Scale) -> dict[str, Any]:
+    y = event.value if event.value is not None and isfinite(event.value) else None  # JSON has neither NaN nor infinity
+    look = {"row": row, "colour": colour, "size": size, "aside": event.aside}
+    return {"start": _time(event.at, scale), "y": y, **look, "told": printable(event.told)}
 
 
 def _span(start: int, end: int, scale: Scale) -> dict[str, Any]:
