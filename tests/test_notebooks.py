@@ -22,6 +22,6 @@ def test_the_notebook_shows_what_its_cells_give() -> None:
 def test_that_the_notebook_shows_pages() -> None:
     """Of each thing that has one; the others are a tuple, a chart, printed lines and answers of `why_not`."""
     pages = [page for page in shown(KEPT, "text/html") if "<" in page]
-    begins = ["<pre", "<div><svg", "<p>3 matches", "<svg", "\n<style>", "<p>&lt;0 matches"]
+    begins = ["<pre", "<div style=", "<p>3 matches", "<svg", "\n<style>", "<p>&lt;0 matches"]
     assert [page[: len(begin)] for page, begin in zip(pages, begins, strict=False)] == begins
     assert sum("<table" in page for page in pages) >= 6

@@ -24,7 +24,7 @@ def test_the_first_rows() -> None:
     ]
     page = matches._repr_html_()
     assert page.startswith("<p>11 matches</p><table><thead><tr><th>match_start</th><th>match_end</th><th>n</th>")
-    assert "<tr><td>0</td><td>3</td><td>3</td><td>&lt;&lt;&lt;</td></tr>" in page
+    assert '<tr><td>0</td><td>3</td><td>3</td><td style="text-align:left">&lt;&lt;&lt;</td></tr>' in page
     assert page.count("<tr>") == 11
     assert "</table><p>…</p><svg " in page
 
