@@ -206,7 +206,7 @@ def test_a_drag_draws_nothing(served: Served) -> None:
 
 def test_explain(served: Served) -> None:
     (found,) = served.tell("explain", THEFTS)
-    assert "<svg" in found["svg"]
+    assert [svg.count("<svg") for svg in found["svgs"]] == [1, 1]  # the automaton and the plan
     assert found["text"].startswith("Query\n  PATTERN SEQ(Shelf a, !(Register b), Exit c)")
 
 

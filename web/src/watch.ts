@@ -19,7 +19,9 @@ export function watch(main: HTMLElement): void {
     try {
       frame.replaceChildren(...view(await get<Watched>("watch")));
     } catch {
-      frame.replaceChildren(banner("dead", "The server does not answer", "Start `cepheid studio` again."));
+      frame.replaceChildren(
+        banner("dead", "The server does not answer", "Start cepheid studio again, and open the address that it prints."),
+      );
     }
     setTimeout(look, SECONDS * 1000);
   };
