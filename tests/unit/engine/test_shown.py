@@ -55,7 +55,10 @@ def test_a_long_list_tells_its_length() -> None:
     ("pattern", "shown"),
     [
         ("SEQ(A a, B+ b[], !(C c))", "<576,460,752,303,423,487 matches: match_start, match_end, a, b>"),
-        ("SEQ(A a, (B+ b[])+)", "<at most 7,065,193,045,869,367,252,382,405,533 matches: match_start, match_end, a, b>"),
+        (
+            "SEQ(A a, (B+ b[])+)",
+            "<at most 7,065,193,045,869,367,252,382,405,533 matches: match_start, match_end, a, b>",
+        ),
     ],
 )
 def test_what_explodes_is_not_enumerated(pattern: str, shown: str) -> None:
