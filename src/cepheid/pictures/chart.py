@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from math import isfinite
 from typing import Any
 
@@ -30,10 +31,14 @@ def to_chart(timeline: Timeline) -> Any:
 def _lane(alt: Any, lane: Lane, timeline: Timeline, kind: str) -> Any:
     """The bands of a lane behind its events."""
     scale = alt.Scale(type="utc") if kind == "temporal" else alt.Scale(zero=False)
-    x = alt.X("start", type=kind, title=None, scale=scale)
+    whole = {} if kind == "temporal" else {"axis": alt.Axis(tickMinStep=1)}
+    x = alt.X("start", type=kind, title=None, scale=scale, **whole)
     chosen = alt.Y("y", type="quantitative", title=_safe(timeline.value or ""), scale=alt.Scale(zero=False))
-    y = chosen if timeline.value else alt.Y("row", type="nominal", title=None, axis=None)
-    height = {} if timeline.value else {"y": y}
+    order = ["events", *(f"match {band.number + 1}" for band in lane.bands)]
+    rows = alt.Y("row", type="nominal", title=None, axis=None, sort=order)
+    y = chosen if timeline.value else rows
+    apart = timeline.value is not None and _overlap(lane)  # matches behind a line, each in a row of its own
+    height = {"y": rows} if apart or not timeline.value else {}
     bands, gaps, points = _rows(lane, timeline)
     colour = alt.Color("colour", type="nominal", scale=None)
     layers = []
@@ -51,7 +56,18 @@ def _lane(alt: Any, lane: Lane, timeline: Timeline, kind: str) -> Any:
     tooltip = alt.Tooltip("told", type="nominal")
     layers.append(events.mark_circle(opacity=1).encode(x=x, y=y, color=colour, size=size, tooltip=tooltip))
     tall = 110 if timeline.value else 30 * max(1, len(lane.bands) + bool(lane.events))
-    return alt.layer(*layers).properties(width=640, height=tall, title=_safe(lane.label))
+    if apart:
+        behind = len(layers) - 2
+        parts = alt.layer(*layers[:behind]), alt.layer(*layers[behind:])
+        chart = alt.layer(*parts).resolve_scale(y="independent")
+    else:
+        chart = alt.layer(*layers)
+    return chart.properties(width=640, height=tall, title=_safe(lane.label))
+
+
+def _overlap(lane: Lane) -> bool:
+    bands = sorted(lane.bands, key=lambda band: band.start)
+    return any(other.start < one.end for one, other in pairwise(bands))
 
 
 def _rows(lane: Lane, timeline: Timeline) -> tuple[list[dict[str, Any]], ...]:

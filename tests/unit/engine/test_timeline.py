@@ -130,6 +130,9 @@ def test_matches_that_overlap_have_bars_below_the_line() -> None:
     assert bars == ["8", "8", "8"]
     (band,) = (rect for rect in ElementTree.fromstring(matches.timeline(1).svg).iter() if "rect" in rect.tag)
     assert band.get("height") == "108"
+    behind, line = matches.plot().to_dict()["vconcat"][0]["layer"]
+    assert [layer["mark"]["type"] for layer in (*behind["layer"], *line["layer"])] == ["rect", "line", "circle"]
+    assert behind["layer"][0]["encoding"]["y"]["field"] == "row"
 
 
 def test_one_instant_is_in_the_middle() -> None:
@@ -241,7 +244,7 @@ def test_keys(key: str, values: Any, labels: list[str]) -> None:
 def test_the_chart() -> None:
     rows = [{"ts": dt.datetime(2024, 1, 1, 0, t), "type": "S", "price": p} for t, p in enumerate([5, 3, 4])]
     query = cep.Query("PATTERN SEQ(S a, S b, !(X x)) WHERE b.price < a.price WITHIN 1 hour")
-    chart = query.match(rows).plot().to_dict()
+    chart = query.match(rows).plot(1).to_dict()
     (lane,) = chart["vconcat"]
     assert [layer["mark"]["type"] for layer in lane["layer"]] == ["rect", "rect", "line", "circle"]
     assert query.match(rows[:1]).plot().to_dict()["mark"]["type"] == "text"
@@ -257,7 +260,7 @@ def test_a_chart_is_json_whatever_the_events_have() -> None:
     chart = json.loads(query.match(events).plot().to_json(), parse_constant=pytest.fail)
     (lane,) = chart["vconcat"]
     assert lane["title"] == "k a··"
-    assert [point["y"] for point in lane["layer"][-1]["data"]["values"]] == [None, 1.5, None, 1.5]
+    assert [point["y"] for point in lane["layer"][-1]["layer"][-1]["data"]["values"]] == [None, 1.5, None, 1.5]
 
 
 def test_a_chart_is_a_page_whatever_the_events_have() -> None:
