@@ -106,7 +106,7 @@ export interface MicroBatch {
 }
 
 export interface Watched {
-  status: "running" | "silent" | "dead" | "none";
+  status: "running" | "silent" | "ended" | "dead" | "none";
   told: string;
   now: number;
   batches: MicroBatch[];

@@ -40,7 +40,7 @@ export function makeSliders(
       const now = shown[at];
       if (now === undefined) return;
       const text = spelled(now, Number(input.value));
-      value.textContent = withUnit(text, now.unit);
+      say(row, withUnit(text, now.unit));
       const start = now.start;
       moved(now.start, now.end, text);
       now.start = start;
@@ -51,17 +51,22 @@ export function makeSliders(
       done();
     });
     const name = element("span", { class: "name", title: constant.label }, constant.label);
-    return { frame: element("label", { class: "slider" }, name, input, value), input, value };
+    const row = { frame: element("label", { class: "slider" }, name, input, value), input, value };
+    return row;
   }
 
-  function fill({ input, value }: Row, constant: Constant): void {
+  function say({ input, value }: Row, text: string): void {
+    value.textContent = text;
+    input.setAttribute("aria-valuetext", text);
+  }
+
+  function fill(row: Row, constant: Constant): void {
+    const { input } = row;
     input.min = String(constant.low);
     input.max = String(constant.high);
     input.step = String(constant.step);
     input.value = String(constant.value);
-    const text = withUnit(spelled(constant, constant.value), constant.unit);
-    value.textContent = text;
-    input.setAttribute("aria-valuetext", text);
+    say(row, withUnit(spelled(constant, constant.value), constant.unit));
   }
 
   return {

@@ -56,8 +56,8 @@ def describe(table: pa.Table, roles: Columns) -> Facts:
 
 def _column(field: pa.Field, column: pa.ChunkedArray, role: str | None) -> ColumnFacts:
     shown = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    number = pa.types.is_integer(shown) or pa.types.is_floating(shown)
-    low, high = _ends(column) if number else (None, None)
+    number = shown if pa.types.is_integer(shown) else pa.float64() if pa.types.is_floating(shown) else None
+    low, high = (None, None) if number is None else _ends(column.cast(number))
     return ColumnFacts(field.name, str(shown), role, _samples(column), column.null_count, low, high)
 
 
