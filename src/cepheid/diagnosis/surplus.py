@@ -71,10 +71,11 @@ def _no_key(written: Query, columns: Columns, matches: int, count: Count) -> Ite
             if isinstance(node, ex.Compare) and node.operator == "=" and not _is_itself(node):
                 return
     for name in other_keys(columns, [], needed)[:_KEYS]:
-        fewer, exact = count.of(replace(written, where=(*written.where, ex.SameValue(name)))) or (0, False)
+        key = ex.SameValue(name)
+        fewer, exact = count.of(replace(written, where=(*written.where, key))) or (0, False)
         if exact and 0 < 2 * fewer <= matches:
             message = f"the query has no key: the events of a match may have different values of '{name}'"
-            yield Hint("CEP035", message, f"[{name}] in WHERE would give {fewer:,} of {said_matches(matches)}")
+            yield Hint("CEP035", message, f"{text_of(key)} in WHERE would give {fewer:,} of {said_matches(matches)}")
             return
 
 

@@ -10,6 +10,7 @@ from cepheid.diagnosis.as_text import near
 from cepheid.diagnosis.facts import Change
 from cepheid.diagnosis.written import text_of
 from cepheid.language import print_pattern, print_window
+from cepheid.language.printer import quote_name
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.components import Component
 from cepheid.pattern.parameters import window_nanoseconds
@@ -115,11 +116,11 @@ def _other_keys(query: Query, known: Known) -> Iterator[tuple[str, str, Query]]:
     for name in known.keys()[:3]:
         for k, test in enumerate(query.where):
             if isinstance(test, ex.SameValue) and test.value is None:
-                where = (*query.where[:k], ex.SameValue(name), *query.where[k + 1 :])
-                yield KEY, f"[{name}] in place of {text_of(test)}", replace(query, where=where)
+                where = (*query.where[:k], key := ex.SameValue(name), *query.where[k + 1 :])
+                yield KEY, f"{text_of(key)} in place of {text_of(test)}", replace(query, where=where)
         for column in query.partition_by:
             changed = tuple(Column(name) if one is column else one for one in query.partition_by)
-            yield KEY, f"PARTITION BY {name} in place of {column.name}", replace(query, partition_by=changed)
+            yield KEY, f"PARTITION BY {quote_name(name)} in place of {column.name}", replace(query, partition_by=changed)
     for k, test in enumerate(query.where):
         if isinstance(test, ex.SameValue):
             yield KEY, f"without {text_of(test)}", replace(query, where=query.where[:k] + query.where[k + 1 :])

@@ -121,6 +121,12 @@ def test_that_a_missing_key_is_told() -> None:
     assert found == ("CEP035", message, "[card] in WHERE would give 30 of 165 matches")
 
 
+def test_that_a_key_is_written_as_a_query_reads_it() -> None:
+    events = [{"the card" if name == "card" else name: value for name, value in event.items()} for event in EVENTS]
+    missing = Query("PATTERN SEQ(pay a, pay b) WHERE a.amount < 5 AND b.amount > 500 WITHIN 100 days", unit="s")
+    assert missing.diagnose(events).hints[0].remedy == "[`the card`] in WHERE would give 30 of 165 matches"
+
+
 def test_that_every_subset_is_told() -> None:
     found = first("PATTERN SEQ(pay+ s[], pay b) WHERE [card] AND s[].amount < 5 AND b.amount > 500 WITHIN 1 hour")
     assert found[0] == "CEP035"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import log10
 from typing import Any
 
@@ -161,11 +162,16 @@ class GraphMatches:
         self.base = base
         self.parts: list[Part] | None = None
 
+    @cached_property
+    def _number(self) -> int:
+        """How many the graph has, counted once: a closure with very many takes seconds."""
+        return count_graph(self.graph)
+
     def count(self) -> int:
         """How many there are, exactly."""
         if self.decoder.ambiguous:
             return len(self.all())
-        return count_graph(self.graph) if self.parts is None else self.size()
+        return self._number if self.parts is None else self.size()
 
     def count_some(self, seconds: float) -> tuple[int, bool]:
         """How many there are, and whether these are all: where it takes long, only the first are counted."""
@@ -176,12 +182,12 @@ class GraphMatches:
         """How many there are at most, found without enumerating them, and whether that is exact."""
         if self.parts is not None:
             return self.count(), True
-        return count_graph(self.graph), not self.decoder.ambiguous
+        return self._number, not self.decoder.ambiguous
 
     def few(self, wanted: int) -> MatchTable | None:
         """The first few; None if very many must be enumerated to know which these are."""
         in_order = not (self.decoder.ambiguous or self.decoder.waits)
-        if self.parts is None and not in_order and count_graph(self.graph) > MANY:
+        if self.parts is None and not in_order and self._number > MANY:
             return None
         return first_of(self.batches(wanted), wanted)
 
@@ -198,9 +204,9 @@ class GraphMatches:
                 parts.append(part)
                 before, words = words, words + len(part[0])
                 # Before much is written, it is asked how much there would be.
-                many = before <= SOME_WORDS < words and count_graph(self.graph) > MOST
+                many = before <= SOME_WORDS < words and self._number > MOST
                 if many or words > MOST_WORDS:
-                    count = count_graph(self.graph)
+                    count = self._number
                     number = f"{count:,}" if count < _LONGEST else f"about 10^{log10(count):.0f}"
                     raise EvaluationError(
                         "CEP505", f"{number} matches are too many to enumerate", too_many(self.decoder)
