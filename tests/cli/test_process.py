@@ -152,13 +152,19 @@ def test_no_matches_on_a_terminal(tmp_path: Path) -> None:
     assert cepheid(*shlex.split(told)).stdout.startswith("no match in 2 events\n")
 
 
+def test_of_a_cesar_expression_too(tmp_path: Path) -> None:
+    events = tmp_path / "events.csv"
+    events.write_text(EVENTS)
+    code, shown = on_a_terminal("match", "CESAR SELECT[DUR > 5](A)", events)
+    assert (code, "says why" in shown) == (0, True)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ["EVENT A a"],
         ["EVENT C c", "--speculate", "all"],
         ["EVENT C c", "--format", "jsonl"],
-        ["CESAR SELECT[DUR > 5](A)"],
     ],
 )
 def test_no_hint_where_it_would_not_help(tmp_path: Path, arguments: list[str]) -> None:

@@ -150,7 +150,16 @@ def _counter(query: Query, table: pa.Table, columns: Columns, check: Check) -> C
         except (CepheidError, _TooLongError):
             return None
 
-    return Count(few.num_rows, count)
+    def count_at(column: pa.ChunkedArray) -> tuple[int, bool] | None:
+        name = query.compiled.roles.time
+        at = few.column_names.index(name)
+        moved = few.set_column(at, name, column if rows is None else column.take(pa.array(rows)))
+        try:
+            return count_some(_matches(query, moved, _patient(check, _PATIENCE), plan="automaton"), _COUNTING_CHANGED)
+        except (CepheidError, _TooLongError):
+            return None
+
+    return Count(few.num_rows, count, count_at)
 
 
 def _matches(query: Query, table: pa.Table, check: Callable[[Progress], None], plan: str = "auto") -> Matches:

@@ -17,8 +17,6 @@ from cepheid.cli.progress import working
 from cepheid.cli.query import read_query
 from cepheid.cli.streams import write_stdout
 from cepheid.language import parse
-from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.tree import Automaton, Program
 
 
 def _read_sample(ctx: click.Context, option: click.Parameter, given: str) -> int | str | None:
@@ -37,7 +35,7 @@ def _read_sample(ctx: click.Context, option: click.Parameter, given: str) -> int
     metavar="N|all",
     default="auto",
     callback=_read_sample,
-    help="On how many events runs are followed one by one.  [default: what takes about two seconds]",
+    help="On how many events runs are followed one by one.  [default: what takes about half a second]",
 )
 @format_option(["text", "json"], "The format.", default="text")
 @query_options
@@ -67,13 +65,8 @@ def diagnose(settings: Settings, query: str, events: str, sample: int | str | No
         click.echo(printable(str(found)))
 
 
-def hint(program: Program, query: str, events: str) -> None:
+def hint(query: str, events: str) -> None:
     """Tell on stderr how to find out why a query has no matches, with the arguments of this command as typed."""
-    several = len(program.queries) > 1
-    if any(
-        isinstance(one.pattern, Algebra) or (several and isinstance(one.pattern, Automaton)) for one in program.queries
-    ):
-        return  # which can't be diagnosed, or not always
     shown = "QUERY" if "\n" in query else query  # of a text in several lines, the hint is still one
     note(f"{shlex.join(['cepheid', 'diagnose', shown, events, *_typed(click.get_current_context())])} says why")
 

@@ -170,7 +170,7 @@ def match(
         print_table(found.rows, found.count, settings.time, returned=returned, changes=how is not None)
         none = not found.rows.num_rows and not found.cut
         if none and sys.stdout.isatty() and not any([rules, how, op, sequence, not open_]):
-            hint(program, query, events)
+            hint(query, events)
     else:
         write_rows(found.rows, found.count, written, form)
         if found.cut and written is None:

@@ -37,7 +37,7 @@ class ArcCounting:
         self.tested: Counter[tuple[str, str]] = Counter()
         self.passed: Counter[tuple[str, str]] = Counter()
         self.kept: list[Miss] = []
-        self.closest: dict[tuple[str, str], tuple[float, str]] = {}  # how far a condition was from TRUE, and its values
+        self.closest: dict[str, tuple[float, str]] = {}  # of a condition: how far it was from TRUE, and its values
 
     def of_arc(self, first: Event | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
         """An arc of an automaton of the user's own."""
@@ -96,9 +96,9 @@ class ArcCounting:
         """Keep an arc that was not taken, if it is one of the nearest."""
         apart = self.writer.distance(condition, bindings)
         rank = (*came, -apart)
-        key = name, text_of(condition)
-        if key not in self.closest or apart < self.closest[key][0]:
-            self.closest[key] = apart, self.writer.filled(condition, bindings)
+        text = text_of(condition)
+        if text not in self.closest or apart < self.closest[text][0]:
+            self.closest[text] = apart, self.writer.filled(condition, bindings)
         if len(self.kept) >= MISSES and rank <= self.kept[-1].rank:
             return
         had = () if first is None else (("first", first.row, describe(self.query, first)),)

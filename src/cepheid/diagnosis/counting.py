@@ -16,6 +16,7 @@ from cepheid.pattern.expressions import Expression
 from cepheid.pattern.layout import Move, Step
 from cepheid.reference.runs import Run, Runner, Waiting, is_tested
 from cepheid.reference.watching import Dropped, Refusal, Watcher, Why
+from cepheid.values.bindings import Bindings
 from cepheid.values.rows import Event
 
 MISSES = 5
@@ -52,6 +53,7 @@ class Counting(Watcher):
         self.given: Counter[str] = Counter()  # complete runs, by what became of them
         self.longest: dict[str, int] = {}  # of each array: the most events that a run had
         self.heap: list[tuple[tuple[float, ...], int, tuple[Run, Event | None, str]]] = []
+        self.closest: dict[str, tuple[float, str]] = {}  # of a condition: how far it was from TRUE, and its values
         self._at_count: dict[tuple[int, int], list[Expression]] = {}
         self._current: Run | None = None
         self._born = False
@@ -145,7 +147,7 @@ class Counting(Watcher):
         word = {Dropped.HAVING: "HAVING", Dropped.COOLDOWN: "COOLDOWN"}.get(by, f"OUTPUT {self.query.output.name}")
         self.given[word] += 1
         if by is Dropped.HAVING and self.query.having is not None:
-            apart = self.reasons.writer.distance(self.query.having, run.bindings)
+            apart = self._distance(self.query.having, run.bindings)
             why = f"HAVING {self.reasons.writer.explain(self.query.having, run.bindings)}"
             self._keep(run, None, 0, apart, why, complete=True)
 
@@ -234,8 +236,8 @@ class Counting(Watcher):
             self._add(variable, condition, passed=True)
         self._add(variable, refusal.condition, passed=False)
         self._blame(2, f"{text_of(refusal.condition)}{NOT_TRUE}")
-        apart = self.reasons.writer.distance(refusal.condition, refusal.bindings)
-        self._keep(before, None, 0, apart, self.reasons.refusal(before, None, refusal))
+        apart = self._distance(refusal.condition, refusal.bindings)
+        self._keep(before, None, 0, apart, "", refusal)
 
     def _blame(self, passed: int, why: str) -> None:
         """Of all that was refused to a run, what came nearest."""
@@ -257,8 +259,16 @@ class Counting(Watcher):
         assert refusal.bindings is not None
         if not run.selected and not self._may_keep((0.0, 0.0, float(passed), 0.0)):
             return
-        apart = self.reasons.writer.distance(refusal.condition, refusal.bindings)
+        apart = self._distance(refusal.condition, refusal.bindings)
         self._keep(run, event, passed, apart, "", refusal)
+
+    def _distance(self, condition: Expression, bindings: Bindings) -> float:
+        """How far a condition was from TRUE; its nearest values are kept."""
+        writer, text = self.reasons.writer, text_of(condition)
+        apart = writer.distance(condition, bindings)
+        if text not in self.closest or apart < self.closest[text][0]:
+            self.closest[text] = apart, writer.filled(condition, bindings)
+        return apart
 
     def _too_late(self, waiting: Waiting, event: Event) -> None:
         """The first event after the window that all but the window allows."""

@@ -13,6 +13,7 @@ from cepheid.diagnosis.diagnosis import Diagnosis
 from cepheid.diagnosis.facts import Change, Hint, Miss, Stage, nearest_of
 from cepheid.diagnosis.following import BUDGET, follow
 from cepheid.diagnosis.key_columns import other_keys
+from cepheid.diagnosis.other_times import other_times
 from cepheid.diagnosis.ranking import in_order, is_cause
 from cepheid.diagnosis.run_hints import arc_hints, run_hints
 from cepheid.diagnosis.sampling import EVENTS, sample_of
@@ -117,7 +118,9 @@ def _known(part: Part, counted: Counting, hints: Sequence[Hint]) -> Known:
         conditions = [c for c in part.written.where if not isinstance(c, ex.SameValue)]
         return Known(tuple(c for c in conditions if any(text_of(c) in hint.message for hint in causes)))
     span = part.columns.seen.span
-    return Known(None, counted.longest, 0 if span is None else span[1] - span[0], partial(_other_keys, part.columns))
+    length = 0 if span is None else span[1] - span[0]
+    keys, times = partial(_other_keys, part.columns), partial(other_times, part.columns)
+    return Known(None, counted.longest, length, keys, times)
 
 
 def _other_keys(columns: Columns) -> list[str]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from cepheid.diagnosis.arcs import ArcCounting
 from cepheid.diagnosis.counting import NOT_TRUE, Counting
 from cepheid.diagnosis.facts import COMPLETE, Change, Hint, Stage
 from cepheid.diagnosis.said_events import describe
-from cepheid.diagnosis.what_if import CONDITION, HAVING, KEY, NEGATION, ORDER, STRATEGY, TIMES, WINDOW
+from cepheid.diagnosis.what_if import CLOCK, CONDITION, HAVING, KEY, NEGATION, ORDER, STRATEGY, TIMES, WINDOW
 from cepheid.diagnosis.written import text_of
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.durations import spell
@@ -47,6 +47,7 @@ def run_hints(
     found = [
         *_witnesses(counted, events, changes),
         *_having(counted, changes),
+        *_clocks(changes),
         *(turned := list(_orders(changes, _MEANT))),
         *_contiguity(stages, changes),
         *_taken_first(counted, changes),
@@ -104,17 +105,15 @@ def _having(counted: Counting, changes: Sequence[Change]) -> Iterator[Hint]:
     dropped = without[0].matches if without else counted.given["HAVING"]
     if having is not None and (without or (dropped and dropped == sum(counted.given.values()))):
         message = f"HAVING {text_of(having)} is not TRUE for any of {dropped:,} complete runs"
-        yield Hint("CEP029", message, _nearest(counted, text_of(having)))
+        yield Hint("CEP029", message, _nearest(counted.closest, text_of(having)))
 
 
-def _nearest(counted: Counting, text: str) -> str:
-    """The values of the nearest miss of a condition, as a remedy."""
-    for miss in counted.misses():
-        said = miss.reason.removeprefix("HAVING ")
-        if said.startswith(f"{text}: "):
-            values = said.removeprefix(f"{text}: ")
-            return f"the nearest was {values}{_advice(text, values)}"
-    return "compare it with the values in the nearest misses"
+def _nearest(closest: Mapping[str, tuple[float, str]], text: str) -> str:
+    """The nearest values of a condition, as a remedy."""
+    if text not in closest:
+        return "compare it with the values in the nearest misses"
+    values = closest[text][1]
+    return f"the nearest was {values}{_advice(text, values)}"
 
 
 def _advice(text: str, values: str) -> str:
@@ -123,6 +122,15 @@ def _advice(text: str, values: str) -> str:
         return "; check the constant and its unit"
     numbers = _DIGIT.search(values) and " = " not in values
     return "; check which way round it compares, and the units" if numbers else ""
+
+
+def _clocks(changes: Sequence[Change]) -> Iterator[Hint]:
+    """Other times, if they give more matches than any change to the query that leaves its conditions as they are."""
+    others = [change.matches for change in changes if change.kind in (ORDER, STRATEGY, TIMES, WINDOW)]
+    for best in sorted(_of(changes, CLOCK), key=lambda change: -change.matches)[:1]:
+        if best.matches > max([_MEANT, *others]):
+            message = f"the times may be wrong: with {best.text} there would be {best}"
+            yield Hint("CEP031", message, "read the times from the right column, and all of them in one time zone")
 
 
 def _orders(changes: Sequence[Change], least: int, most: int | None = None) -> Iterator[Hint]:
@@ -239,12 +247,7 @@ def _never_true(stages: Sequence[Stage], counted: Counting | ArcCounting, change
                 given = [change for change in changes if change.text == f"without {test.text}"]
                 if given:
                     message += f"; without it there would be {given[0]}"
-                if isinstance(counted, ArcCounting):
-                    values = counted.closest[stage.component, test.text][1]
-                    nearest = f"the nearest was {values}{_advice(test.text, values)}"
-                else:
-                    nearest = _nearest(counted, test.text)
-                yield Hint("CEP030", message, nearest)
+                yield Hint("CEP030", message, _nearest(counted.closest, test.text))
                 return
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+
+import pyarrow as pa
 
 from cepheid.diagnosis.as_text import near
 from cepheid.diagnosis.facts import Change
@@ -22,11 +24,12 @@ from cepheid.pattern.walk import rewrite, substitute, walk
 class Count:
     """How many matches another query has on so many events; None: it can't be run like that, or takes too long.
 
-    of: that number, and whether it is exact; else there are more.
+    of: that number, and whether it is exact; else there are more. at: the same of the query itself, with other times.
     """
 
     events: int
     of: Callable[[Query], tuple[int, bool] | None]
+    at: Callable[[pa.ChunkedArray], tuple[int, bool] | None] = lambda _: None
 
     def __call__(self, query: Query) -> int | None:
         found = self.of(query)
@@ -34,7 +37,7 @@ class Count:
 
 
 ORDER, CONDITION, NEGATION, HAVING = "order", "condition", "negation", "HAVING"
-STRATEGY, TIMES, WINDOW, KEY = "strategy", "times", "window", "key"
+STRATEGY, TIMES, WINDOW, KEY, CLOCK = "strategy", "times", "window", "key", "clock"
 
 _LONGER = (2, 5, 10, 60, 100, 1_000, 3_600, 10**4, 10**5, 10**6)
 _MOST = 12  # changes that are tried
@@ -47,13 +50,14 @@ class Known:
 
     blamed: conditions that are known to be the cause: only these are left out. longest: how many events repetitions
     got. span: how long the stream is, in nanoseconds. keys: tells columns that would do as another key,
-    which takes a while.
+    which takes a while. times: tells other times that may be meant, each with what is changed.
     """
 
     blamed: tuple[ex.Expression, ...] | None = None
     longest: Mapping[str, int] = field(default_factory=dict)
     span: int = 0
     keys: Callable[[], Sequence[str]] = tuple
+    times: Callable[[], Iterable[tuple[str, pa.ChunkedArray]]] = tuple
 
 
 def what_if(query: Query, count: Count, known: Known) -> tuple[Change, ...]:
@@ -63,7 +67,7 @@ def what_if(query: Query, count: Count, known: Known) -> tuple[Change, ...]:
     if query.having is not None and (matches := count(replace(query, having=None))):
         # What gets over HAVING must be made match by match, and without a key there may be very many.
         return (Change(f"without HAVING {text_of(query.having)}", matches, HAVING),)
-    found = [*_tried(_changes(query, known), count), *_longer(query, count, known)]
+    found = [*_tried(_changes(query, known), count), *_longer(query, count, known), *_at_other_times(count, known)]
     return tuple(found or _tried(_other_keys(query, known), count))
 
 
@@ -76,6 +80,13 @@ def _tried(changes: Iterator[tuple[str, str, Query]], count: Count) -> Iterator[
         if found is not None and found[0]:
             loosened |= kind == STRATEGY
             yield Change(text, found[0], kind, found[1])
+
+
+def _at_other_times(count: Count, known: Known) -> Iterator[Change]:
+    for text, times in known.times():
+        found = count.at(times)
+        if found is not None and found[0]:
+            yield Change(text, found[0], CLOCK, found[1])
 
 
 def _changes(query: Query, known: Known) -> Iterator[tuple[str, str, Query]]:

@@ -160,3 +160,31 @@ def test_that_a_window_longer_than_the_stream_is_told_where_the_unit_may_be_wron
     )
     assert Query(text, unit="s").diagnose(made).hints == ()
     assert Query(text).diagnose(made.set_column(0, "ts", made["ts"].cast(pa.timestamp("ms")))).hints == ()
+
+
+def test_that_another_column_of_times_is_told() -> None:
+    made = [
+        {"received": at, "at": job * 100 + 50 * (kind == "stop"), "type": kind, "job": job}
+        for job in range(20)
+        for kind, at in (("start", job * 100 + 90 + 60 * (job % 2)), ("stop", job * 100 + 51))
+    ]
+    found = first("PATTERN SEQ(start s, stop p) WHERE [job] WITHIN 60 ms", made, time="received")
+    assert (found.code, found.message) == (
+        "CEP031",
+        "the times may be wrong: with time='at' in place of 'received' there would be 20 matches",
+    )
+
+
+def test_that_the_times_of_one_type_in_another_zone_are_told() -> None:
+    hour = 3_600
+    made = [
+        {"ts": day * 24 * hour + shift, "type": kind, "who": who}
+        for day in range(5)
+        for who in range(10)
+        for kind, shift in (("Badge", 2 * hour + 60 * who), ("Login", 60 * who + 300 + who))
+    ]
+    found = first("PATTERN SEQ(Badge b, Login v) WHERE [who] WITHIN 30 minutes", made, unit="s")
+    assert (found.code, found.message) == (
+        "CEP031",
+        "the times may be wrong: with Badge 2 hours earlier, as of another time zone there would be 50 matches",
+    )
