@@ -8,7 +8,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-long docs bench bench-spark lint format pictures notebooks lock studio-page clean help java chromium
+.PHONY: demo test test-long test-flink docs bench bench-spark lint format pictures notebooks lock studio-page clean help java chromium
 
 demo: $(STAMP) java ## Set up, then find the shoplifters in a store's readings: embedded, on Spark, and on a stream
 	@$(BIN)/cepheid demo
@@ -18,6 +18,10 @@ test: $(STAMP) java chromium lint docs ## Set up, then lint, check types and imp
 
 test-long: $(STAMP) java chromium lint ## As test, with thousands of examples a property; about an hour
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow"
+
+test-flink: $(STAMP) java ## Get Flink from the package index (230 MB), and run the Flink code of docs/from_flink.md; needs javac
+	@test -d build/flink/pyflink/lib || $(BIN)/uv pip install --quiet --no-deps --target build/flink apache-flink-libraries==1.20.1
+	$(BIN)/pytest -m slow tests/flink
 
 docs: $(STAMP) ## Build the site of the documentation into build/docs; whatever it warns of is an error
 	$(BIN)/sphinx-build --quiet --fail-on-warning --nitpicky --keep-going --fresh-env --doctree-dir build/doctrees docs build/docs
@@ -56,7 +60,7 @@ clean: ## Remove the environment, caches and built files
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 java:
 	@scripts/java.sh

@@ -33,6 +33,12 @@ def test_without_the_extra_it_says_what_to_install(run, monkeypatch: pytest.Monk
     assert stderr == "error CEP602: the page needs starlette and uvicorn\nhelp: pip install 'cepheid[studio]'\n"
 
 
+def test_a_file_that_is_not_there_is_told_before_there_is_a_page(run, readings: Path) -> None:
+    stderr = run("studio", str(readings.with_name("reading.csv")), "--no-browser", code=3).stderr
+    assert stderr.startswith("error CEP801: can't read the events ")
+    assert f"did you mean '{readings}'?" in stderr
+
+
 def test_it_serves_until_it_is_interrupted(readings: Path) -> None:
     command = [sys.executable, "-m", "cepheid", "studio", str(readings), "--query", "EVENT Exit a", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

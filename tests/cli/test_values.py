@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from cepheid.cli.values import duration, to_json, to_text, values
+from cepheid.api.files.text_values import duration, to_json, to_text, values
 
 STRUCT = pa.struct([("t", pa.timestamp("s")), ("n", pa.int8())])
 

@@ -24,8 +24,8 @@ def test_recorded(spark: Any, tmp_path: Path) -> None:
     written = json.loads(Path(stream.checkpoint, "_cepheid", "progress.json").read_text())
     assert (written["status"], [batch["number"] for batch in written["batches"]]) == ("ended", [0, 1, 2, 3])
     found = watched(Path(stream.checkpoint), None)
-    assert found["status"] == "silent"
-    assert found["told"].startswith("The stream ended ")
+    assert found["status"] == "ended"
+    assert found["told"].startswith("It ended ")
     figures = {name: found["recorded"][name] for name in ("events", "matches", "late")}
     assert figures == {"events": 4, "matches": 1, "late": 1}
     assert [batch["number"] for batch in found["batches"]] == [0, 1, 2, 3]

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pytest
 from serving import THEFTS, TOKEN, Served, demo, serving
 
+from cepheid.cli.errors import with_options
 from cepheid.errors import FileError
+from cepheid.studio.checking import fault
 from cepheid.studio.checkpoint import watched
-from cepheid.studio.forms import Written
 from cepheid.studio.jobs import Jobs, Ticket
 from cepheid.studio.serve import _listen
 
@@ -65,6 +66,50 @@ def test_a_wrong_query_ends_with_its_error(served: Served) -> None:
     assert [line["code"] for line in served.tell("run", "PATTERN SEQ(Shelf a")] == ["CEP102"]
 
 
+def test_any_column_is_shown() -> None:
+    """What JSON has no value for, and what a browser would round, is text."""
+    events = pa.table(
+        {
+            "ts": pa.array([1, 2], pa.timestamp("ns")),
+            "type": ["A", "B"],
+            "took": pa.array([1, 90], pa.duration("s")),
+            "x": [float("nan"), float("inf")],
+            "y": [float("inf"), 2.5],
+            "id": [2**60, 7],
+            "code": pa.array([3, 5]).dictionary_encode(),
+            "none": pa.nulls(2),
+        }
+    )
+    with serving(demo(read=lambda told: events)) as served:
+        facts = served.ready()["events"]
+        told = served.tell("run", "PATTERN A a")
+    assert [(one["name"], one["samples"], one["low"], one["high"]) for one in facts["columns"]] == [
+        ("ts", ["1970-01-01T00:00:00.000000001", "1970-01-01T00:00:00.000000002"], None, None),
+        ("type", ["A", "B"], None, None),
+        ("took", ["PT1S", "PT1M30S"], None, None),
+        ("x", ["nan", "inf"], None, None),
+        ("y", ["inf", 2.5], 2.5, 2.5),
+        ("id", ["1152921504606846976", 7], 7, 2**60),
+        ("code", [3, 5], 3, 5),
+        ("none", [], None, None),
+    ]
+    (found,) = [line for line in told if line["kind"] == "matches"]
+    assert {name: found["rows"][0]["a"][name] for name in ("ts", "took", "x", "id")} == {
+        "ts": "1970-01-01T00:00:00.000000001",
+        "took": "PT1S",
+        "x": "nan",
+        "id": "1152921504606846976",
+    }
+
+
+def test_a_number_that_no_browser_has_is_said() -> None:
+    events = pa.table({"ts": range(120), "type": ["A"] * 120})
+    with serving(demo(read=lambda told: events)) as served:
+        told = served.tell("run", "PATTERN SEQ(A a, A+ b[], A c)", timeline=False)
+    (found,) = [line for line in told if line["kind"] == "matches"]
+    assert (found["said"], found["count"], len(found["rows"])) == ("about 10^36 matches", str(2**120 - 7261), 50)
+
+
 def test_the_first_events_are_matched_first() -> None:
     many = pa.table({"ts": range(50_000), "type": ["A", "B"] * 25_000})
     with serving(demo(read=lambda told: many)) as served:
@@ -93,6 +138,42 @@ def test_events_that_cannot_be_read_are_told() -> None:
         assert [line["code"] for line in served.tell("run", THEFTS)] == ["CEP801"]
 
 
+def test_whatever_stops_the_reading_is_told() -> None:
+    def fail(told: object) -> pa.Table:
+        raise MemoryError("no room for them")
+
+    with serving(demo(read=fail)) as served:
+        assert served.ready()["problem"]["message"] == "a fault of Cepheid: MemoryError: no room for them"
+
+
+def test_events_without_a_time_are_told_before_a_query_is_written() -> None:
+    events = pa.table({"when": [1, 2], "type": ["A", "B"]})
+    with serving(demo(read=lambda told: events, spelt=with_options)) as served:
+        state = served.ready()
+        assert (state["status"], state["problem"]["message"]) == ("failed", "the events have no time column 'ts'")
+        assert state["problem"]["remedy"] == "the columns are: type, when; name the time column with --time"
+        assert [one["name"] for one in state["events"]["columns"]] == ["when", "type"]
+
+
+def test_names_that_need_quotes_are_completed_with_them() -> None:
+    events = pa.table({"ts": [1], "type": ["it's"], "unit price": [2], "o'brien": ["it's"]})
+    with serving(demo(read=lambda told: events)) as served:
+        served.ready()
+
+        def written(text: str, form: str = "text") -> list[tuple[str, str | None, int]]:
+            found = served.ask("complete", text, at=len(text), form=form)["options"]
+            return [(one["label"], one["insert"], one["back"]) for one in found]
+
+        assert written("PATTERN SEQ(it") == [("it's", "`it's`", 0)]
+        assert written("PATTERN A a WHERE a.un") == [("unit price", "`unit price`", 0)]
+        assert written("PATTERN A a WHERE a.`un") == [("unit price", "`unit price`", 0)]
+        assert written("PATTERN A a WHERE a.`o'brien` = 'it") == [("it's", "it''s", 0)]
+        head = "import cepheid as cep\na = cep.var('a')\ncep.event('A', a)"
+        assert written(f"{head}.where(a.un", "python") == [("unit price", '["unit price"]', 1)]
+        assert written(f"{head}.where(a['un", "python") == [("unit price", "unit price", 0)]
+        assert written(f"{head}.where(a.x == 'un", "python") == []
+
+
 def test_completion(served: Served) -> None:
     def labels(text: str) -> list[str]:
         return [one["label"] for one in served.ask("complete", text, at=len(text))["options"]]
@@ -103,6 +184,11 @@ def test_completion(served: Served) -> None:
     assert labels("PATTERN Shelf a WHERE [ta") == ["tag_id"]
     assert labels("PATTERN Shelf a WITHIN 12 h") == ["hours"]
     assert "aisle 2 razors" in labels("PATTERN Shelf a WHERE a.reader = 'ais")
+    assert labels("PATTERN Shelf a WHERE [reader, ta") == ["tag_id"]
+    assert labels("PATTERN Shelf a -- wh") == []
+    assert labels("PATTERN Shelf a WHERE a.reader LIKE 'wh") == []
+    assert labels("AUTOMATON s -> t\nARC s -> t ON Sh") == ["Shelf"]
+    assert labels("CESAR SEL") == ["SELECT"]
 
 
 def test_constants_have_ranges_from_the_data() -> None:
@@ -117,6 +203,16 @@ def test_constants_have_ranges_from_the_data() -> None:
         ("7", "WITHIN", 1.0, 28.0, 1.0),
     ]
     assert found[2]["unit"] == "milliseconds"
+
+
+def test_a_short_window_is_not_moved_by_whole_hours(served: Served) -> None:
+    def moved(window: str) -> list[tuple[float, float, float]]:
+        found = served.ask("constants", f"PATTERN SEQ(Shelf a, Exit b) WITHIN {window}")["constants"]
+        return [(one["low"], one["high"], one["step"]) for one in found]
+
+    assert moved("2 hours") == [(0.02, 8.0, 0.02)]
+    assert moved("5 events") == [(1.0, 20.0, 1.0)]
+    assert moved("600 minutes") == [(5.0, 1200.0, 5.0)]
 
 
 def test_the_same_query_in_python(served: Served) -> None:
@@ -168,6 +264,8 @@ def test_completion_of_python_code(served: Served) -> None:
     assert labels("cep.event('Shelf', a).where(a.cur") == ["current"]
     assert labels("cep.event('Shelf', a).where(a.reader == 'aisle 2") == ["aisle 2 razors"]
     assert labels("cep.event('Shelf', a).within('12 h") == ["12 hours"]
+    assert labels("cep.event('Shelf', a).where(a.reader.li") == ["like"]
+    assert labels("cep.event('Shelf', a).where(cep.call('upp") == ["upper"]
 
 
 def test_newer_work_of_a_page_ends_the_older() -> None:
@@ -183,7 +281,7 @@ def test_newer_work_of_a_page_ends_the_older() -> None:
         return run
 
     async def told(name: str) -> list[str]:
-        lines = jobs.lines("page", "diagnose", work(name), Written(""))
+        lines = jobs.lines("page", "diagnose", work(name), fault)
         return [json.loads(line)["kind"] async for line in lines]
 
     async def three() -> list[list[str]]:
@@ -198,6 +296,26 @@ def test_newer_work_of_a_page_ends_the_older() -> None:
     assert begun == ["first", "third"]
 
 
+def test_a_server_that_ends_waits_for_no_work() -> None:
+    jobs, begun, go_on = Jobs(), Event(), Event()
+
+    def work(ticket: Ticket) -> None:
+        begun.set()
+        go_on.wait(30)
+
+    async def ended() -> list[bytes]:
+        async def lines() -> list[bytes]:
+            return [line async for line in jobs.lines("page", "run", work, fault)]
+
+        told = asyncio.create_task(lines())
+        await asyncio.to_thread(begun.wait)
+        jobs.stop()
+        return await told
+
+    assert asyncio.run(ended()) == []
+    go_on.set()
+
+
 def test_a_drag_draws_nothing(served: Served) -> None:
     kinds = [line["kind"] for line in served.tell("run", THEFTS, sample=False, timeline=False)]
     assert "matches" in kinds
@@ -206,8 +324,31 @@ def test_a_drag_draws_nothing(served: Served) -> None:
 
 def test_explain(served: Served) -> None:
     (found,) = served.tell("explain", THEFTS)
-    assert "<svg" in found["svg"]
+    assert [svg.count("<svg") for svg in found["svgs"]] == [1, 1]  # the automaton and the plan
     assert found["text"].startswith("Query\n  PATTERN SEQ(Shelf a, !(Register b), Exit c)")
+
+
+def test_each_query_of_a_program_is_drawn(served: Served) -> None:
+    text = "PATTERN Shelf a RETURN a.tag_id INTO Seen; FROM Seen PATTERN SEQ(Seen s, Seen t) WHERE [tag_id]"
+    (found,) = served.tell("explain", text)
+    assert len(found["svgs"]) == 4  # the automata, then the plans
+    (told,) = served.tell("diagnose", text)
+    assert list(dict.fromkeys(step["query"] for step in told["diagnosis"]["funnel"])) == ["Seen", "query 2"]
+
+
+def test_the_source_of_a_picture_is_not_shown_below_it(served: Served) -> None:
+    (found,) = served.tell("explain", "AUTOMATON s -> t\nARC s -> t ON Shelf")
+    assert "Mermaid" not in found["text"]
+    assert "\nMatches\n  neighbouring events, from any event on\n" in found["text"]
+
+
+def test_what_one_change_would_give(served: Served) -> None:
+    (told,) = served.tell("diagnose", "PATTERN SEQ(Shelf a, Exit c) WHERE [tag_id] AND a.reader = 'x' WITHIN 12 hours")
+    found = told["diagnosis"]
+    assert (found["said"], found["coverage"]) == ("0 matches", "")
+    assert {"text": "without a.reader = 'x'", "said": "18 matches"} in [
+        {"text": one["text"], "said": one["said"]} for one in found["changes"]
+    ]
 
 
 def test_diagnose_tells_the_funnel_and_the_misses(served: Served) -> None:
@@ -248,6 +389,12 @@ class TestAccess:
     @pytest.mark.parametrize("address", ["/", "/?token=", "/?token=another", f"/api/state?token={TOKEN}", "/assets/x"])
     def test_without_the_token_nothing_is_told(self, stranger: httpx.Client, address: str) -> None:
         assert stranger.get(address).status_code == 403
+
+    def test_cookies_of_other_programs_do_no_harm(self, served: Served, stranger: httpx.Client) -> None:
+        for other in ('a={"b": 1}', "=", "broken", "cepheid_studio_1=another"):
+            cookies = f"{other}; cepheid_studio_{served.port}={TOKEN}"
+            assert stranger.get("/api/state", headers={"cookie": cookies}).status_code == 200
+            assert stranger.get("/api/state", headers={"cookie": other}).status_code == 403
 
     @pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", ""])
     def test_another_name_of_this_machine_is_refused(self, served: Served, host: str) -> None:
@@ -380,7 +527,7 @@ class TestWatch:
         [
             ("running", 999_990, ("running", "Micro-batch 7 is done.")),
             ("running", 999_000, ("dead", "No sign of life for 17 minutes, and it has not said that it ended")),
-            ("ended", 999_000, ("silent", "The stream ended 17 minutes ago.")),
+            ("ended", 999_000, ("ended", "It ended 17 minutes ago.")),
             ("failed", 999_000, ("dead", "The stream failed 17 minutes ago: no space left")),
         ],
     )
@@ -415,3 +562,14 @@ class TestWatch:
         (written / "_SUCCESS").write_text("")
         found = watched(tmp_path, written)["matches"]
         assert found["rows"] == [{"match_start": 1, "tag": "T1"}, {"match_start": 2, "tag": "T2"}]
+
+    def test_the_last_matches_of_a_folder_for_each_micro_batch(self, tmp_path: Path) -> None:
+        for number, rows in ((9, ""), (10, '{"match_start": 10}\n'), (11, "")):
+            folder = tmp_path / f"batch={number}"
+            folder.mkdir()
+            (folder / "part-0.json").write_text(rows)
+            os.utime(folder, (number, number))
+        (tmp_path / "_temporary").mkdir()
+        (tmp_path / "_temporary" / "part-0.json").write_text('{"match_start": 12}\n')
+        found = watched(tmp_path / "state", tmp_path)["matches"]
+        assert found["rows"] == [{"match_start": 10}]

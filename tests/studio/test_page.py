@@ -29,7 +29,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(chromium: Browser) -> Iterator[Open]:
-    """Opens a window of its own on a server; an error of the page's code fails the test."""
+    """Opens a window of its own on a server; an error of the page's code, or a request to elsewhere, fails the test."""
     contexts, wrong = [], list[str]()
 
     def open_(served: Served) -> Page:
@@ -37,6 +37,8 @@ def open_page(chromium: Browser) -> Iterator[Open]:
         page = contexts[-1].new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+        own = f"http://127.0.0.1:{served.port}/"
+        page.on("request", lambda sent: None if sent.url.startswith((own, "data:")) else wrong.append(sent.url))
         page.goto(served.address)
         return page
 
@@ -119,6 +121,43 @@ def test_the_page_is_used_by_keyboard(served: Served, open_page: Open) -> None:
     expect(page.get_by_role("tab", name="Automaton")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("tabpanel")).to_contain_text("How far the query gets")
+
+
+def test_a_slider_keeps_the_focus(served: Served, open_page: Open) -> None:
+    page = open_page(served)
+    slider = page.get_by_role("slider", name="WITHIN hours")
+    slider.focus()
+    for hours in (13, 14, 15):
+        with page.expect_response("**/api/constants"):  # after which the sliders are those of the new text
+            page.keyboard.press("ArrowRight")
+        expect(text_of(page)).to_contain_text(f"WITHIN {hours} hours")
+    expect(slider).to_be_focused()
+    expect(slider).to_have_attribute("aria-valuetext", "15 hours")
+
+
+def test_a_reload_keeps_the_query(served: Served, open_page: Open) -> None:
+    page = open_page(served)
+    write(page, "PATTERN Exit a -- mine")
+    expect(page.get_by_role("status")).to_contain_text("11 matches")
+    page.reload()
+    expect(text_of(page)).to_contain_text("PATTERN Exit a -- mine")
+    expect(page.get_by_role("status")).to_contain_text("11 matches")
+    page.get_by_role("button", name="Python").click()
+    expect(code_of(page)).to_contain_text('cep.event("Exit", a)')
+    page.reload()
+    expect(code_of(page)).to_contain_text('cep.event("Exit", a)')
+
+
+def test_a_server_that_has_ended_is_told(chromium: Browser) -> None:
+    with serving(demo()) as served:
+        context = chromium.new_context()  # its log is not looked at: that nothing answers is an error there
+        page = context.new_page()
+        page.goto(served.address)
+        expect(page.get_by_role("status")).to_contain_text("3 matches")
+    write(page, "PATTERN Exit a")
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer. Start cepheid studio again")
+    expect(text_of(page)).to_have_text("PATTERN Exit a")
+    context.close()
 
 
 def test_nothing_is_cut_off_on_a_phone_in_the_dark(served: Served, chromium: Browser) -> None:

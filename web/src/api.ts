@@ -57,19 +57,26 @@ export interface Found extends Rows {
   on: "sample" | "all";
   events: number;
   seconds: number;
-  count: number;
+  count: number | string; // a text if it is too large for a number
+  said: string; // the count as one reads it, with its noun
   warnings: Problem[];
 }
 
 export interface Diagnosis {
   seen: { events: number };
   sampled: number;
-  matches: number;
+  coverage: string; // what of the stream the runs are known of; empty: all
+  matches: number | string;
+  said: string;
   hints: { code: string; message: string; remedy: string }[];
+  tried: string; // on which events the changes were tried; empty: all
+  changes: { text: string; said: string }[];
   funnel: {
+    query: string;
     component: string;
     types: string[];
     runs: number;
+    said: string;
     tests: { text: string; tested: number; passed: number }[];
     ended: Record<string, number>;
   }[];
@@ -87,7 +94,7 @@ export type Line =
   | { kind: "reading"; share: number }
   | { kind: "progress"; on: "sample" | "all"; events: number; total: number }
   | { kind: "timeline"; on: string; svg: string | null }
-  | { kind: "explained"; text: string; svg: string | null }
+  | { kind: "explained"; text: string; svgs: string[] }
   | { kind: "diagnosed"; diagnosis: Diagnosis }
   | ({ kind: "error" } & Problem);
 
@@ -99,7 +106,7 @@ export interface MicroBatch {
 }
 
 export interface Watched {
-  status: "running" | "silent" | "dead" | "none";
+  status: "running" | "silent" | "ended" | "dead" | "none";
   told: string;
   now: number;
   batches: MicroBatch[];
@@ -121,17 +128,29 @@ export const page = crypto.randomUUID();
 
 const headers = { "content-type": "application/json" };
 
-export async function get<T>(path: string): Promise<T> {
-  const response = await fetch(`/api/${path}`);
+// The server has ended, or is not the one that this page is of.
+export class Gone extends Error {}
+
+async function answer(path: string, init: RequestInit = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(`/api/${path}`, init);
+  } catch (error) {
+    throw init.signal?.aborted ? error : new Gone();
+  }
+  if (response.status === 403) throw new Gone();
   if (!response.ok) throw new Error(await response.text());
-  return (await response.json()) as T;
+  return response;
+}
+
+export async function get<T>(path: string): Promise<T> {
+  return (await (await answer(path)).json()) as T;
 }
 
 // An answer, or the problem that the text has.
 export async function ask<T>(kind: string, body: object): Promise<T | { problem: Problem }> {
-  const response = await fetch(`/api/${kind}`, { method: "POST", headers, body: JSON.stringify(body) });
-  if (!response.ok) throw new Error(await response.text());
-  return (await response.json()) as T;
+  const found = await answer(kind, { method: "POST", headers, body: JSON.stringify(body) });
+  return (await found.json()) as T;
 }
 
 // What a piece of work tells, line by line.
@@ -141,21 +160,23 @@ export async function tell(
   signal: AbortSignal,
   hear: (line: Line) => void,
 ): Promise<void> {
-  const response = await fetch(`/api/${kind}`, {
-    method: "POST",
-    headers,
-    signal,
-    body: JSON.stringify({ ...body, page }),
-  });
-  if (!response.ok || !response.body) throw new Error(await response.text());
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const response = await answer(kind, { method: "POST", headers, signal, body: JSON.stringify({ ...body, page }) });
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
+  let answered = false;
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch((error: unknown) => {
+      throw signal.aborted ? error : new Gone();
+    });
+    if (done && !answered) throw new Gone(); // the server ended in the middle of it
     if (done) return;
     const lines = (rest + value).split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) hear(JSON.parse(line) as Line);
+    for (const text of lines) {
+      const line = JSON.parse(text) as Line;
+      answered ||= line.kind !== "progress" && line.kind !== "reading";
+      hear(line);
+    }
   }
 }
 

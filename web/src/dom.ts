@@ -23,7 +23,9 @@ export function button(label: string, act: () => void, attributes: Record<string
 export function picture(svg: string, label: string): HTMLElement {
   const read = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
   const frame = element("div", { class: "picture", role: "img", "aria-label": label, tabindex: "0" });
-  frame.append(document.importNode(read, true));
+  const drawn = frame.appendChild(document.importNode(read, true));
+  // Much smaller its text can't be read, so it scrolls; larger than it was drawn it need not be.
+  drawn.style.minWidth = `min(34rem, ${read.getAttribute("width") ?? "34rem"})`;
   return frame;
 }
 

@@ -1,6 +1,14 @@
 // The editor of the query: colours, completion, and problems under their places.
 
-import { acceptCompletion, autocompletion, completionKeymap, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
+import {
+  acceptCompletion,
+  autocompletion,
+  type Completion,
+  type CompletionContext,
+  completionKeymap,
+  type CompletionResult,
+  pickedCompletion,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
@@ -13,19 +21,41 @@ import { python } from "./python";
 
 interface Completions {
   start: number;
-  options: { label: string; kind: string; detail: string }[];
+  // insert: what is written, if not the label; back: in place of so many characters before it.
+  options: { label: string; kind: string; detail: string; insert: string | null; back: number }[];
 }
 
 const byServer = Annotation.define<boolean>();
 
 async function complete(form: Form, context: CompletionContext): Promise<CompletionResult | null> {
   const text = context.state.doc.toString();
-  if (!context.explicit && !context.matchBefore(/[\w.['"(]$/)) return null;
-  const found = await ask<Completions>("complete", { text, form, at: toServer(text, context.pos) });
-  if ("problem" in found || context.aborted) return null;
+  if (!context.explicit && !context.matchBefore(/[\p{L}\p{N}_.['"`(]$/u)) return null;
+  const asked = ask<Completions>("complete", { text, form, at: toServer(text, context.pos) });
+  const found = await asked.catch(() => null); // whoever runs the query says that the server is gone
+  if (found === null || "problem" in found || context.aborted) return null;
   return {
     from: toBrowser(text, found.start),
-    options: found.options.map(({ label, kind, detail }) => ({ label, type: kind, detail })),
+    // Back quotes are typed before a name that needs them, and are none of its letters.
+    filter: text[toBrowser(text, found.start)] !== "`",
+    options: found.options.map(({ label, kind, detail, insert, back }, place) => ({
+      label,
+      type: kind,
+      detail,
+      boost: Math.max(-99, 50 - place), // the server has put them in order
+      ...(insert === null ? {} : { apply: inserting(insert, back) }),
+    })),
+  };
+}
+
+function inserting(insert: string, back: number) {
+  return (view: EditorView, completion: Completion, from: number, to: number): void => {
+    const begin = from - back;
+    view.dispatch({
+      changes: { from: begin, to, insert },
+      selection: { anchor: begin + insert.length },
+      annotations: pickedCompletion.of(completion),
+      userEvent: "input.complete",
+    });
   };
 }
 

@@ -18,10 +18,12 @@ interface Listener {
   switched(): void;
   // The query can't be shown in the other form, because it is wrong.
   refused(problem: Problem): void;
+  // The server could not be asked.
+  failed(error: unknown): void;
 }
 
-export function makeForms(parent: HTMLElement, text: string, listener: Listener): Forms {
-  let shown: Form = "text";
+export function makeForms(parent: HTMLElement, text: string, form: Form, listener: Listener): Forms {
+  let shown: Form = form;
   // The other form of a text that has not changed since is the one that was typed, with its comments and lines.
   let same: Record<Form, string> | null = null;
   const places: Record<Form, HTMLElement> = {
@@ -29,15 +31,15 @@ export function makeForms(parent: HTMLElement, text: string, listener: Listener)
     python: element("div", { class: "editor" }),
   };
   const buttons: Record<Form, HTMLButtonElement> = {
-    text: button("Text", () => void show("text")),
-    python: button("Python", () => void show("python")),
+    text: button("Text", () => void show("text").catch(listener.failed)),
+    python: button("Python", () => void show("python").catch(listener.failed)),
   };
   const copy = button("Copy", () => void copied());
   const choice = element("div", { class: "switch", role: "group", "aria-label": "form of the query" }, buttons.text, buttons.python);
   parent.append(element("div", { class: "tools" }, choice, copy), places.text, places.python);
   const editors: Record<Form, Editor> = {
-    text: makeEditor(places.text, "text", text, (changes, typed) => heard("text", changes, typed)),
-    python: makeEditor(places.python, "python", "", (changes, typed) => heard("python", changes, typed)),
+    text: makeEditor(places.text, "text", form === "text" ? text : "", (changes, typed) => heard("text", changes, typed)),
+    python: makeEditor(places.python, "python", form === "python" ? text : "", (changes, typed) => heard("python", changes, typed)),
   };
   mark();
 
@@ -53,8 +55,8 @@ export function makeForms(parent: HTMLElement, text: string, listener: Listener)
   }
 
   async function copied(): Promise<void> {
-    await navigator.clipboard.writeText(editors[shown].text());
-    copy.textContent = "Copied";
+    const done = navigator.clipboard.writeText(editors[shown].text());
+    copy.textContent = await done.then(() => "Copied", () => "Not allowed");
     setTimeout(() => (copy.textContent = "Copy"), REST);
   }
 

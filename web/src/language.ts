@@ -11,7 +11,9 @@ const words = new Set(
   ).split(" "),
 );
 // Words of automata and of CESAR, which are names elsewhere: coloured only in capitals.
-const capitals = new Set("ARC AT AUTOMATON EPSILON IGNORE LET ON REGISTER SET UNION".split(" "));
+const capitals = new Set(
+  "ADD ARC AT AUTOMATON CESAR DUR EPSILON IGNORE ITERATE LET ON PROJECT REGISTER RENAME SELECT SET UNION".split(" "),
+);
 const units = /^(nano|micro|milli)?seconds?$|^(ms|us|ns|s|secs?|mins?|minutes?|hours?|hrs?|h|days?|weeks?|events?)$/i;
 
 export const sase = StreamLanguage.define<{ comment: boolean; dot: boolean; number: boolean }>({

@@ -1,9 +1,10 @@
 // The page: an editor at the left, what comes of the query at the right.
 
 import "./style.css";
-import { ask, type Constant, type Form, get, type Line, type Problem, type State, tell, toBrowser } from "./api";
+import { ask, type Constant, type Form, get, Gone, type Line, type Problem, type State, tell, toBrowser } from "./api";
 import { button, element, number } from "./dom";
 import { makeForms } from "./forms";
+import { keep, kept } from "./kept";
 import { makeResults, type Tab } from "./results";
 import { makeSliders } from "./sliders";
 import { watch } from "./watch";
@@ -11,6 +12,7 @@ import { watch } from "./watch";
 const PAUSE = 250; // milliseconds without a key after which a text is run
 const REST = 150; // milliseconds for which a slider is held still before its matches are drawn
 const bar = document.getElementById("bar")!;
+const lost = document.getElementById("lost")!;
 const main = document.getElementById("main")!;
 
 async function start(): Promise<void> {
@@ -49,6 +51,7 @@ function edit(first: State): void {
   let looking: AbortController | null = null; // the automaton or the reasons are being worked out
   let busy = false; // a run for a slider is under way: the newest waits for it
   let waiting = false;
+  let released = false; // the slider was let go of meanwhile
   let stale: Record<"automaton" | "why", boolean> = { automaton: true, why: true };
 
   const results = makeResults(right, (tab) => void refresh(tab));
@@ -58,24 +61,32 @@ function edit(first: State): void {
       editor.replace(from, to, value);
       void drag();
     },
-    () => later(0),
+    () => {
+      if (busy) released = true;
+      else later(0, { sample: false });
+    },
   );
-  const editor = makeForms(left, first.text, {
+  const before = kept(first);
+  const editor = makeForms(left, before.text, before.form, {
     changed: (changes, typed) => {
+      keep(first, { text: editor.text(), form: editor.form() });
       sliders.follow(changes);
       if (typed) later(PAUSE);
     },
     switched: () => {
+      keep(first, { text: editor.text(), form: editor.form() });
       sliders.forget();
       later(0);
     },
     refused: (problem) => problems.replaceChildren(told(problem)),
+    failed,
   });
   left.append(problems, knobs);
 
-  function later(pause: number): void {
+  // sample: whether the first events are tried first; their number would flicker where that of all is shown.
+  function later(pause: number, how = { sample: true }): void {
     clearTimeout(timer);
-    timer = window.setTimeout(() => void update(), pause);
+    timer = window.setTimeout(() => void update(how).catch(failed), pause);
   }
 
   function isNow(text: string, form: Form): boolean {
@@ -83,7 +94,7 @@ function edit(first: State): void {
   }
 
   // Checks a text, and runs it if nothing is wrong with it.
-  async function update(): Promise<void> {
+  async function update(how = { sample: true }): Promise<void> {
     const [now, form] = [editor.text(), editor.form()];
     forget();
     running?.abort();
@@ -114,8 +125,8 @@ function edit(first: State): void {
         end: toBrowser(now, one.end),
       }));
       sliders.show(all);
-    });
-    await run(now, form, { sample: true, timeline: true });
+    }, failed);
+    await run(now, form, { ...how, timeline: true });
     if (isNow(now, form)) await refresh(results.tab());
   }
 
@@ -135,6 +146,10 @@ function edit(first: State): void {
       await run(editor.text(), editor.form(), { sample: false, timeline: false });
     } while (waiting);
     busy = false;
+    if (released) {
+      released = false;
+      return later(0, { sample: false });
+    }
     clearTimeout(timer);
     timer = window.setTimeout(() => void run(editor.text(), editor.form(), { sample: false, timeline: true }), REST);
   }
@@ -150,10 +165,11 @@ function edit(first: State): void {
     const own = new AbortController();
     running = own;
     progress(null);
+    results.starting();
     try {
       await tell("run", { text: now, form, ...how }, own.signal, hear);
     } catch (error) {
-      if (!own.signal.aborted) results.working(`The server does not answer: ${String(error)}`);
+      if (!own.signal.aborted) failed(error);
     } finally {
       if (running === own) {
         progress("over");
@@ -178,7 +194,7 @@ function edit(first: State): void {
       case "timeline":
         return results.timeline(line.svg);
       case "explained":
-        return results.explained(line.text, line.svg);
+        return results.explained(line.text, line.svgs);
       case "diagnosed":
         return results.diagnosed(line.diagnosis);
       case "error":
@@ -200,7 +216,7 @@ function edit(first: State): void {
         else hear(line);
       });
     } catch (error) {
-      if (!own.signal.aborted) results.working(`The server does not answer: ${String(error)}`);
+      if (!own.signal.aborted) failed(error);
     }
   }
 
@@ -238,7 +254,17 @@ function edit(first: State): void {
     if (state.problem) results.empty(element("div", { class: "empty" }, told(state.problem)));
     else await update();
   }
-  void read();
+  read().catch(failed);
+}
+
+// What is on the page stays there, and can be copied.
+function failed(error: unknown): void {
+  const gone = error instanceof Gone;
+  const title = gone ? "The server does not answer." : "The server failed.";
+  const told = gone ? " Start cepheid studio again, and open the address that it prints." : ` ${String(error)}`;
+  lost.replaceChildren(element("strong", {}, title), told);
+  lost.hidden = false;
+  progress("over");
 }
 
 function reading(share: number): string {
@@ -250,6 +276,4 @@ function spelt(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? name : `\`${name.replaceAll("`", "``")}\``;
 }
 
-start().catch((error: unknown) => {
-  main.replaceChildren(element("p", { class: "empty" }, `The server does not answer: ${String(error)}`));
-});
+start().catch(failed);

@@ -2,7 +2,7 @@
 
 import type { Diagnosis, Found, Problem, State } from "./api";
 import { button, element, number, picture } from "./dom";
-import { matchTable, type Roles } from "./table";
+import { clock, matchTable, type Roles } from "./table";
 import { whyView } from "./why";
 
 const TABS = { matches: "Matches", automaton: "Automaton", why: "Why", events: "Events" } as const;
@@ -12,6 +12,8 @@ export interface Results {
   tab(): Tab;
   open(tab: Tab): void;
   working(text: string): void;
+  // A run begins: says so if there is nothing to look at yet.
+  starting(): void;
   // How much of all events a run has gone over; null: it has ended.
   share(now: number | null): void;
   // The matches change quickly now: their time line is older than their number.
@@ -20,7 +22,7 @@ export interface Results {
   timeline(svg: string | null): void;
   failed(problem: Problem): void;
   empty(hint: Node): void;
-  explained(text: string, svg: string | null): void;
+  explained(text: string, svgs: string[]): void;
   diagnosed(found: Diagnosis): void;
   waiting(tab: "automaton" | "why"): void;
   // Why a tab can't be filled.
@@ -32,6 +34,7 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
   const buttons = {} as Record<Tab, HTMLButtonElement>;
   const panels = {} as Record<Tab, HTMLElement>;
   let current: Tab = "matches";
+  let filled = false; // matches are shown, of this text or an older one
   let roles: Roles = { time: "ts", type: "type" };
 
   const open = (tab: Tab) => {
@@ -47,6 +50,8 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
     buttons[name] = button(TABS[name], () => open(name), { role: "tab", id: `tab-${name}`, "aria-controls": name });
     panels[name] = element("div", { id: name, role: "tabpanel", "aria-labelledby": `tab-${name}` });
   }
+  const count = element("span", { class: "count" }); // seen from the other tabs, too, while a slider is dragged
+  buttons.matches.append(" ", count);
   parent.addEventListener("keydown", (event) => {
     const names = Object.keys(TABS) as Tab[];
     const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: names.length - 1 };
@@ -75,6 +80,11 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
     working(text) {
       status.replaceChildren(text);
     },
+    starting() {
+      if (filled) return;
+      status.replaceChildren("Running the query…");
+      table.replaceChildren();
+    },
     share(now) {
       share.textContent = now === null ? "" : ` · all events: ${Math.round(100 * now)}%`;
       if (now !== null && share.parentNode !== status) status.append(share);
@@ -84,11 +94,12 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
     },
     matches(found) {
       parent.classList.remove("stale");
+      filled = true;
+      count.textContent = found.said.replace(/^about | \w+$/g, "");
       const events = found.events === 1 ? "1 event" : `${number(found.events)} events`;
       const some = found.on === "sample" ? `the first ${events}` : events;
       const took = found.seconds < 0.9995 ? `${Math.max(1, Math.round(found.seconds * 1000))} ms` : `${found.seconds.toFixed(1)} s`;
-      const noun = found.count === 1 ? "match" : "matches";
-      status.replaceChildren(element("strong", {}, `${number(found.count)} ${noun}`), ` in ${some} · ${took}`, share);
+      status.replaceChildren(element("strong", {}, found.said), ` in ${some} · ${took}`, share);
       share.textContent = found.on === "sample" ? " · all events: 0%" : "";
       told.replaceChildren(...found.warnings.map(note));
       if (found.count === 0) {
@@ -98,7 +109,8 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
         table.replaceChildren(element("div", { class: "empty" }, element("p", {}, text), why));
         return;
       }
-      const shown = found.rows.length < found.count ? `The first ${found.rows.length} of ${number(found.count)}` : "";
+      const all = found.said.replace(/ \w+$/, "");
+      const shown = found.count !== found.rows.length ? `The first ${found.rows.length} of ${all}` : "";
       table.replaceChildren(matchTable(found, roles), element("p", { class: "hint" }, shown));
     },
     timeline(svg) {
@@ -107,17 +119,27 @@ export function makeResults(parent: HTMLElement, opened: (tab: Tab) => void): Re
     },
     failed(problem) {
       parent.classList.add("stale");
-      const older = table.childElementCount ? element("small", {}, " Below is what the last query without an error found.") : null;
+      count.textContent = "";
+      for (const tab of ["automaton", "why"] as const) panels[tab].classList.add("older");
+      if (!filled) table.replaceChildren();
+      const older = filled ? element("small", {}, " Below is what the last query without an error found.") : null;
       status.replaceChildren(element("span", { class: "error" }, problem.message), ...(older ? [older] : []));
     },
     empty(hint) {
+      parent.classList.remove("stale");
+      filled = false;
+      count.textContent = "";
+      panels.automaton.replaceChildren();
+      panels.why.replaceChildren();
       status.replaceChildren();
       told.replaceChildren();
       line.replaceChildren();
       table.replaceChildren(hint);
     },
-    explained(text, svg) {
-      const drawn = svg === null ? [] : [picture(svg, "the automaton of the query")];
+    explained(text, svgs) {
+      const drawn = svgs.map((svg, at) =>
+        picture(svg, `the ${at < svgs.length / 2 ? "automaton" : "plan"} of the query`), // of each query, then the other
+      );
       panels.automaton.classList.remove("older");
       panels.automaton.replaceChildren(...drawn, element("pre", { tabindex: "0" }, text));
     },
@@ -153,6 +175,11 @@ function note(problem: Problem): HTMLElement {
   return element("p", { class: `note ${problem.severity}` }, element("code", {}, problem.code), ` ${problem.message}; ${problem.remedy}`);
 }
 
+function sample(value: unknown, type: string): string {
+  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  return type.startsWith("timestamp") ? clock(text) : text;
+}
+
 function eventsView(facts: NonNullable<State["events"]>): HTMLElement[] {
   const rows = facts.columns.map((one) =>
     element(
@@ -161,7 +188,7 @@ function eventsView(facts: NonNullable<State["events"]>): HTMLElement[] {
       element("th", { scope: "row" }, one.name, one.role ? element("small", {}, ` ${one.role}`) : null),
       element("td", {}, one.type),
       element("td", {}, one.nulls ? number(one.nulls) : "–"),
-      element("td", { class: "values" }, one.samples.slice(0, 5).map(String).join(", ")),
+      element("td", { class: "values" }, one.samples.slice(0, 5).map((value) => sample(value, one.type)).join(", ")),
     ),
   );
   const names = ["column", "type", "NULLs", "values"].map((name) => element("th", { scope: "col" }, name));

@@ -4,6 +4,12 @@ import type { ChangeDesc } from "@codemirror/state";
 import type { Constant } from "./api";
 import { element } from "./dom";
 
+interface Row {
+  frame: HTMLElement;
+  input: HTMLInputElement;
+  value: HTMLElement;
+}
+
 export interface Sliders {
   show(constants: Constant[]): void;
   // The editor has another text now: the sliders stay until its numbers are known, and move nothing.
@@ -19,24 +25,22 @@ export function makeSliders(
   done: () => void,
 ): Sliders {
   let shown: Constant[] = [];
+  let known: Constant[] = []; // what the rows show
+  let rows: Row[] = [];
   let dragging = false;
 
-  function row(constant: Constant, at: number): HTMLElement {
-    const value = element("span", {}, spelled(constant, constant.value));
+  function makeRow(constant: Constant, at: number): Row {
+    const value = element("span", { class: "value" });
     const input = element("input", {
       type: "range",
-      min: String(constant.low),
-      max: String(constant.high),
-      step: String(constant.step),
       "aria-label": `${constant.label} ${constant.unit ?? ""}`.trim(),
     });
-    input.value = String(constant.value);
     input.addEventListener("input", () => {
       dragging = true;
-      const text = spelled(constant, Number(input.value));
-      value.textContent = text;
       const now = shown[at];
       if (now === undefined) return;
+      const text = spelled(now, Number(input.value));
+      say(row, withUnit(text, now.unit));
       const start = now.start;
       moved(now.start, now.end, text);
       now.start = start;
@@ -46,20 +50,36 @@ export function makeSliders(
       dragging = false;
       done();
     });
-    return element(
-      "label",
-      { class: "slider" },
-      element("span", { class: "name", title: constant.label }, constant.label),
-      input,
-      element("span", { class: "value" }, value, constant.unit ? ` ${constant.unit}` : ""),
-    );
+    const name = element("span", { class: "name", title: constant.label }, constant.label);
+    const row = { frame: element("label", { class: "slider" }, name, input, value), input, value };
+    return row;
+  }
+
+  function say({ input, value }: Row, text: string): void {
+    value.textContent = text;
+    input.setAttribute("aria-valuetext", text);
+  }
+
+  function fill(row: Row, constant: Constant): void {
+    const { input } = row;
+    input.min = String(constant.low);
+    input.max = String(constant.high);
+    input.step = String(constant.step);
+    input.value = String(constant.value);
+    say(row, withUnit(spelled(constant, constant.value), constant.unit));
   }
 
   return {
     show(constants) {
       if (dragging) return;
-      shown = constants.map((one) => ({ ...one }));
-      parent.replaceChildren(...shown.map(row));
+      const same = constants.length === rows.length && constants.every((one, at) => isSame(one, known[at]));
+      shown = constants.map((one, at) => (same ? withRange(one, known[at]!) : { ...one }));
+      known = shown.map((one) => ({ ...one }));
+      if (!same) {
+        rows = shown.map(makeRow);
+        parent.replaceChildren(...rows.map((row) => row.frame));
+      }
+      shown.forEach((one, at) => fill(rows[at]!, one)); // in place: the slider that has the focus keeps it
       parent.hidden = shown.length === 0;
     },
     forget() {
@@ -74,8 +94,24 @@ export function makeSliders(
   };
 }
 
+function isSame(one: Constant, other: Constant | undefined): boolean {
+  return other !== undefined && one.label === other.label && one.unit === other.unit;
+}
+
+// A number within the range that its slider has: the range stays, so that the slider does not jump.
+function withRange(one: Constant, before: Constant): Constant {
+  const within = before.low < one.value && one.value < before.high;
+  if (!within || (one.unit === null && one.whole !== before.whole)) return { ...one };
+  return { ...one, low: before.low, high: before.high, step: before.step, whole: before.whole };
+}
+
+function withUnit(text: string, unit: string | null): string {
+  return unit === null ? text : `${text} ${text === "1" ? unit.replace(/s$/, "") : unit}`;
+}
+
 function spelled(constant: Constant, value: number): string {
   if (constant.whole) return String(Math.round(value));
   const digits = Math.max(1, Math.min(10, Math.ceil(-Math.log10(constant.step))));
-  return value.toFixed(digits).replace(/(\.\d+?)0+$/, "$1");
+  const text = value.toFixed(digits).replace(/(\.\d+?)0+$/, "$1");
+  return constant.unit === null ? text : text.replace(/\.0$/, ""); // 2.0 is no 2, but two hours are two hours
 }

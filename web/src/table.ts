@@ -57,7 +57,8 @@ function commonDay(rows: Row[]): string {
 }
 
 // A time without what says nothing: zeros after the seconds, and the day that is said above.
-function clock(text: string, day: string): string {
-  const short = text.replace(/(\d\d:\d\d:\d\d)(\.\d*?)0+(?=$|\+)/, "$1$2").replace(/\.(?=$|\+)/, "").replace(/\+00:00$/, "");
+export function clock(text: string, day = ""): string {
+  if (!/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/.test(text)) return text;
+  const short = text.replace("T", " ").replace(/(\.\d*?)0+(?=$|[+Z-])/, "$1").replace(/\.(?=$|[+Z-])/, "").replace(/(\+00:00|Z)$/, "");
   return day && short.startsWith(`${day} `) ? short.slice(day.length + 1) : short;
 }

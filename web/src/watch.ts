@@ -8,39 +8,56 @@ const SECONDS = 2;
 const TITLES = {
   running: "The stream is running",
   silent: "No new micro-batches",
+  ended: "The stream has ended",
   dead: "The stream has stopped",
   none: "No stream yet",
 };
 
 export function watch(main: HTMLElement): void {
-  const frame = element("section", { class: "watch" });
-  main.replaceChildren(frame);
+  const [state, figuresOf, matches] = [part(), part(), part()];
+  main.replaceChildren(element("section", { class: "watch" }, state.frame, figuresOf.frame, matches.frame));
   const look = async () => {
     try {
-      frame.replaceChildren(...view(await get<Watched>("watch")));
+      const found = await get<Watched>("watch");
+      state.show([found.status, found.told], () => [banner(found.status, TITLES[found.status], found.told)]);
+      figuresOf.show([found.batches, found.watermark, found.state_bytes, found.recorded], () =>
+        found.batches.length ? [figures(found), batches(found.batches)] : [],
+      );
+      matches.show(found.matches, () => lastMatches(found.matches));
     } catch {
-      frame.replaceChildren(banner("dead", "The server does not answer", "Start `cepheid studio` again."));
+      const told = "Start cepheid studio again, and open the address that it prints.";
+      state.show(told, () => [banner("dead", "The server does not answer", told)]);
     }
     setTimeout(look, SECONDS * 1000);
   };
   void look();
 }
 
+// A part of the page that is made anew only when what it shows has changed: else it would lose how far it is scrolled,
+// and be read out again.
+function part(): { frame: HTMLElement; show(facts: unknown, make: () => HTMLElement[]): void } {
+  const frame = element("div");
+  let before = "";
+  return {
+    frame,
+    show(facts, make) {
+      const now = JSON.stringify(facts);
+      if (now !== before) frame.replaceChildren(...make());
+      before = now;
+    },
+  };
+}
+
 function banner(status: string, title: string, told: string): HTMLElement {
   return element("div", { class: `banner ${status}`, role: "status" }, element("strong", {}, title), element("p", {}, told));
 }
 
-function view(found: Watched): HTMLElement[] {
-  const parts = [banner(found.status, TITLES[found.status], found.told)];
-  if (found.batches.length) parts.push(figures(found), batches(found.batches));
-  if (found.matches === null) {
-    parts.push(element("p", { class: "hint" }, "To see the last matches here, start the studio with --matches DIR, the folder that the stream writes to."));
-  } else if (found.matches.rows.length) {
-    parts.push(element("h2", {}, "Last matches"), matchTable(found.matches, { time: "ts", type: "type" }));
-  } else {
-    parts.push(element("p", { class: "hint" }, "No matches have been written yet."));
+function lastMatches(found: Watched["matches"]): HTMLElement[] {
+  if (found === null) {
+    return [element("p", { class: "hint" }, "To see the last matches here, start the studio with --matches DIR, the folder that the stream writes to.")];
   }
-  return parts;
+  if (!found.rows.length) return [element("p", { class: "hint" }, "No matches have been written yet.")];
+  return [element("h2", {}, "Last matches"), matchTable(found, { time: "ts", type: "type" })];
 }
 
 function figures(found: Watched): HTMLElement {
@@ -58,9 +75,9 @@ function figures(found: Watched): HTMLElement {
   if (told !== null) {
     facts.push(
       ["events per second", told.events_per_second === null ? "–" : number(told.events_per_second)],
-      [`events in ${told.batches} micro-batches`, number(told.events)],
-      [`matches in ${told.batches} micro-batches`, number(told.matches)],
-      [`late events in ${told.batches} micro-batches`, number(told.late)],
+      [`events in ${microBatches(told.batches)}`, number(told.events)],
+      [`matches in ${microBatches(told.batches)}`, number(told.matches)],
+      [`late events in ${microBatches(told.batches)}`, number(told.late)],
       ["open runs", number(told.runs)],
     );
   }
@@ -75,6 +92,7 @@ function figures(found: Watched): HTMLElement {
 function batches(all: MicroBatch[]): HTMLElement {
   const taken = all.map((one) => (one.ended === null ? null : Math.max(0, one.ended - one.began)));
   const longest = Math.max(0.001, ...taken.map((one) => one ?? 0));
+  const said = `How long each of the last ${microBatches(all.length)} took: at most ${longest.toFixed(1)} seconds`;
   const bars = all.map((one, at) => {
     const seconds = taken[at];
     const open = seconds === null || seconds === undefined;
@@ -85,9 +103,13 @@ function batches(all: MicroBatch[]): HTMLElement {
   return element(
     "figure",
     {},
-    element("figcaption", {}, `How long each of the last ${all.length} micro-batches took: at most ${longest.toFixed(1)} seconds`),
+    element("figcaption", {}, taken.every((one) => one === null) ? "The first micro-batch has not ended yet." : said),
     element("div", { class: "bars" }, ...bars),
   );
+}
+
+function microBatches(count: number): string {
+  return count === 1 ? "1 micro-batch" : `${number(count)} micro-batches`;
 }
 
 function moment(milliseconds: number): string {

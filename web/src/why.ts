@@ -5,16 +5,20 @@ import { element, number } from "./dom";
 
 export function whyView(found: Diagnosis): HTMLElement[] {
   const all = number(found.seen.events);
-  const some =
-    found.sampled < found.seen.events
-      ? `Found on ${number(found.sampled)} of the ${all} events. The matches are those of all events.`
-      : `Found on all ${all} events.`;
+  const some = found.coverage ? `Found on a part: ${found.coverage}. The matches are those of all events.` : `Found on all ${all} events.`;
   return [
     element("p", { class: "hint" }, some),
     ...found.hints.map(hint),
+    ...changes(found),
     ...funnel(found),
     ...misses(found),
   ];
+}
+
+function changes(found: Diagnosis): HTMLElement[] {
+  if (!found.changes.length) return [];
+  const rows = found.changes.map((one) => element("li", {}, element("code", {}, one.text), element("span", {}, one.said)));
+  return [element("h2", {}, `What one change would give${found.tried}`), element("ul", { class: "changes" }, ...rows)];
 }
 
 function hint(one: Diagnosis["hints"][number]): HTMLElement {
@@ -28,42 +32,31 @@ function hint(one: Diagnosis["hints"][number]): HTMLElement {
 
 function funnel(found: Diagnosis): HTMLElement[] {
   const most = Math.max(1, ...found.funnel.map((step) => step.runs));
-  const steps = found.funnel.map((step) =>
-    element(
-      "li",
-      {},
-      element(
-        "div",
-        { class: "step" },
-        element("b", {}, `${step.types.join(" or ")} ${step.component}`.trim()),
-        element("span", { class: "meter" }, element("i", { style: `width:${(100 * step.runs) / most}%` })),
-        element("span", {}, runs(step.runs)),
-      ),
-      ...step.tests.map(test),
-      ...Object.entries(step.ended)
-        .filter(([reason]) => reason !== "matches") // which the last line says
-        .map(([reason, count]) => element("p", { class: "ended" }, `${runs(count)} ended here: ${reason}`)),
-    ),
-  );
-  const last = element(
-    "li",
-    {},
-    element(
-      "div",
-      { class: "step" },
-      element("b", {}, "match"),
-      // Runs of some events and matches of all are not to be compared.
-      found.sampled < found.seen.events
-        ? element("span", {})
-        : element("span", { class: "meter" }, element("i", { style: `width:${Math.min(100, (100 * found.matches) / most)}%` })),
-      element("span", {}, found.matches === 1 ? "1 match" : `${number(found.matches)} matches`),
-    ),
-  );
+  const several = new Set(found.funnel.map((step) => step.query)).size > 1;
+  const steps = found.funnel.flatMap((step, at) => {
+    const first = several && step.query !== found.funnel[at - 1]?.query;
+    const ended = Object.entries(step.ended)
+      .filter(([reason]) => reason !== "matches") // which the last line says
+      .map(([reason, count]) => element("p", { class: "ended" }, `${runs(count)} ended here: ${reason}`));
+    const line = bar(`${step.types.join(" or ")} ${step.component}`.trim(), step.runs / most, step.said);
+    return [
+      ...(first ? [element("li", { class: "of" }, step.query)] : []),
+      element("li", {}, line, ...step.tests.map(test), ...ended),
+    ];
+  });
+  // Runs of some events and matches of all are not to be compared.
+  const share = found.coverage || typeof found.matches !== "number" ? null : Math.min(1, found.matches / most);
   return [
     element("h2", {}, "How far the query gets"),
     element("p", { class: "hint" }, "A run begins with each event that the first part of the pattern takes."),
-    element("ol", { class: "funnel" }, ...steps, last),
+    element("ol", { class: "funnel" }, ...steps, element("li", {}, bar("match", share, found.said))),
   ];
+}
+
+function bar(name: string, share: number | null, said: string): HTMLElement {
+  const meter =
+    share === null ? element("span", {}) : element("span", { class: "meter" }, element("i", { style: `width:${100 * share}%` }));
+  return element("div", { class: "step" }, element("b", {}, name), meter, element("span", {}, said));
 }
 
 function runs(count: number): string {
@@ -87,7 +80,7 @@ function misses(found: Diagnosis): HTMLElement[] {
       "li",
       {},
       ...miss.events.map((one) => element("p", {}, element("b", {}, one.component), ` ${one.event}`)),
-      miss.refused ? element("p", {}, element("b", {}, "then"), ` ${miss.refused.event}`) : null,
+      miss.refused ? element("p", {}, miss.events.length ? element("b", {}, "then ") : null, miss.refused.event) : null,
       element("p", { class: "reason" }, miss.reason),
     ),
   );

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,7 @@ from cepheid.diagnosis.diagnose import Check, Part, diagnose
 from cepheid.diagnosis.diagnosis import Diagnosis
 from cepheid.diagnosis.edge_steps import results
 from cepheid.diagnosis.expected import WhyNot
+from cepheid.diagnosis.facts import Hint
 from cepheid.diagnosis.sampling import sample_of
 from cepheid.diagnosis.trace import Trace, Traced, make_trace
 from cepheid.diagnosis.what_if import Count
@@ -24,6 +27,7 @@ from cepheid.diagnosis.why_not import why_not
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.made_matches import made_matches
 from cepheid.engine.matches.matches import Matches, count_some
+from cepheid.engine.progress import Progress
 from cepheid.errors import CepheidError, CepheidWarning, UsageError
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.tree import Algebra
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 
 _COUNTED = 100_000  # events of which the matches of a changed query are counted; of more it is a sample
 _PATIENCE = 0.5  # seconds for a changed query: what takes longer is tried on fewer events
+_OWN_PATIENCE = 5.0  # seconds for the query itself: what takes longer is diagnosed on fewer events
 _COUNTING = 3.0  # seconds for the number of matches of the query itself, and below of a changed one
 _COUNTING_CHANGED = 0.3
 _FEWER = 8  # the first of so many parts of the events
@@ -47,8 +52,13 @@ def trace(query: Query, table: pa.Table, limit: int | None) -> Trace:
     return make_trace(parts_of(query, table), limit)
 
 
-def diagnosis(query: Query, table: pa.Table, sample: int | str | None, check: Check = lambda: None) -> Diagnosis:
-    """What a query does on some events. check: is called now and then, and raises to stop."""
+def diagnosis(
+    query: Query, table: pa.Table, sample: int | str | None, check: Check = lambda: None, numbers: Any = None
+) -> Diagnosis:
+    """What a query does on some events. check: is called now and then, and raises to stop.
+
+    numbers: of the rows, where the table is a part of another one.
+    """
     compiled = query.compiled
     schema = make_schema(table.schema, compiled.roles)
     times = ticks(schema, table)
@@ -58,7 +68,13 @@ def diagnosis(query: Query, table: pa.Table, sample: int | str | None, check: Ch
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
-        matches = _matches(query, table, check)
+        try:
+            matches = _matches(query, table, _patient(check, inf if sample is None else _OWN_PATIENCE))
+        except _TooLongError as late:
+            fewer = max(1, late.reached * table.num_rows // late.total // 2)
+            rows = np.sort(np.argsort(times, kind="stable")[:fewer])
+            found_in_some = diagnosis(query, table.take(pa.array(rows)), sample, check, rows)
+            return of_the_first(found_in_some, late.reached * table.num_rows // late.total, table.num_rows)
         check()
         parts = [
             Part(
@@ -69,25 +85,47 @@ def diagnosis(query: Query, table: pa.Table, sample: int | str | None, check: Ch
                 _counter(query, part.table, columns, check),
             )
             for (part, own), analysed in zip(_each(query, table, matches), compiled.queries, strict=True)
-            for columns in [Columns(part.query, part.table, ticks(part.query.schema, part.table))]
+            for columns in [
+                Columns(
+                    part.query,
+                    part.table,
+                    ticks(part.query.schema, part.table),
+                    numbers if part.table is table else None,
+                )
+            ]
         ]
         return diagnose(parts, found, sample, check)
 
 
 class _TooLongError(Exception):
-    """Raised when the count of a changed query takes too long: then nothing is said of it."""
+    """Raised when a query takes too long: of a changed one nothing is said then. reached: of so many events in all."""
+
+    def __init__(self, reached: int, total: int) -> None:
+        super().__init__()
+        self.reached, self.total = reached, total
 
 
-def _patient(check: Check) -> Check:
-    """Raises when some time is over."""
-    end = time.perf_counter() + _PATIENCE
+def _patient(check: Check, seconds: float) -> Callable[[Progress], None]:
+    """Raises when some time is over: of the processor, so that a busy machine gets the same answer."""
+    end = time.thread_time() + seconds
 
-    def checked() -> None:
+    def checked(progress: Progress) -> None:
         check()
-        if time.perf_counter() > end:
-            raise _TooLongError
+        if time.thread_time() > end and progress.events < progress.total:
+            raise _TooLongError(progress.events, progress.total)
 
     return checked
+
+
+def of_the_first(found: Diagnosis, reached: int, events: int) -> Diagnosis:
+    """A diagnosis of the first events, with a hint that says so."""
+    message = f"the query takes long: it got over {reached:,} of {events:,} events in {_OWN_PATIENCE:g} seconds"
+    remedy = (
+        f"this diagnosis is about the first {found.seen.events:,} events; a key, a shorter window or conditions "
+        "on fewer events make the query faster"
+    )
+    hints = [hint for hint in found.hints if hint.code != "CEP038"]
+    return replace(found, hints=(Hint("CEP038", message, remedy), *hints))
 
 
 def _counter(query: Query, table: pa.Table, columns: Columns, check: Check) -> Count:
@@ -98,7 +136,7 @@ def _counter(query: Query, table: pa.Table, columns: Columns, check: Check) -> C
 
     def count(changed: Written) -> tuple[int, bool] | None:
         try:
-            found = _matches(query.alike(Program((changed,))), few, _patient(check), plan="automaton")
+            found = _matches(query.alike(Program((changed,))), few, _patient(check, _PATIENCE), plan="automaton")
             return count_some(found, _COUNTING_CHANGED)
         except CepheidError:
             return None  # it is no query like that
@@ -106,7 +144,7 @@ def _counter(query: Query, table: pa.Table, columns: Columns, check: Check) -> C
             pass
         try:
             first = few.take(pa.array(np.sort(np.argsort(times, kind="stable")[: few.num_rows // _FEWER])))
-            found = _matches(query.alike(Program((changed,))), first, _patient(check), plan="automaton")
+            found = _matches(query.alike(Program((changed,))), first, _patient(check, _PATIENCE), plan="automaton")
             number, _ = count_some(found, _COUNTING_CHANGED)
             return (number, False) if number else None
         except (CepheidError, _TooLongError):
@@ -115,8 +153,8 @@ def _counter(query: Query, table: pa.Table, columns: Columns, check: Check) -> C
     return Count(few.num_rows, count)
 
 
-def _matches(query: Query, table: pa.Table, check: Check, plan: str = "auto") -> Matches:
-    found: Matches = query.match(table, plan=plan, progress=lambda _: check())
+def _matches(query: Query, table: pa.Table, check: Callable[[Progress], None], plan: str = "auto") -> Matches:
+    found: Matches = query.match(table, plan=plan, progress=check)
     return found
 
 
@@ -157,7 +195,7 @@ def _each(query: Query, table: pa.Table, matches: Matches | None) -> list[tuple[
         return [(Traced(compiled.names[0], query.bind(schema)[0], table), matches)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
-        made = (_matches(query, table, lambda: None) if matches is None else matches).outputs
+        made = (_matches(query, table, lambda _: None) if matches is None else matches).outputs
     parts: list[tuple[Traced, Matches | None]] = []
 
     def keep(name: str, bound: Bound, own: pa.Table) -> Matches:

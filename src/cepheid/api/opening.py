@@ -73,7 +73,7 @@ def open_change_session(
     )
 
 
-def restored_session(query: Query, blob: bytes, engine: str, plan: str) -> Session:
+def restored_session(query: Query, blob: bytes, engine: str, plan: str, trace: int | None) -> Session:
     """A session that continues from a snapshot."""
     header, source = from_bytes(blob)
     if "many" in header:
@@ -84,6 +84,6 @@ def restored_session(query: Query, blob: bytes, engine: str, plan: str) -> Sessi
     own, known = query.sequenced(told["sequence"]), facts.get("functions", [])
     if facts["fingerprint"] == fingerprint_of(own.parsed, own.params, own.compiled.roles, known):
         facts["fingerprint"] = own.compiled.fingerprint  # the other functions are for added queries
-    session: Session = query.session(engine=engine, plan=plan, **told)
+    session: Session = query.session(engine=engine, plan=plan, trace=trace, **told)
     session.load(header, source)
     return session

@@ -366,12 +366,13 @@ class Query:
         told: dict[str, Any] = {"op": op, "sequence": sequence, "trace": trace}
         return open_change_session(self, engine, plan, lateness, late, speculate, **told)
 
-    def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto") -> Session:
+    def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto", trace: int | None = None) -> Session:
         """A session that continues from a snapshot.
 
-        If queries were added that call functions of their own, this query must have these too.
+        If queries were added that call functions of their own, this query must have these too. trace: as for `session`;
+        events from before the snapshot are not kept.
         """
-        return restored_session(self, blob, engine, plan)
+        return restored_session(self, blob, engine, plan, trace)
 
     def all_by_reference(self, base: pa.Table, schema: Schema, horizon: int | None = None) -> list[Matches]:
         """The matches of each query, by the definition."""

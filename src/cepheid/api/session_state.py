@@ -139,7 +139,8 @@ class SessionState(Changing, Punctuating):
         if self._recent is None:
             raise UsageError("CEP606", "the session keeps no events to trace", "open it with q.session(trace=1000)")
         check_limit(limit)
-        table, before = self._recent.events(self._roles) if self._recent else (self._no_table(), 0)
+        recent = self._recent
+        table, before = recent.events(self._roles) if recent else (self._no_table(), recent.before)
         query = self._history.own.now(make_schema(table.schema, self._roles), self._right_from)
         return replace(trace(query, table, limit), before=before)
 
@@ -305,6 +306,8 @@ class SessionState(Changing, Punctuating):
         self._late.set_aside = [late] if late is not None else []
         self._events, self._matches = told.events, told.matches
         self._events_before = told.events
+        if self._recent is not None:
+            self._recent.before = told.events
         self._log, self._over, self._right_from = told.log, told.over, told.right_from
         return facts
 

@@ -15,6 +15,7 @@ from cepheid.errors import CepheidError, Span
 from cepheid.pattern import expressions as ex
 from cepheid.pattern import tree
 
+_LINE_ENDS = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")  # those of Python, which knows no others
 _NUMBER = re.compile(r"\s*([0-9.]+)")
 _LISTS = ("streams", "strategies", "where", "partition_by", "returns")
 _WINDOWS = ("within", "cooldown")
@@ -25,18 +26,20 @@ class Places:
 
     def __init__(self, code: str) -> None:
         self.code = code
-        self._lines = [line.encode() for line in re.split(r"(?<=\n)", code.replace("\r", "\n").replace("\f", " "))]
+        lines = _LINE_ENDS.split(code)
+        self._lines = [line.encode(errors="surrogatepass") for line in lines]
         self._starts = [0]
-        for line in self._lines:
-            self._starts.append(self._starts[-1] + len(line.decode()))
+        for line in lines:
+            self._starts.append(self._starts[-1] + len(line))
 
     def of(self, node: ast.AST) -> Span:
         """The place of a part; of a call of a method, from its name on."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             value = node.func.value
             if isinstance(value, ast.Call):
-                start = self.code.index(node.func.attr, self._end(value))
-                return Span(self.code, start, self._end(node))
+                # The parser writes names in their normal form, so that the code may have other characters.
+                start = self.code.find(node.func.attr, self._end(value), self._end(node))
+                return Span(self.code, start if start >= 0 else self._end(value), self._end(node))
         return Span(self.code, self._start(node), self._end(node))
 
     def at(self, line: int | None, column: int | None) -> Span:

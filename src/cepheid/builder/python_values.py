@@ -25,6 +25,8 @@ from cepheid.pattern.tree import Program
 MOST = 100_000
 """How many parts a query may have: a name that stands for much, used again and again, would never end."""
 
+_BITS = 64  # of a number; to compute with larger ones could take for ever
+
 TIMES: dict[str, Any] = {"date": date, "datetime": datetime, "timedelta": timedelta}
 
 _BUILT = (Column, Events, Draft, Stream, Step, Program)
@@ -104,7 +106,7 @@ class Reader:
         self._count(node, 1)
         match node:
             case ast.Constant(value=str() | int() | float() | None as plain):
-                return plain
+                return self._done(node, lambda: plain)
             case ast.Name():
                 return self._name(node)
             case ast.List(elts=items):
@@ -288,7 +290,7 @@ class Reader:
             return value, node.attr, getattr(value, node.attr)
         if isinstance(node, ast.Name):
             found: Any = self._name(node)
-            if found is float or found in TIMES.values():
+            if found is float or any(found is one for one in TIMES.values()):
                 return None, node.id, found
             name = next((known for known, one in CALLED.items() if one is found), None)
             if name is not None:
@@ -329,6 +331,8 @@ class Reader:
             # Python's own complaints, such as of an argument that there is not: "Draft.within() missing 1 …"
             message = re.sub(r"^\w+\.(?=\w+\(\))", "", str(error))
             raise self.refused(node, message, "see the functions of the builder: docs/builder.md") from None
+        if isinstance(found, int) and found.bit_length() > _BITS:
+            raise self.refused(node, "the number is too large", f"a number has at most {_BITS} bits")
         if isinstance(found, (*_BUILT, *_PLAIN, set)):
             return found
         raise self.refused(node, "this is not a part of a query", "compare and combine attributes: a.price > 1")

@@ -36,7 +36,7 @@ _OPTIONS = (
     (r'\badvance later, or open the session with late="drop".*', "pass a longer --lateness, or --late drop"),
     (r'\bopen the session with late="drop".*', "pass --late drop"),
     (r"\bleave out speculate=", "leave out --speculate"),
-    (r"\b(time|type|unit|id)=", r"--\1"),
+    (r"\b(time|type|unit|id|start)=", r"--\1"),
     (r"\bparams=", "--param"),
     (r"\bmigrate=True \(cepheid run --migrate\)", "--migrate"),
     (r"\bbuckets=(\d+)", r"--buckets \1"),
@@ -69,12 +69,20 @@ def printable(text: str) -> str:
     return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
-def report(error: CepheidError) -> None:
-    """Print an error in its own form; on a terminal its code and place in colour."""
-    remedy = error.remedy
+def with_options(remedy: str) -> str:
+    """A remedy that names options, not arguments of Python.
+
+    >>> with_options("name the time column with time=")
+    'name the time column with --time'
+    """
     for argument, option in _OPTIONS:
         remedy = re.sub(argument, option, remedy)
-    text = Text(printable(str(type(error)(error.code, error.message, remedy, error.span))))
+    return remedy
+
+
+def report(error: CepheidError) -> None:
+    """Print an error in its own form; on a terminal its code and place in colour."""
+    text = Text(printable(str(type(error)(error.code, error.message, with_options(error.remedy), error.span))))
     text.highlight_regex(r"(?m)^error( \w+)?:", "bold red")
     text.highlight_regex(r"(?m)^ *\| *\^+$", "red")
     text.highlight_regex(r"(?m)^help:", "bold cyan")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from glob import glob
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +13,7 @@ import pyarrow as pa
 
 from cepheid.api.files.read_files import read_bytes, read_files
 from cepheid.api.files.told import Told
-from cepheid.cli.errors import EXIT_CODES
+from cepheid.cli.errors import EXIT_CODES, with_options
 from cepheid.cli.options import Settings, query_options
 from cepheid.cli.query import read_query
 from cepheid.errors import UsageError
@@ -61,6 +63,8 @@ def studio(
     from cepheid.studio.serve import serve  # only here: it needs a web server, which is an extra
     from cepheid.studio.source import Columns, Source
 
+    if events is not None and not os.path.exists(events) and not glob(events, recursive=True):
+        read_files(events, settings.type)  # which says what is wrong with the name, before there is a page
     given = "" if text is None else read_query(text).text
     folder = files("cepheid") / "demo"
     if demo and text is None:
@@ -79,6 +83,7 @@ def studio(
         read=None if checkpoint is not None else read,
         checkpoint=None if checkpoint is None else Path(checkpoint),
         matches=None if matches is None else Path(matches),
+        spelt=with_options,
     )
     serve(source, port, browser=not no_browser, tell=lambda address: click.echo(f"{address}\nCtrl-C ends it."))
 

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cepheid.api.files.text_values import to_text, values
 from cepheid.cli.errors import printable
-from cepheid.cli.values import to_text, values
 from cepheid.engine.matches.changes import OP, REMOVED
 from cepheid.pattern.schema import END, MATCH_ID, START
 

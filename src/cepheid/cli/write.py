@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cepheid.api.files.formats import FORMATS, Format
-from cepheid.cli.values import to_json, to_text, values
+from cepheid.api.files.text_values import to_json, to_text, values
 from cepheid.errors import FileError
 
 _ROWS_AT_ONCE = 1_000

@@ -37,6 +37,7 @@ class ArcCounting:
         self.tested: Counter[tuple[str, str]] = Counter()
         self.passed: Counter[tuple[str, str]] = Counter()
         self.kept: list[Miss] = []
+        self.closest: dict[tuple[str, str], tuple[float, str]] = {}  # how far a condition was from TRUE, and its values
 
     def of_arc(self, first: Event | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
         """An arc of an automaton of the user's own."""
@@ -93,7 +94,11 @@ class ArcCounting:
         events: Sequence[Event],
     ) -> None:
         """Keep an arc that was not taken, if it is one of the nearest."""
-        rank = (*came, -self.writer.distance(condition, bindings))
+        apart = self.writer.distance(condition, bindings)
+        rank = (*came, -apart)
+        key = name, text_of(condition)
+        if key not in self.closest or apart < self.closest[key][0]:
+            self.closest[key] = apart, self.writer.filled(condition, bindings)
         if len(self.kept) >= MISSES and rank <= self.kept[-1].rank:
             return
         had = () if first is None else (("first", first.row, describe(self.query, first)),)

@@ -106,7 +106,7 @@ def said_runs(found: Findings, stage: Stage) -> str:
     """How many runs came to a component. None came among those that were followed: that is not none of all."""
     if stage.runs or found.followed == found.begun:
         return f"{stage.runs:,} run{'s' if stage.runs != 1 else ''}"
-    return "none of the runs that were followed" if found.followed else "no run was followed so far"
+    return "none of the runs that were followed" if found.followed or stage.tests else "no run was followed so far"
 
 
 def _miss(

@@ -70,7 +70,10 @@ def _similar_types(columns: Columns) -> Iterator[Hint]:
 
 def absent_types(columns: Columns, made: Collection[str]) -> Iterator[Hint]:
     """Types that a match needs and no event has. made: those that other queries give, whose cause is told there."""
-    found = columns.types
+    found, name = columns.types, columns.query.schema.roles.type
+    if name is not None and not found and columns.table.num_rows:
+        message = f"every event has NULL in '{name}', so that it has no type"
+        yield Hint("CEP005", message, "name the column that has the types: type=…")
     for component in columns.query.positive if found else ():
         if component.types and not any(name in found or name in made for name in component.types):
             for name in component.types:
@@ -106,7 +109,9 @@ def _literals(columns: Columns) -> Iterator[Hint]:
         values = [value for value in columns.values(component, read.name) if isinstance(value, str)]
         wanted = [str(one.value) for one in literals]
         if values and not set(wanted) & set(values):
-            message = f"{text_of(condition)}: no {kind_of(component)} has this value in '{read.name}'"
+            text = text_of(condition)
+            said = "this value" if all(one in text for one in wanted) else shown_values(wanted)  # that of a parameter
+            message = f"{text}: no {kind_of(component)} has {said} in '{read.name}'"
             yield Hint("CEP021", message, _instead(wanted, values))
         elif len(values) <= _MANY:
             yield from _other_spellings(columns, component, condition, read.name, wanted, values)
@@ -136,7 +141,9 @@ def _instead(wanted: Sequence[str], values: Sequence[str]) -> str:
     for alike in (str.strip, _plain, _number):
         close = [value for text in wanted for value in values if alike(value) == alike(text) is not None]
         if close:
-            return f"did you mean '{close[0]}'? T{shown[1:]}"
+            blank = alike is str.strip and close[0] != close[0].strip()
+            trim = f"texts are compared with their blanks: write trim(…) = '{close[0].strip()}'; " if blank else ""
+            return f"did you mean '{close[0]}'? {(trim + shown)[0].upper()}{(trim + shown)[1:]}"
     likely = next((found for text in wanted if (found := nearest(text, values[:_LIKE])) is not None), None)
     return shown if likely is None else f"did you mean '{likely}'? T{shown[1:]}"
 
@@ -238,7 +245,11 @@ def _keys(columns: Columns) -> Iterator[Hint]:
         if together(columns, name, needed):
             continue
         kinds = " and ".join(dict.fromkeys("|".join(types) for types in needed))
-        if kinds and len(set(needed)) > 1:
+        codes = columns.codes(name)
+        empty = [types for types in dict.fromkeys(needed) if not codes[columns.of_types(types)].any()]
+        if empty:
+            message = f"the key '{name}' is NULL in every {'|'.join(empty[0])}, and NULL agrees with nothing"
+        elif kinds and len(set(needed)) > 1:
             message = f"the key '{name}': no value of it occurs in {kinds}, so that they never agree on it"
         else:
             message = f"the key '{name}': no two events have the same value"

@@ -20,6 +20,8 @@ from cepheid.values.rows import Event
 
 MISSES = 5
 """How many misses are kept."""
+NOT_TRUE = " was not TRUE"
+"""Follows a condition that ended a run."""
 
 _TOO_LATE = 200  # runs whose first event after the window is looked at
 _CHECKED = 1_000  # steps between two looks at whether to stop
@@ -55,6 +57,8 @@ class Counting(Watcher):
         self._born = False
         self._best: tuple[int, str] = (0, "")
         self._late = self._kept = 0
+        loops = query.layout.loops
+        self._least = {one: loop.low for loop in loops if loop.low > 1 for one in loop.variables}
 
     # What runs tell.
 
@@ -89,7 +93,7 @@ class Counting(Watcher):
                 if not found:
                     break
                 passed += 1
-            self._blame(2 + passed, f"{text_of(refusal.condition)} was not TRUE")
+            self._blame(2 + passed, f"{text_of(refusal.condition)}{NOT_TRUE}")
             self._miss(before, event, passed, refusal)
         elif refusal.why is Why.KEY:
             self._blame(1, f"every {variable} in reach had another key")
@@ -113,7 +117,8 @@ class Counting(Watcher):
         if not self._born:
             strategy = self.query.strategies[self._variable(move)].value
             kind = "" if instant[0].type is None else f" ({instant[0].type})"
-            self._add_end(waiting.run, f"{strategy}: another event{kind} came first")
+            failed = f"{self._best[1]} of the next event ({strategy})" if NOT_TRUE in self._best[1] else ""
+            self._add_end(waiting.run, failed or f"{strategy}: another event{kind} came first")
             self._keep(waiting.run, instant[0], 0, 1.0, self.reasons.strategy(move, instant))
 
     def ended(self, waiting: Waiting) -> None:
@@ -228,7 +233,7 @@ class Counting(Watcher):
         for condition in takewhile(lambda one: one is not refusal.condition, self._at_exit(move)):
             self._add(variable, condition, passed=True)
         self._add(variable, refusal.condition, passed=False)
-        self._blame(2, f"{text_of(refusal.condition)} was not TRUE")
+        self._blame(2, f"{text_of(refusal.condition)}{NOT_TRUE}")
         apart = self.reasons.writer.distance(refusal.condition, refusal.bindings)
         self._keep(before, None, 0, apart, self.reasons.refusal(before, None, refusal))
 
@@ -238,7 +243,8 @@ class Counting(Watcher):
             self._best = passed, why
 
     def _end(self, waiting: Waiting, what: str) -> None:
-        awaited = " or ".join(dict.fromkeys(self._variable(move) for move in waiting.wait.moves))
+        moves = [move for move in waiting.wait.moves if isinstance(waiting.passed[move], Run)]
+        awaited = " or ".join(dict.fromkeys(map(self._variable, moves)))
         why = self._best[1] or f"{what} before an event for {awaited} came"
         self._add_end(waiting.run, why)
 
@@ -249,7 +255,7 @@ class Counting(Watcher):
     def _miss(self, run: Run, event: Event, passed: int, refusal: Refusal) -> None:
         assert refusal.condition is not None
         assert refusal.bindings is not None
-        if not run.selected and not self._may_keep((0.0, float(passed), 0.0)):
+        if not run.selected and not self._may_keep((0.0, 0.0, float(passed), 0.0)):
             return
         apart = self.reasons.writer.distance(refusal.condition, refusal.bindings)
         self._keep(run, event, passed, apart, "", refusal)
@@ -287,9 +293,15 @@ class Counting(Watcher):
         *,
         complete: bool = False,
     ) -> None:
-        """Keep a miss if it is among the nearest: components bound, then conditions passed, then how close it was."""
-        variables = sum(1 for events in run.bindings.all.values() if events)
-        rank = (float(variables + complete), float(passed), -apart)
+        """Keep a miss if it is among the nearest.
+
+        That is by the components bound, the events that repetitions had of those that they need, the conditions passed,
+        and how close it was.
+        """
+        had = run.bindings.all
+        variables = sum(1 for events in had.values() if events)
+        needed = sum(min(len(had.get(variable, ())), least) for variable, least in self._least.items())
+        rank = (float(variables + complete), float(needed), float(passed), -apart)
         if not self._may_keep(rank):
             return
         said = why if refusal is None else self.reasons.refusal(run, event, refusal)

@@ -129,10 +129,11 @@ def _other_keys(columns: Columns) -> list[str]:
 def _events(columns: Columns, most: int | None) -> list[Event]:
     """Some events in their order, with their rows in the whole table."""
     rows = sample_of(columns, most)
-    if rows is None:
-        return read_events(columns.table, columns.query.schema)
-    some = read_events(columns.table.take(from_numpy(rows)), columns.query.schema)
-    return [replace(event, row=int(rows[event.row])) for event in some]
+    table = columns.table if rows is None else columns.table.take(from_numpy(rows))
+    some = read_events(table, columns.query.schema)
+    numbers = columns.numbers if rows is None or columns.numbers is None else columns.numbers[rows]
+    numbers = rows if numbers is None else numbers
+    return some if numbers is None else [replace(event, row=int(numbers[event.row])) for event in some]
 
 
 def _number(sample: int | str | None) -> int | None:

@@ -70,8 +70,8 @@ class Expected:
     def apart(self) -> WhyNot | None:
         """Events of different partitions, or with a key that is NULL."""
         first = self.pairs[0][1]
-        for name in self.query.partition_by:
-            span = self.written.partition_by[0].span if self.written.partition_by else None
+        for number, name in enumerate(self.query.partition_by):
+            span = self.written.partition_by[number].span if number < len(self.written.partition_by) else None
             for _, event in self.pairs[1:]:
                 if group_key(event.values[name]) != group_key(first.values[name]):
                     both = f"{self.say(first)} and {self.say(event)}"

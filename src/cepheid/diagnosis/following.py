@@ -19,6 +19,7 @@ BUDGET = 15_000
 
 _SPREAD = 16
 _LEAST = 500  # steps for each run that begins
+_LEFT = 4  # the part of the steps that one run must leave
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +74,22 @@ class _Lane:
         self.runner.stream = stream
         self.absence = Absence(first.query, self.runner)
 
-    def follow(self, first: Run, complete: list[Run]) -> int:
-        """Follow one run and all that become of it."""
-        self.watcher.runner = self.runner
+    def follow(self, first: Run, complete: list[Run]) -> bool:
+        """Follow one run and all that become of it; whether each of them was followed to its end."""
+        watcher, most, whole = self.watcher, self.watcher.most, True
+        watcher.runner = self.runner
         stack = [first]
         while stack:
             run = stack.pop()
             complete += [done for done in self.runner.finish(run) if self.absence.holds(done)]
             for waiting in self.runner.waiting(run):
-                stack.extend(self.runner.extend(waiting))
-        return 1
+                if most is not None:  # some steps are left for what the run becomes, lest no run comes far
+                    watcher.most = most - (most - watcher.steps) // _LEFT
+                try:
+                    stack.extend(self.runner.extend(waiting))
+                except OutOfBudget:
+                    whole = False
+                watcher.most = most
+            if not whole and most is not None and watcher.steps >= most:
+                break
+        return whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import index
 from typing import SupportsIndex
 
@@ -26,7 +26,7 @@ def read_named(query: Bound, table: pa.Table, named: Mapping[str, object]) -> di
             remedy = did_you_mean(variable, positive, "variables")
             what = f"'{variable}' must be absent" if known is not None else f"the query has no variable '{variable}'"
             raise UsageError(CODE, what, "leave it out" if known is not None else remedy)
-        items = list(given) if isinstance(given, list | tuple) else [] if given is None else [given]
+        items = list(given) if isinstance(given, Iterable) and _is_list(given) else [] if given is None else [given]
         if len(items) > 1 and not positive[variable].array:
             raise UsageError(CODE, f"'{variable}' is one event, not {len(items)}", f"write {variable}=row")
         rows[variable] = [_row(table, variable, item) for item in items]
@@ -34,7 +34,16 @@ def read_named(query: Bound, table: pa.Table, named: Mapping[str, object]) -> di
     if missing:
         arguments = ", ".join(f"{name}=…" for name in missing)
         raise UsageError(CODE, f"a match has {' and '.join(missing)} too", f"name these rows: {arguments}")
+    if not any(rows.values()):
+        remedy = f"name the rows of one: {next(iter(positive))}=…"
+        raise UsageError(CODE, f"a match has one of {', '.join(positive)}", remedy)
     return rows
+
+
+def _is_list(given: object) -> bool:
+    """Whether several rows are named, by a list or by one of NumPy, pandas or Arrow."""
+    one = isinstance(given, str | bytes | Mapping) or getattr(given, "ndim", 1) == 0
+    return isinstance(given, Iterable) and not one
 
 
 def read_ends(table: pa.Table, named: Mapping[str, object]) -> dict[str, list[int]]:
@@ -46,14 +55,14 @@ def read_ends(table: pa.Table, named: Mapping[str, object]) -> dict[str, list[in
     for name in (FIRST, LAST):
         if name not in named:
             raise UsageError(CODE, f"a match has a {name} event too", f"name this row: {name}=…")
-        if isinstance(named[name], list | tuple):
+        if _is_list(named[name]):
             raise UsageError(CODE, f"'{name}' is one event", f"write {name}=row; those in between follow from it")
     return {name: [_row(table, name, named[name])] for name in (FIRST, LAST)}
 
 
 def _row(table: pa.Table, variable: str, item: object) -> int:
-    if isinstance(item, SupportsIndex) and not isinstance(item, bool):  # also the numbers of NumPy and pandas
-        row = index(item)
+    row = _number(item)
+    if row is not None:
         if not 0 <= row < table.num_rows:
             numbers = f"rows are numbered from 0 to {table.num_rows - 1}"
             remedy = numbers if table.num_rows else "there are no events: check where they are read from"
@@ -67,7 +76,8 @@ def _row(table: pa.Table, variable: str, item: object) -> int:
             remedy = did_you_mean(str(name), table.column_names, "columns")
             raise UsageError(CODE, f"the events have no column '{name}'", remedy)
     columns = {name: table.column(name).to_pylist() for name in item}
-    found = [row for row in range(table.num_rows) if all(columns[name][row] == item[name] for name in item)]
+    wanted = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in item.items()}
+    found = [row for row in range(table.num_rows) if all(_equal(columns[name][row], wanted[name]) for name in item)]
     if len(found) == 1:
         return found[0]
     said = ", ".join(f"{name}={value!r}" for name, value in item.items())
@@ -76,6 +86,24 @@ def _row(table: pa.Table, variable: str, item: object) -> int:
     others = _telling(table, found, item)
     remedy = f"name {' or '.join(others)} too" if others else "pass the number of the row: they are equal"
     raise UsageError(CODE, f"{variable}: {len(found):,} events have {said}", remedy)
+
+
+def _number(item: object) -> int | None:
+    """A whole number, also one of NumPy or pandas."""
+    try:
+        return index(item) if isinstance(item, SupportsIndex) and not isinstance(item, bool) else None
+    except TypeError:  # an array of several
+        return None
+
+
+def _equal(one: object, other: object) -> bool:
+    """Whether a cell has a value. NaN equals NaN, and NULL is NULL."""
+    match one, other:
+        case Mapping(), Mapping():
+            return one.keys() == other.keys() and all(_equal(one[name], other[name]) for name in one)
+        case list(), list():
+            return len(one) == len(other) and all(map(_equal, one, other))
+    return bool(one == other) or (one != one and other != other)
 
 
 def _telling(table: pa.Table, rows: Sequence[int], known: Mapping[object, object]) -> list[str]:

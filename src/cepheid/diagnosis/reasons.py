@@ -8,12 +8,15 @@ from cepheid.diagnosis.as_text import near
 from cepheid.diagnosis.written import Writer, write_value
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.durations import spell
+from cepheid.pattern.expressions import Literal, SameValue
 from cepheid.pattern.layout import Move
 from cepheid.pattern.tree import Strategy
 from cepheid.reference.partition import UNSET
 from cepheid.reference.runs import Run
 from cepheid.reference.watching import Refusal, Why
+from cepheid.values.comparison import equal
 from cepheid.values.rows import Event
+from cepheid.values.value import Value
 
 
 class Reasons:
@@ -40,21 +43,34 @@ class Reasons:
         return str(refusal.why.value)
 
     def key(self, run: Run, event: Event) -> str:
-        """The `[attr]` that an event does not agree on."""
-        for test, wanted in zip(self.query.same, run.key, strict=True):
-            name = test.attribute
-            if not self.query.schema.has(event.type, name):
-                continue
-            type_ = self.query.schema.columns.get(name)
-            value = event.values[name]
-            own = str(value) if type_ is None else write_value(value, type_)
-            fixed = getattr(test.value, "value", None)
-            other = fixed if fixed is not None else None if wanted is UNSET else wanted
-            if value is None:
-                return f"[{name}]: NULL agrees with nothing"
-            if other is not None and value != other:
-                return f"[{name}]: {own} is not {str(other) if type_ is None else write_value(other, type_)}"
-        return "another key"
+        """The `[attr]` that an event does not agree on, with the values."""
+        test = self.other_key(run, event)
+        if test is None:
+            return "another key"
+        name, value = test.attribute, event.values[test.attribute]
+        if value is None:
+            return f"[{name}]: NULL agrees with nothing"
+        type_ = self.query.schema.columns.get(name)
+        own, other = (
+            str(one) if type_ is None else write_value(one, type_) for one in (value, self._wanted(run, test))
+        )
+        return f"[{name}]: {own} is not {other}"
+
+    def other_key(self, run: Run, event: Event) -> SameValue | None:
+        """The first `[attr]` that an event does not agree on."""
+        for test in self.query.same:
+            if self.query.schema.has(event.type, test.attribute):
+                value, wanted = event.values[test.attribute], self._wanted(run, test)
+                if value is None or (wanted is not None and not equal(value, wanted)):
+                    return test
+        return None
+
+    def _wanted(self, run: Run, test: SameValue) -> Value:
+        """What a test asks for; None if that is any value."""
+        if isinstance(test.value, Literal):
+            return test.value.value
+        known = run.key[self.query.same.index(test)]
+        return None if known is UNSET else known
 
     def window(self, first: Event, event: Event) -> str:
         """By how much an event is too late."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from cepheid.diagnosis.arcs import ArcCounting
-from cepheid.diagnosis.counting import Counting
+from cepheid.diagnosis.counting import NOT_TRUE, Counting
 from cepheid.diagnosis.facts import COMPLETE, Change, Hint, Stage
 from cepheid.diagnosis.said_events import describe
 from cepheid.diagnosis.what_if import CONDITION, HAVING, KEY, NEGATION, ORDER, STRATEGY, TIMES, WINDOW
@@ -20,7 +20,9 @@ from cepheid.values.rows import Event
 
 _MEANT = 3  # matches: so many do not come by chance when two events are the other way round
 _OVER = "the window was over"
+_FEW = 20  # times more matches by another change: a longer window that gives fewer gives them by chance
 _DIGIT = re.compile(r"\b\d")
+_INDEX = re.compile(r"\[[^\]]*\]")
 
 
 def run_hints(
@@ -32,18 +34,22 @@ def run_hints(
 
     Runs that a negation or HAVING dropped were complete: nothing else can be the cause. Two events the other way
     round give matches by chance only if there are very few. A window comes before a condition if the events are
-    usually further apart than it is long. A key is doubted last, and not at all if there
-    were more matches than events without it.
+    usually further apart than it is long, or if the condition is a key that is written out; but not if fewer events of
+    a repetition give far more matches. A key is doubted last, and not at all if there were more matches than events
+    without it.
     """
     stages = counted.stages()
     blamed = list(_never_true(stages, counted, changes))
     window = _windows(counted, changes)
-    short = _is_short(counted, gap) or (not blamed and _ended_by_window(stages))
+    tied = any(_ties(counted, test) for test in _failed(stages)[:1])
+    short = _is_short(counted, gap) or tied or (not blamed and _ended_by_window(stages))
+    short = short and not _by_chance(changes)
     found = [
         *_witnesses(counted, events, changes),
         *_having(counted, changes),
         *(turned := list(_orders(changes, _MEANT))),
         *_contiguity(stages, changes),
+        *_taken_first(counted, changes),
         *(window if short else ()),
         *blamed,
         *_times(counted, changes),
@@ -107,8 +113,16 @@ def _nearest(counted: Counting, text: str) -> str:
         said = miss.reason.removeprefix("HAVING ")
         if said.startswith(f"{text}: "):
             values = said.removeprefix(f"{text}: ")
-            return f"the nearest was {values}" + ("; check the constant and its unit" if _DIGIT.search(values) else "")
+            return f"the nearest was {values}{_advice(text, values)}"
     return "compare it with the values in the nearest misses"
+
+
+def _advice(text: str, values: str) -> str:
+    """What to check of numbers that are compared with a constant, or with each other."""
+    if _DIGIT.search(_INDEX.sub("", text)):
+        return "; check the constant and its unit"
+    numbers = _DIGIT.search(values) and " = " not in values
+    return "; check which way round it compares, and the units" if numbers else ""
 
 
 def _orders(changes: Sequence[Change], least: int, most: int | None = None) -> Iterator[Hint]:
@@ -121,7 +135,7 @@ def _orders(changes: Sequence[Change], least: int, most: int | None = None) -> I
 
 def _contiguity(stages: Sequence[Stage], changes: Sequence[Change]) -> Iterator[Hint]:
     """Other events come between, and may not be skipped."""
-    loose = _of(changes, STRATEGY)
+    loose = [change for change in _of(changes, STRATEGY) if not _skips(change)]
     if not loose:
         return
     gives = f"{loose[0].text} would give {loose[0]}"
@@ -140,6 +154,40 @@ def _contiguity(stages: Sequence[Stage], changes: Sequence[Change]) -> Iterator[
             yield Hint("CEP024", message, f"{gives}; or see only the types that count: FROM stream(A, B)")
             return
     yield Hint("CEP024", f"other events come in between: {gives}", "use skip_till_next_match")
+
+
+def _skips(change: Change) -> bool:
+    """Whether a looser strategy is in the place of one that skips already."""
+    return change.text.endswith(Strategy.NEXT.value)
+
+
+def _taken_first(counted: Counting, changes: Sequence[Change]) -> Iterator[Hint]:
+    """The next event that fits is taken, and another one would have led to a match."""
+    for change in _of(changes, STRATEGY):
+        if _skips(change) and change.matches >= _MEANT:
+            message = "skip_till_next_match takes the next event that fits, and a later one would lead to a match"
+            remedy = "narrow the conditions on the event that is taken too early, or skip it"
+            yield Hint("CEP024", f"{message}: {change.text} would give {change}", remedy)
+
+
+def _by_chance(changes: Sequence[Change]) -> bool:
+    """Whether fewer events of a repetition give far more matches than a longer window."""
+    longer, fewer = _of(changes, WINDOW), _of(changes, TIMES)
+    return bool(longer and fewer) and fewer[0].matches >= _FEW * longer[0].matches
+
+
+def _failed(stages: Sequence[Stage]) -> list[str]:
+    """Conditions that were tested and never TRUE."""
+    return [test.text for stage in stages for test in stage.tests if test.tested and not test.passed]
+
+
+def _ties(counted: Counting, text: str) -> bool:
+    """Whether a condition is a key that is written out: `a.id = b.id`."""
+    for condition in counted.query.conditions:
+        match condition:
+            case ex.Compare("=", ex.Attribute() as one, ex.Attribute() as other) if text_of(condition) == text:
+                return one.name == other.name and one.variable != other.variable
+    return False
 
 
 def _is_short(counted: Counting, gap: int | None) -> bool:
@@ -178,10 +226,10 @@ def _times(counted: Counting, changes: Sequence[Change]) -> Iterator[Hint]:
 
 def arc_hints(counted: ArcCounting) -> Iterator[Hint]:
     """The first arc whose condition is never TRUE."""
-    yield from _never_true(counted.stages(), None, ())
+    yield from _never_true(counted.stages(), counted, ())
 
 
-def _never_true(stages: Sequence[Stage], counted: Counting | None, changes: Sequence[Change]) -> Iterator[Hint]:
+def _never_true(stages: Sequence[Stage], counted: Counting | ArcCounting, changes: Sequence[Change]) -> Iterator[Hint]:
     """A condition that was tested and never TRUE, at the first component that no run gets over."""
     for stage in stages:
         for test in stage.tests:
@@ -191,11 +239,11 @@ def _never_true(stages: Sequence[Stage], counted: Counting | None, changes: Sequ
                 given = [change for change in changes if change.text == f"without {test.text}"]
                 if given:
                     message += f"; without it there would be {given[0]}"
-                nearest = (
-                    "compare it with the values in the nearest misses"
-                    if counted is None
-                    else _nearest(counted, test.text)
-                )
+                if isinstance(counted, ArcCounting):
+                    values = counted.closest[stage.component, test.text][1]
+                    nearest = f"the nearest was {values}{_advice(test.text, values)}"
+                else:
+                    nearest = _nearest(counted, test.text)
                 yield Hint("CEP030", message, nearest)
                 return
 
@@ -206,7 +254,7 @@ def _conditions(stages: Sequence[Stage], changes: Sequence[Change]) -> Iterator[
     ended: dict[str, int] = {}
     for stage in stages:
         for why, number in stage.ended.items():
-            text = f"without {why.removesuffix(' was not TRUE')}"
+            text = f"without {why.partition(NOT_TRUE)[0]}"
             ended[text] = ended.get(text, 0) + number
     for best in sorted(found, key=lambda change: (-ended.get(change.text, 0), change.matches))[:1]:
         message = f"{best.text} there would be {best}"

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
+
+from cepheid.diagnosis.as_text import near
 from cepheid.diagnosis.column_hints import needed_types
 from cepheid.diagnosis.counting import Counting
 from cepheid.diagnosis.facts import Hint, said_matches
@@ -12,17 +16,29 @@ from cepheid.diagnosis.key_columns import other_keys
 from cepheid.diagnosis.run_hints import is_tied
 from cepheid.diagnosis.what_if import Count
 from cepheid.diagnosis.whole_columns import Columns
+from cepheid.diagnosis.written import text_of
+from cepheid.language import print_expression
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.durations import NANOSECONDS, spell
 from cepheid.pattern.subsets import closure_of_subsets, variables_in
 from cepheid.pattern.tree import Query, Selection, Strategy
 from cepheid.pattern.walk import walk
 
 _MOSTLY = 0.5  # of the complete runs are dropped
 _KEYS = 3  # columns that are tried as a key
+_COPIED = 0.2  # of the rows
+_LOOKED_AT = 100_000  # rows
+_SOME = 1_000  # events, which are no small example
+_FAR = 10  # times as long as the stream
+_SINCE_1970 = 10 * NANOSECONDS["days"] * 365  # of later ones CEP009 tells whether the unit is wrong
 
 
 def surplus_hints(written: Query, counted: Counting, columns: Columns, matches: int, count: Count) -> Iterator[Hint]:
     """Matches of every subset, matches of events that do not belong together, matches that are dropped."""
+    yield from _compared_with_itself(columns)
+    yield from _no_witness(columns)
+    yield from _copies(columns)
+    yield from _endless(columns)
     if count.events == columns.table.num_rows:
         yield from _subsets(written, counted, matches, count)
         yield from _no_key(written, columns, matches, count)
@@ -52,7 +68,7 @@ def _no_key(written: Query, columns: Columns, matches: int, count: Count) -> Ite
         return
     for condition in query.conditions:
         for node in walk(condition):
-            if isinstance(node, ex.Compare) and node.operator == "=":
+            if isinstance(node, ex.Compare) and node.operator == "=" and not _is_itself(node):
                 return
     for name in other_keys(columns, [], needed)[:_KEYS]:
         fewer, exact = count.of(replace(written, where=(*written.where, ex.SameValue(name)))) or (0, False)
@@ -60,6 +76,68 @@ def _no_key(written: Query, columns: Columns, matches: int, count: Count) -> Ite
             message = f"the query has no key: the events of a match may have different values of '{name}'"
             yield Hint("CEP035", message, f"[{name}] in WHERE would give {fewer:,} of {said_matches(matches)}")
             return
+
+
+def _is_itself(node: ex.Compare) -> bool:
+    reads = any(isinstance(part, ex.Attribute) for part in walk(node))
+    return reads and print_expression(node.left) == print_expression(node.right)
+
+
+def _compared_with_itself(columns: Columns) -> Iterator[Hint]:
+    """`a.user = a.user`."""
+    for condition in columns.query.conditions:
+        if isinstance(condition, ex.Compare) and _is_itself(condition):
+            message = f"{text_of(condition)} compares a value with itself, so that it says nothing of two events"
+            yield Hint("CEP035", message, "name another variable on one side")
+
+
+def _no_witness(columns: Columns) -> Iterator[Hint]:
+    """A negation whose events never have the key of the others, so that it never drops a run."""
+    query = columns.query
+    if query.schema.roles.types is not None or query.schema.roles.type is None:
+        return
+    keys = dict.fromkeys([test.attribute for test in query.same] + list(query.partition_by))
+    positive = {name for component in query.positive for name in component.types}
+    negated = [component for component in query.components.values() if component not in query.positive]
+    for name in (name for name in keys if name in columns.table.column_names):
+        codes = columns.codes(name)
+        for component in negated:
+            kinds = set(component.types)
+            if not kinds or not positive or kinds & positive or not any(columns.types.get(kind) for kind in kinds):
+                continue
+            own, others = (codes[columns.of_types(sorted(some))] for some in (kinds, positive))
+            if not np.intersect1d(own[own > 0], others).size:
+                kind = "|".join(component.types)
+                message = f"!{component.variable} never drops a run: no {kind} has a value of the key '{name}' that "
+                yield Hint("CEP026", f"{message}others have", f"compare the columns that tie {kind} to the others")
+
+
+def _copies(columns: Columns) -> Iterator[Hint]:
+    """Rows that are equal in all columns, as when a source sends some of them twice."""
+    table = columns.table.slice(0, _LOOKED_AT)
+    if any(pa.types.is_nested(field.type) or pa.types.is_null(field.type) for field in table.schema):
+        return
+    copies = table.num_rows - table.group_by(table.column_names, use_threads=False).aggregate([]).num_rows
+    if copies >= _COPIED * table.num_rows:
+        of = (
+            f"{table.num_rows:,} rows" if table.num_rows == columns.table.num_rows else f"the first {_LOOKED_AT:,} rows"
+        )
+        message = f"{copies:,} of {of} are copies of another row, and each is an event of its own"
+        yield Hint("CEP035", message, "drop the copies before, if a source sends rows more than once")
+
+
+def _endless(columns: Columns) -> Iterator[Hint]:
+    """A window far longer than the stream, whose times are numbers that may be of another unit."""
+    query, span = columns.query, columns.seen.span
+    time = query.schema.roles.time
+    if span is None or query.within is None or query.within.nanoseconds is None or columns.seen.events < _SOME:
+        return
+    window, length = query.within.nanoseconds, span[1] - span[0]
+    if not pa.types.is_integer(columns.table.column(time).type) or span[1] > _SINCE_1970:
+        return
+    if _FAR * length < window < 1_000 * length:
+        message = f"WITHIN {spell(window)} is far longer than the whole stream, {near(length)}: it ends no run"
+        yield Hint("CEP023", message, f"check the unit of '{time}': pass unit='s' if it has seconds")
 
 
 def _untied(counted: Counting) -> Iterator[Hint]:

@@ -14,6 +14,7 @@ from cepheid.diagnosis.merging import merges
 from cepheid.diagnosis.steps import RunKey, Step, Steps, Teller, in_order, numbered
 from cepheid.diagnosis.tracing import read, watch_steps
 from cepheid.pattern.bind import Bound
+from cepheid.pictures import html_table
 from cepheid.values.rows import Event
 
 _SHOWN = 60  # rows of the text
@@ -49,11 +50,10 @@ class Trace:
         return str(self)
 
     def _repr_html_(self) -> str:
-        head, *rows = self._cells(_SHOWN)
-        top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        note = escape(self._note(_SHOWN))
-        return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table><p>{note}</p>"
+        cells = self._cells(_SHOWN)
+        numbers = [k for k, name in enumerate(cells[0]) if pa.types.is_integer(self.rows.schema.field(name).type)]
+        note = self._note(_SHOWN)
+        return html_table(cells, numbers) + (f"<p>{escape(note)}</p>" if note else "")
 
     def lines(self, most: int | None = None) -> Iterator[str]:
         """A head and a line for each step, or for the first ones."""

@@ -9,11 +9,12 @@ import pyarrow as pa
 from cepheid.diagnosis.steps import Teller, key_of
 from cepheid.engine.machines.interpreted import Interpreted
 from cepheid.pattern.bind import Bound
+from cepheid.pattern.tree import Output
 from cepheid.reference.interpreter import complete_runs
-from cepheid.reference.output import arrange, choose
+from cepheid.reference.output import arrange, choose, may_start, partition_of, pass_having
 from cepheid.reference.own_automata import instants
 from cepheid.reference.runs import Run
-from cepheid.reference.watching import Watcher
+from cepheid.reference.watching import SILENT, Watcher
 from cepheid.values.lanes import lane_key
 from cepheid.values.rows import Event, read_events
 from cepheid.values.scope import sight_of
@@ -30,7 +31,7 @@ def watch_steps(query: Bound, events: Sequence[Event], teller: Teller) -> int:
     for instant in instants(query, seen):
         machine.step(instant)
         if teller.is_full and instant[-1] is not seen[-1]:
-            give(query, machine.complete, teller)
+            give_certain(query, machine, instant[-1].time, teller)
             return instant[-1].position + 1
     give(query, machine.end(), teller)
     return len(events)
@@ -48,6 +49,26 @@ def give(query: Bound, runs: Sequence[Run], watcher: Watcher) -> list[Run]:
     for run in given:
         watcher.emitted(run)
     return given
+
+
+def give_certain(query: Bound, machine: Interpreted, now: int, watcher: Watcher) -> None:
+    """The same before all events are in: only what no event to come can change. now: all events before it are in."""
+    for lane in machine.lanes.values():
+        machine.decide(lane, now, now)
+    complete = machine.complete
+    if query.output is Output.ALL:
+        give(query, complete, watcher)
+        return
+    machine.runner.watcher = SILENT  # what may still become of runs is no step of theirs
+    passed = pass_having(query, arrange(query, sorted(complete, key=key_of), watcher), watcher)
+    growing = list(machine.growing()) if query.output is Output.LONGEST else []
+    given = set(map(id, machine.chosen.settle(passed, list(machine.pending()), growing, now)))
+    busy = machine.chosen.busy
+    certain = [
+        run for run in passed if id(run) in given or not may_start(query, run, busy.get(partition_of(query, run)))
+    ]
+    for run in choose(query, certain, None, watcher):
+        watcher.emitted(run)
 
 
 def by_lanes(query: Bound, instant: Sequence[Event]) -> dict[Lane, list[Event]]:

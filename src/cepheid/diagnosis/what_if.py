@@ -85,6 +85,12 @@ def _changes(query: Query, known: Known) -> Iterator[tuple[str, str, Query]]:
             loose = tuple(_loose(one, strategy) for one in query.strategies)
             text = f"{strategy.value} in place of {strict[0].strategy.value}"
             yield STRATEGY, text, replace(query, strategies=loose)
+    elif any(one.strategy is Strategy.NEXT for one in query.strategies):
+        skipping = tuple(
+            replace(one, strategy=Strategy.ANY) if one.strategy is Strategy.NEXT else one for one in query.strategies
+        )
+        text = f"{Strategy.ANY.value} in place of {Strategy.NEXT.value}"
+        yield STRATEGY, text, replace(query, strategies=skipping)
     for node in walk(query.pattern):
         if isinstance(node, Negation):
             yield NEGATION, f"without {print_pattern(node)}", _without(query, node)

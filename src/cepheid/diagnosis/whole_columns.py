@@ -19,11 +19,15 @@ from cepheid.pattern.components import Component
 
 @dataclass(frozen=True)
 class Columns:
-    """The events of one query: the table, and their times in ticks."""
+    """The events of one query: the table, and their times in ticks.
+
+    numbers: those of the rows, where the table is a part of another one.
+    """
 
     query: Bound
     table: pa.Table
     times: Any
+    numbers: Any = None
     _codes: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property

@@ -153,7 +153,12 @@ class _Case(Expected):
             if self.binds(move, depth):
                 known = True
                 self.refused(depth, run, move, event, refusal)
-        if not known:
+        if not known and any(
+            wait.take is not None and self.binds(wait.take, depth) for wait in runner.waits[run.place]
+        ):
+            span = self.query.layout.places[run.place].event.span
+            self.refuse(depth, "S7", f"{self.say(event)}: {Why.TOO_MANY.value}", span)
+        elif not known:
             before = self.pairs[depth - 1]
             message = f"{variable} ({self.say(event)}) can't come after {before[0]} ({self.say(before[1])})"
             self.refuse(depth, "S1", f"{message} in this pattern")
@@ -190,9 +195,10 @@ class _Case(Expected):
         elif refusal.why is Why.OVERLAP and event is not None:
             self.refuse(depth, "S13", f"{self.say(event)}: {why}", None if place is None else place.span)
         elif refusal.why in (Why.TOO_FEW, Why.TOO_MANY):
-            self.refuse(depth, "S7", why, None if place is None else place.span)
+            self.refuse(depth, "S7", why, self.query.layout.places[run.place].event.span if run.selected else None)
         else:
-            self.refuse(depth, "S5", why)
+            test = None if event is None else self.reasons.other_key(run, event)
+            self.refuse(depth, "S5", why, None if test is None else test.span)
 
     # Complete runs that are not given.
 

@@ -55,13 +55,14 @@ class Stretch(Expected):
             number, before = number + len(instant), instant[-1]
         accepted = own.accepted(runs, last)
         late = [run for run in runs if any(True for _ in own.leaving(run.state, Fires.END))]
-        if not accepted and late:
+        if late and not passing(self.query, accepted):
             following = steps[end + 1] if end + 1 < len(steps) else None
-            if following is not None and own.inside(late[0], following, number):
+            if following is None or not own.inside(late[0], following, number):
+                watcher.clear(first)
+                accepted += own.at_end(runs, last)
+            elif not accepted:
                 message = f"AT END: {self.say(following[0])} is in the window too, so that it does not end here"
                 return WhyNot("S18", message, self.span_of(next(own.leaving(late[0].state, Fires.END)).arc))
-            watcher.clear(first)
-            accepted = own.at_end(runs, last)
         return self.given(accepted) if accepted else self.open(watcher, runs)
 
     def stopped(self, watcher: _Refusals, instant: Sequence[Event]) -> WhyNot:

@@ -10,6 +10,7 @@ from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.attributes import END, START
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton
+from cepheid.pattern.algebra.result import BoundAlgebra
 from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.registers import EVENT
@@ -46,20 +47,31 @@ def algebra_lines(query: Analysed, bound: Bound | None) -> Iterator[str]:
     )
 
 
-def algebra_graph(automaton: EventAutomaton) -> Graph:
+def algebra_graph(algebra: BoundAlgebra) -> Graph:
     """The automaton as a graph; a quiet loop lets an instance wait, as long as nothing ends that."""
+    automaton = algebra.automaton
     nodes = [Node("begin", kind=Kind.START)]
     nodes += [Node(_name(number), (_name(number),)) for number in range(len(automaton.states))]
     nodes.append(Node("result", ("result",), Kind.FINAL))
     edges = []
     for edge in automaton.edges:
         source = "begin" if edge.source is None else _name(edge.source)
-        lines = (*([f"ON {edge.type}"] if edge.type else []), _asked(edge.fence))
-        edges.append(GraphEdge(source, _name(edge.target), lines))
+        kind = [f"ON {edge.type}"] if edge.type else []
+        lines = (*kind, *(_asked((condition,)) for condition in edge.fence), *_assigned(automaton, edge))
+        edges.append(GraphEdge(source, _name(edge.target), lines or ("any event",)))
     for number in range(len(automaton.states)):
         ends = " OR ".join(dict.fromkeys(_asked(edge.decides) for edge in automaton.ends(number)))
         edges.append(GraphEdge(_name(number), _name(number), (f"waits while NOT ({ends})",), Style.QUIET))
-    return Graph(tuple(nodes), tuple(edges))
+    keys = ", ".join(algebra.keys)
+    return Graph(tuple(nodes), tuple(edges), (f"by {keys}",) if keys else ())
+
+
+def _assigned(automaton: EventAutomaton, edge: Edge) -> Iterator[str]:
+    """What an instance holds after an edge and did not hold before; a result holds its columns."""
+    held = {} if edge.target is None else automaton.states[edge.target].types
+    for name, value in edge.values.items():
+        if name in held and not (isinstance(value, ex.Register) and value.name == name):
+            yield f"{name} := {_asked((value,))}"
 
 
 def _state(automaton: EventAutomaton, number: int) -> tuple[str, str, str]:

@@ -35,7 +35,7 @@ def automaton_lines(query: Analysed, automaton: Automaton) -> Iterator[str]:
     yield "Matches"
     yield from _matches(query, automaton)
     yield "Picture (Mermaid)"
-    yield from ("  " + line for line in to_mermaid(automaton_graph(automaton)).splitlines())
+    yield from ("  " + line for line in to_mermaid(automaton_graph(query, automaton)).splitlines())
 
 
 def _state(automaton: Automaton, state: str) -> tuple[str, str, str]:

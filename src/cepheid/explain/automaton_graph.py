@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from cepheid.explain.graph_title import graph_title
 from cepheid.language import print_expression
+from cepheid.pattern.analysis import Analysed
 from cepheid.pattern.automata import states_of
 from cepheid.pattern.tree import Arc, Automaton, Fires
 from cepheid.pictures import Edge, Graph, Kind, Node, Style
@@ -10,17 +12,19 @@ from cepheid.pictures import Edge, Graph, Kind, Node, Style
 _WORDS = {Fires.INSTANT: "ON ALL", Fires.END: "AT END", Fires.NOTHING: "ε"}
 
 
-def automaton_graph(automaton: Automaton) -> Graph:
-    """Its states and arcs; arcs that take no event are quiet."""
+def automaton_graph(query: Analysed, automaton: Automaton) -> Graph:
+    """Its states and arcs; arcs that take no event, or ignore it, are quiet."""
     numbers = {state: f"s{number}" for number, state in enumerate(states_of(automaton))}
     nodes = [Node("begin", kind=Kind.START)]
     for state, number in numbers.items():
         nodes.append(Node(number, (state,), Kind.FINAL if state in automaton.finals else Kind.STATE))
-    edges = [Edge("begin", numbers[automaton.start])]
+    begins = tuple(f"{slot.name} := {print_expression(slot.initial)}" for slot in automaton.register)
+    edges = [Edge("begin", numbers[automaton.start], begins)]
     for arc in automaton.arcs:
-        style = Style.PLAIN if arc.fires in (Fires.EVENT, Fires.INSTANT) else Style.QUIET
+        kept = arc.fires in (Fires.EVENT, Fires.INSTANT) and not arc.ignores
+        style = Style.PLAIN if kept else Style.QUIET
         edges.append(Edge(numbers[arc.source], numbers[arc.target], _label(arc), style))
-    return Graph(tuple(nodes), tuple(edges))
+    return Graph(tuple(nodes), tuple(edges), graph_title(query))
 
 
 def _label(arc: Arc) -> tuple[str, ...]:

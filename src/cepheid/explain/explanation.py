@@ -107,12 +107,27 @@ def explain_program(
             lines += ["Execution", *(f"  {line}" for line in executions[number].lines)]
         parts.append("\n".join(lines))
     graphs = [_automaton(query, bound[k] if bound is not None else None) for k, query in enumerate(queries)]
-    graphs += [execution.graph for execution in executions]
+    names = [_named(query, number, len(queries)) for number, query in enumerate(queries)]
+    plans = [execution.graph for execution in executions]
     return Explanation(
         "\n\n".join(parts),
         tuple(execution.source for execution in executions),
-        tuple(graph for graph in graphs if graph is not None),
+        tuple(
+            _titled(graph, name) for some in (graphs, plans) for graph, name in zip(some, names, strict=False) if graph
+        ),
     )
+
+
+def _named(query: Analysed, number: int, count: int) -> str:
+    """What tells a query of a program from the others."""
+    if count == 1:
+        return ""
+    into = f" INTO {query.query.into}" if query.query.into is not None else ""
+    return f"Query {number + 1} of {count}{into}"
+
+
+def _titled(graph: Graph, name: str) -> Graph:
+    return replace(graph, title=(name, *graph.title)) if name else graph
 
 
 def _drawn(graph: Graph) -> str:
@@ -124,9 +139,9 @@ def _drawn(graph: Graph) -> str:
 def _automaton(query: Analysed, bound: Bound | None) -> Graph | None:
     """The automaton of a query; that of a CESAR expression is known with the columns of the events."""
     if isinstance(query.query.pattern, Automaton):
-        return automaton_graph(query.query.pattern)
+        return automaton_graph(query, query.query.pattern)
     if isinstance(query.query.pattern, Algebra):
-        return algebra_graph(bound.algebra.automaton) if bound is not None and bound.algebra is not None else None
+        return algebra_graph(bound.algebra) if bound is not None and bound.algebra is not None else None
     return pattern_graph(query)
 
 

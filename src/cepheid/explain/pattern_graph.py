@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from cepheid.explain.graph_title import graph_title
 from cepheid.language import print_expression, print_window
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.analysis import Analysed
@@ -55,14 +56,8 @@ class _Drawing:
     @cached_property
     def title(self) -> tuple[str, ...]:
         """What holds of the whole run."""
-        query = self.query.query
-        keys = [print_expression(test) for test in self.query.same]
-        keys += [f"PARTITION BY {'.'.join(column.path)}" for column in query.partition_by]
-        window = [f"WITHIN {print_window(query.within)}"] if query.within is not None else []
-        having = [f"HAVING {print_expression(query.having)}"] if query.having is not None else []
-        strategies = dict.fromkeys(strategy.value for strategy in self.query.strategies.values())
-        constant = [print_expression(condition) for condition in self.placement.constant]
-        return (" · ".join([", ".join(strategies), *keys, *constant, *window, *having]),)
+        strategies = ", ".join(dict.fromkeys(strategy.value for strategy in self.query.strategies.values()))
+        return graph_title(self.query, (strategies,), map(print_expression, self.placement.constant))
 
     def name(self, number: int) -> str:
         return f"s{number}"

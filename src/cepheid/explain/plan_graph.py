@@ -99,7 +99,8 @@ def _keys(query: Bound, events: pa.Table | None) -> Iterator[str]:
     known = () if events is None else (events.column(n) for n in query.lanes.all if n in events.column_names)
     for name, column in zip(query.lanes.all, known, strict=False):
         if not pa.types.is_nested(column.type):  # of which Arrow can't tell equal ones
-            yield f"{len(column.unique()):,} values of {name}"
+            count = len(column.unique())
+            yield f"{count:,} value{'s' * (count != 1)} of {name}"
 
 
 def _counted(query: Bound, component: Component, events: pa.Table) -> Iterator[str]:

@@ -101,7 +101,7 @@ def analyse(query: Query, params: Params, roles: Roles, source: Streams = EVENTS
     place(conditions, layout, found)
     check_output(query, found)
     check_composite(query, roles)
-    surprises = find_surprises(query, strategies)
+    surprises = find_surprises(query, strategies, roles)
     return Analysed(query, found, layout, strategies, same, conditions, roles, types, surprises)
 
 

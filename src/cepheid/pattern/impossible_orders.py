@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from cepheid.pattern import expressions as ex
-from cepheid.pattern.tree import Either, Event, Maybe, Negation, Pattern, Repeat
+from cepheid.pattern.tree import Either, Maybe, Negation, Pattern, Repeat
+from cepheid.pattern.vacuous import names_of
 from cepheid.pattern.walk import walk
 
 Order = Callable[[ex.Literal, ex.Literal], int | None]
@@ -129,11 +130,5 @@ def _loose(pattern: Pattern) -> set[str]:
     found: set[str] = set()
     for node in walk(pattern):
         if isinstance(node, Either | Maybe | Negation) or (isinstance(node, Repeat) and node.low == 0):
-            found |= set(_names(node))
+            found |= names_of(node)
     return found
-
-
-def _names(pattern: Pattern) -> Iterator[str]:
-    for node in walk(pattern):
-        if isinstance(node, Event) and node.variable is not None:
-            yield node.variable

@@ -8,12 +8,13 @@ from cepheid.errors import CepheidWarning
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.contradictions import find_contradictions
 from cepheid.pattern.having import Folding, folding
+from cepheid.pattern.schema import Roles
 from cepheid.pattern.subsets import closure_of_subsets, variables_in
 from cepheid.pattern.tree import Pattern, Query, Repeat, Strategy
 from cepheid.pattern.walk import walk
 
 
-def find_surprises(query: Query, strategies: Mapping[str, Strategy]) -> tuple[CepheidWarning, ...]:
+def find_surprises(query: Query, strategies: Mapping[str, Strategy], roles: Roles) -> tuple[CepheidWarning, ...]:
     """The warnings about a query; the caller decides how to show them."""
     return (
         *_without_strategy(query, strategies),
@@ -21,7 +22,7 @@ def find_surprises(query: Query, strategies: Mapping[str, Strategy]) -> tuple[Ce
         *_tests_every_subset(query, strategies),
         *_never_true(query),
         *_before_the_first(query),
-        *find_contradictions(query),
+        *find_contradictions(query, roles),
     )
 
 

@@ -8,6 +8,7 @@ from cepheid.pictures.mermaid import to_mermaid
 from cepheid.pictures.page import drawn, preformatted
 from cepheid.pictures.picture import Picture
 from cepheid.pictures.svg import can_draw, to_svg
+from cepheid.pictures.table import html_table
 from cepheid.pictures.text import to_text
 from cepheid.pictures.timeline import Scale, Timeline, side_by_side
 from cepheid.pictures.timeline_svg import draw_timeline
@@ -26,6 +27,7 @@ __all__ = [
     "drawn",
     "fact_table",
     "highlighted",
+    "html_table",
     "preformatted",
     "side_by_side",
     "to_chart",

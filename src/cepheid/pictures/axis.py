@@ -35,7 +35,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Its ticks, and what they leave out because it is the same for all: the day."""
+    """Its ticks, and what they leave out because it is the same for all: the day, or the year."""
 
     ticks: tuple[Tick, ...]
     title: str = ""
@@ -63,9 +63,10 @@ def axis(start: int, end: int, scale: Scale, most: int = 8) -> Axis:
     first = -(-(start * scale.tick + shift) // step) * step
     places = [time - shift for time in range(first, end * scale.tick + shift + 1, step)][: 2 * most]
     ticks = tuple(Tick(place // scale.tick, _text(place, step, zone)) for place in places)
-    day = f"{_day(start * scale.tick, zone)}"
-    whole = step >= _DAY or day != _day(end * scale.tick, zone)
-    return Axis(ticks, " ".join(filter(None, ["" if whole else day, scale.zone or ""])))
+    days = [_day(time * scale.tick, zone) for time in (start, end)]
+    years = " to ".join(dict.fromkeys(day[:4] for day in days))
+    same = years if step >= _DAY or days[0] != days[1] else days[0]
+    return Axis(ticks, " ".join(filter(None, [same, scale.zone or ""])))
 
 
 def _by_month(start: int, end: int, tick: int, zone: tzinfo, months: int) -> Iterator[Tick]:

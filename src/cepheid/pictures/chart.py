@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from math import isfinite
 from typing import Any
 
 from cepheid.pictures.colours import BANDS, GREY, RED
 from cepheid.pictures.printable import printable
-from cepheid.pictures.timeline import Lane, Scale, Timeline
+from cepheid.pictures.timeline import Lane, Point, Scale, Timeline
 
 
 def to_chart(timeline: Timeline) -> Any:
@@ -18,21 +20,25 @@ def to_chart(timeline: Timeline) -> Any:
         raise ImportError("altair is not installed: pip install 'cepheid[plot]'") from None
     alt: Any = altair  # parts of it are untyped
     if not timeline.lanes:
-        told = " ".join((timeline.title, *timeline.notes))
+        told = _safe(" ".join((timeline.title, *timeline.notes)))
         return alt.Chart(alt.Data(values=[{"told": told}])).mark_text(fontSize=13).encode(text="told:N")
     kind = "temporal" if timeline.scale.tick is not None else "quantitative"
     parts = [_lane(alt, lane, timeline, kind) for lane in timeline.lanes]
     chart = alt.vconcat(*parts).resolve_scale(x="shared", color="independent")
-    return chart.properties(title={"text": timeline.title, "subtitle": list(timeline.notes)})
+    return chart.properties(title={"text": _safe(timeline.title), "subtitle": [*map(_safe, timeline.notes)]})
 
 
 def _lane(alt: Any, lane: Lane, timeline: Timeline, kind: str) -> Any:
     """The bands of a lane behind its events."""
     scale = alt.Scale(type="utc") if kind == "temporal" else alt.Scale(zero=False)
-    x = alt.X("start", type=kind, title=None, scale=scale)
-    chosen = alt.Y("y", type="quantitative", title=timeline.value, scale=alt.Scale(zero=False))
-    y = chosen if timeline.value else alt.Y("row", type="nominal", title=None, axis=None)
-    height = {} if timeline.value else {"y": y}
+    whole = {} if kind == "temporal" else {"axis": alt.Axis(tickMinStep=1)}
+    x = alt.X("start", type=kind, title=None, scale=scale, **whole)
+    chosen = alt.Y("y", type="quantitative", title=_safe(timeline.value or ""), scale=alt.Scale(zero=False))
+    order = ["events", *(f"match {band.number + 1}" for band in lane.bands)]
+    rows = alt.Y("row", type="nominal", title=None, axis=None, sort=order)
+    y = chosen if timeline.value else rows
+    apart = timeline.value is not None and _overlap(lane)  # matches behind a line, each in a row of its own
+    height = {"y": rows} if apart or not timeline.value else {}
     bands, gaps, points = _rows(lane, timeline)
     colour = alt.Color("colour", type="nominal", scale=None)
     layers = []
@@ -44,35 +50,48 @@ def _lane(alt: Any, lane: Lane, timeline: Timeline, kind: str) -> Any:
         layers.append(shape.encode(x=x, x2="end", tooltip=alt.Tooltip("told", type="nominal"), **height))
     events = alt.Chart(alt.Data(values=points))
     if timeline.value:
-        layers.append(events.mark_line(color=GREY).encode(x=x, y=y))
+        line = alt.Chart(alt.Data(values=[point for point in points if not point["aside"]]))
+        layers.append(line.mark_line(color=GREY).encode(x=x, y=y))
     size = alt.Size("size", type="quantitative", scale=None)
     tooltip = alt.Tooltip("told", type="nominal")
     layers.append(events.mark_circle(opacity=1).encode(x=x, y=y, color=colour, size=size, tooltip=tooltip))
     tall = 110 if timeline.value else 30 * max(1, len(lane.bands) + bool(lane.events))
-    return alt.layer(*layers).properties(width=640, height=tall, title=printable(lane.label))
+    if apart:
+        behind = len(layers) - 2
+        parts = alt.layer(*layers[:behind]), alt.layer(*layers[behind:])
+        chart = alt.layer(*parts).resolve_scale(y="independent")
+    else:
+        chart = alt.layer(*layers)
+    return chart.properties(width=640, height=tall, title=_safe(lane.label))
+
+
+def _overlap(lane: Lane) -> bool:
+    bands = sorted(lane.bands, key=lambda band: band.start)
+    return any(other.start < one.end for one, other in pairwise(bands))
 
 
 def _rows(lane: Lane, timeline: Timeline) -> tuple[list[dict[str, Any]], ...]:
     """The values that Altair is given: bands, absences and events."""
     bands, gaps, points = [], [], []
     for event in lane.events:
-        points.append(_point(event.at, event.value, "events", GREY, 12, event.told, timeline.scale))
+        points.append(_point(event, "events", GREY, 12, timeline.scale))
     for band in lane.bands:
         row, colour = f"match {band.number + 1}", BANDS[band.number % len(BANDS)]
         bands.append(
-            {**_span(band.start, band.end, timeline.scale), "row": row, "colour": colour, "told": printable(band.told)}
+            {**_span(band.start, band.end, timeline.scale), "row": row, "colour": colour, "told": _safe(band.told)}
         )
         for gap in band.absences:
-            gaps.append({**_span(gap.start, gap.end, timeline.scale), "row": row, "told": printable(gap.label)})
+            gaps.append({**_span(gap.start, gap.end, timeline.scale), "row": row, "told": _safe(gap.label)})
         for point in band.points:
             size = 30 if point.each else 70
-            points.append(_point(point.at, point.value, row, colour, size, point.told, timeline.scale))
+            points.append(_point(point, row, colour, size, timeline.scale))
     return bands, gaps, points
 
 
-def _point(at: int, value: float | None, row: str, colour: str, size: int, told: str, scale: Scale) -> dict[str, Any]:
-    y = value if value is not None and isfinite(value) else None  # JSON has neither NaN nor infinity
-    return {"start": _time(at, scale), "y": y, "row": row, "colour": colour, "size": size, "told": printable(told)}
+def _point(event: Point, row: str, colour: str, size: int, scale: Scale) -> dict[str, Any]:
+    y = event.value if event.value is not None and isfinite(event.value) else None  # JSON has neither NaN nor infinity
+    look = {"row": row, "colour": colour, "size": size, "aside": event.aside}
+    return {"start": _time(event.at, scale), "y": y, **look, "told": _safe(event.told)}
 
 
 def _span(start: int, end: int, scale: Scale) -> dict[str, Any]:
@@ -82,3 +101,15 @@ def _span(start: int, end: int, scale: Scale) -> dict[str, Any]:
 def _time(at: int, scale: Scale) -> float:
     """A number, or milliseconds since 1970, as Vega counts time."""
     return at if scale.tick is None else at * scale.tick / 1_000_000
+
+
+_TAG = re.compile(r"<(?=[/!?a-zA-Z])")
+
+
+def _safe(text: str) -> str:
+    """Text that is no tag: Altair puts it between <script> and </script>, where a tag would end the script.
+
+    >>> _safe("</script>") == "<\\u200b/script>"
+    True
+    """
+    return _TAG.sub("<\u200b", printable(text))

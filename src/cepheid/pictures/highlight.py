@@ -27,7 +27,7 @@ def highlighted(text: str) -> str:
     """HTML of a query as it is printed, keywords in capitals.
 
     >>> highlighted("WITHIN 5").split(">", 1)[1]
-    '<span style="color:#3b82f6;font-weight:600">WITHIN</span> <span style="color:#d9822b">5</span></pre>'
+    '<span style="color:#3b82f6;font-weight:600">WITHIN</span> <span style="color:#c4721f">5</span></pre>'
     """
     parts, end = [], 0
     for found in _TOKEN.finditer(text):

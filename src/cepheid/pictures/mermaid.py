@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
+from collections.abc import Iterator
 
 from cepheid.pictures.graph import Edge, Graph, Kind, Node, Style
+from cepheid.pictures.printable import printable
 
 _SHAPES = {
     Kind.STATE: ("([", "])"),
@@ -15,6 +19,8 @@ _SHAPES = {
     Kind.SINK: ("[/", "/]"),
 }
 _LINES = {Style.PLAIN: "-->", Style.QUIET: "-.->", Style.ABSENT: "-.-x"}
+_TAILS = {Style.PLAIN: "---", Style.QUIET: "-.-", Style.ABSENT: "-.-"}
+_TITLE = 110  # characters of a title: Mermaid breaks no line of it, and makes a picture small that has a long one
 
 
 def to_mermaid(graph: Graph) -> str:
@@ -31,7 +37,14 @@ def to_mermaid(graph: Graph) -> str:
     begins = {node.name for node in graph.nodes if node.kind is Kind.START and not node.lines}
     bare = {edge.source: edge for edge in graph.edges if edge.source in begins and not edge.lines}
     nodes = [_node(node, bare.get(node.name)) for node in graph.nodes]
-    return "\n  ".join(["flowchart LR", *nodes, *(_edge(edge) for edge in graph.edges if edge not in bare.values())])
+    edges = list(_edges([edge for edge in graph.edges if edge not in bare.values()]))
+    return _titled(graph.title) + "\n  ".join(["flowchart LR", *nodes, *edges])
+
+
+def _titled(title: tuple[str, ...]) -> str:
+    told = printable(" · ".join(" ".join(line.split()) for line in title if line.strip()))
+    told = told if len(told) <= _TITLE else f"{told[: _TITLE - 1]}…"
+    return f"---\ntitle: {json.dumps(told, ensure_ascii=False)}\n---\n" if told else ""
 
 
 def _node(node: Node, leaves: Edge | None) -> str:
@@ -41,18 +54,30 @@ def _node(node: Node, leaves: Edge | None) -> str:
     return f'{node.name}{left}"{_label(node.lines) or node.name}"{right}'
 
 
-def _edge(edge: Edge) -> str:
-    label = f'|"{_label(edge.lines)}"|' if edge.lines else ""
-    return f"{edge.source} {_LINES[edge.style]}{label} {edge.target}"
+def _edges(edges: list[Edge]) -> Iterator[str]:
+    """Of several loops of a node Mermaid draws only the last, so that each goes through a box with its label."""
+    loops = Counter(edge.source for edge in edges if edge.source == edge.target)
+    boxes = 0
+    for edge in edges:
+        label = _label(edge.lines)
+        if edge.source != edge.target or loops[edge.source] == 1:
+            told = f'|"{label}"|' if label else ""
+            yield f"{edge.source} {_LINES[edge.style]}{told} {edge.target}"
+            continue
+        box = f'loop{boxes}["{label or " "}"]:::loop'
+        yield f"{edge.source} {_TAILS[edge.style]} {box} {_LINES[edge.style]} {edge.target}"
+        boxes += 1
+    if boxes:
+        yield "classDef loop fill:none"
 
 
 def _label(lines: tuple[str, ...]) -> str:
-    return "<br>".join(map(escaped, lines))
+    return "<br>".join(filter(None, map(escaped, lines)))
 
 
-_SIGN = re.compile(r"""["#`;&]|<(?=[\w/!?])""")
+_SIGN = re.compile(r"""["#`;&$\\]|<(?=[\w/!?])|:(?=fa-)""")
 
 
 def escaped(text: str) -> str:
-    """Text in the quotes of Mermaid, which would read some signs as its own or as those of HTML."""
-    return _SIGN.sub(lambda sign: f"#{ord(sign[0])};", " ".join(text.split()))
+    """Text in the quotes of Mermaid, which would read some signs as its own, as icons, or as those of HTML or TeX."""
+    return _SIGN.sub(lambda sign: f"#{ord(sign[0])};", printable(" ".join(text.split())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from cepheid.pictures.graph import Graph
@@ -10,12 +11,21 @@ from cepheid.pictures.text import to_text
 
 MOST = 200
 """Nodes and edges that a page draws: the time to lay them out grows faster than their number."""
+LEAST = 0.75
+"""How small a page may make a picture, of its size."""
 
 
 def drawn(graph: Graph) -> str:
     """A graph as SVG; as text without the extra for that, or if it is very large."""
     small = len(graph.nodes) + len(graph.edges) <= MOST
-    return f"<div>{to_svg(graph)}</div>" if small and can_draw() else preformatted(to_text(graph))
+    return _scrolled(to_svg(graph)) if small and can_draw() else preformatted(to_text(graph))
+
+
+def _scrolled(svg: str) -> str:
+    """A picture that is made smaller where there is little room, though never so small that nobody can read it."""
+    found = re.search(r' width="(\d+)"', svg)
+    least = round(LEAST * int(found[1])) if found is not None else 0
+    return f'<div style="overflow-x:auto"><div style="min-width:{least}px">{svg}</div></div>'
 
 
 def preformatted(text: str) -> str:

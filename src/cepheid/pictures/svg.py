@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from importlib.util import find_spec
 from threading import Lock
 from typing import Any
@@ -99,8 +100,8 @@ def _label(lines: list[str], end: str) -> str:
 
 
 def _quoted(line: str) -> str:
-    """Text that Graphviz takes as it is: it reads escapes, and the names of HTML's signs."""
-    return printable(line).replace("\\", "\\\\").replace("&", "&amp;")
+    """Text that Graphviz takes as it is: it reads escapes, the names of HTML's signs, and a label in <> as HTML."""
+    return escape(printable(line), quote=False).replace("\\", "\\\\")
 
 
 def _coloured(svg: str) -> str:

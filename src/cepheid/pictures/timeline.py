@@ -23,6 +23,7 @@ class Point:
     value: float | None = None
     told: str = ""
     each: bool = False  # one of many of its variable: a dot
+    aside: bool = False  # no event of its type has the number: the line goes past it
 
 
 @dataclass(frozen=True, slots=True)

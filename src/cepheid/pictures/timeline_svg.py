@@ -16,6 +16,7 @@ from cepheid.pictures.timeline import Band, Lane, Point, Stretch, Timeline
 WIDTH = 860
 _LEFT_LEAST, _LEFT_MOST, _RIGHT = 24, 170, 46
 _TITLE, _ROW, _BASE, _CHART, _GAP = 30, 34, 24, 112, 14
+_BAR, _ASIDE = 12, 10  # of a lane with a line: a row of bars, the types of events that are not on the line
 _LETTER = 6.6  # the width of a letter, about
 
 Height = Callable[[float | None], float]
@@ -31,15 +32,18 @@ class _Place:
     left: float
 
     def x(self, at: int) -> float:
-        span = max(self.end - self.start, 1)
-        return self.left + 14 + (at - self.start) * (WIDTH - _RIGHT - 14 - self.left) / span
+        left, wide = self.left + 14, WIDTH - _RIGHT - 14 - self.left
+        return left + (at - self.start) * wide / (self.end - self.start) if self.end > self.start else left + wide / 2
 
 
 def draw_timeline(timeline: Timeline) -> Picture:
     """The picture of a time line; of one without lanes, only its title and notes."""
     widest = max((cells(_cut(lane.label, 24)) for lane in timeline.lanes), default=0)
     found = axis(*timeline.bounds, timeline.scale)
-    room = max(_LEFT_LEAST, widest * _LETTER + 22, len(found.title) * _LETTER + 34 if found.title else 0)
+    before = max(14.0, *(_half(tick.text, 11) for tick in found.ticks[:1])) if found.ticks else 14.0
+    titled = len(found.title) * _LETTER + 20 + before if found.title else 0
+    beside = titled <= _LEFT_MOST  # a longer title of the axis is below it
+    room = max(_LEFT_LEAST, widest * _LETTER + 22, titled if beside else 0)
     place = _Place(*timeline.bounds, left=min(room, _LEFT_MOST))
     body: list[str] = [_text(14, 20, timeline.title, weight="600")]
     y: float = _TITLE
@@ -49,7 +53,9 @@ def draw_timeline(timeline: Timeline) -> Picture:
         y += height + _GAP
     if timeline.lanes:
         body += _axis(found, place, y)
-        y += 30
+        if found.title:
+            body.append(_text(14, y + (18 if beside else 34), found.title, fill=GREY, size=11))
+        y += 30 if beside else 46
     if timeline.value and timeline.lanes:
         body.append(_text(WIDTH - _RIGHT, 20, timeline.value, anchor="end", fill=GREY))
     for note in timeline.notes:
@@ -78,7 +84,7 @@ def _banded(lane: Lane, place: _Place, y: float) -> tuple[list[str], float]:
     for number, row in enumerate(rows):
         for band in row:
             body += _band(band, place, y + number * _ROW + 24)
-    body += _others(lane, place, base)
+    body += _others(lane.events, place, base)
     return body, height
 
 
@@ -115,19 +121,21 @@ def _band(band: Band, place: _Place, y: float) -> Iterator[str]:
         yield from _absence_label(gap, place, y + 4)
 
 
-def _others(lane: Lane, place: _Place, y: float) -> Iterator[str]:
+def _others(events: Sequence[Point], place: _Place, y: float) -> Iterator[str]:
     """The other events of a lane: ticks on its line, with their types as long as there is room."""
-    for point in lane.events:
+    for point in events:
         x = place.x(point.at)
         yield f'<path d="M{x:.1f} {y - 5:.1f}v10" stroke="{GREY}" stroke-width="1.5">{_tooltip(point.told)}</path>'
-    yield from _labels([(place.x(p.at), p.label) for p in lane.events], y + 15, fill=GREY, size=10)
+    yield from _labels([(place.x(p.at), p.label) for p in events], y + 15, fill=GREY, size=10)
 
 
 # A lane with a number as a line.
 
 
 def _charted(lane: Lane, place: _Place, y: float) -> tuple[list[str], float]:
-    known = sorted([*lane.events, *_matched(lane)], key=lambda point: point.at)
+    rows = _packed(lane.bands, place)
+    below = len(rows) * _BAR if len(rows) > 1 else 0  # matches that overlap have bars of their own, below the line
+    known = sorted([p for p in (*lane.events, *_matched(lane)) if not p.aside], key=lambda point: point.at)
     values = [value for point in known if (value := _value(point)) is not None]
     low, high = (min(values), max(values)) if values else (0.0, 0.0)
     top, bottom = y + 22, y + _CHART - 8
@@ -137,8 +145,9 @@ def _charted(lane: Lane, place: _Place, y: float) -> tuple[list[str], float]:
             return bottom
         return bottom - (value - low) * (bottom - top) / (high - low) if high > low else (top + bottom) / 2
 
-    body = [_rule(place, y + _CHART), _lane_label(lane.label, y + _CHART / 2 + 4)]
-    for band in lane.bands:
+    base = y + _CHART + below
+    body = [_rule(place, base), _lane_label(lane.label, y + _CHART / 2 + 4)]
+    for band in lane.bands if not below else ():
         left, right = place.x(band.start), place.x(band.end)
         for gap in band.absences:
             body += _hatched(gap, place, y + 2, _CHART - 4)
@@ -146,16 +155,34 @@ def _charted(lane: Lane, place: _Place, y: float) -> tuple[list[str], float]:
             f'<rect x="{left - 4:.1f}" y="{y + 2:.1f}" width="{right - left + 8:.1f}" height="{_CHART - 4}" rx="4" '
             f'fill="{_colour(band)}" fill-opacity=".14">{_tooltip(band.told)}</rect>'
         )
+    for number, row in enumerate(rows if below else ()):
+        for band in row:
+            body += _bar(band, place, y + _CHART + number * _BAR)
     body += _line(known, place, height)
     body += [_extreme(value, height(value)) for value in dict.fromkeys((high, low)) if values]
     for band in lane.bands:
         for point in band.points:  # one without a value is hollow, so that nobody takes it for the lowest
             value = _value(point)
             body.append(_dot(place.x(point.at), height(value), point, _colour(band), hollow=value is None))
-        for gap in band.absences:
+        for gap in band.absences if not below else ():
             body += _absence_label(gap, place, y + _CHART - 6)
     body += _point_labels(lane, place, height)
-    return body, _CHART
+    aside = [point for point in lane.events if point.aside]
+    body += _others(aside, place, base)
+    return body, _CHART + below + (_ASIDE if aside else 0)
+
+
+def _bar(band: Band, place: _Place, y: float) -> Iterator[str]:
+    """A match from its start to its end, its events on it."""
+    colour, left, right = _colour(band), place.x(band.start), place.x(band.end)
+    for gap in band.absences:
+        yield from _hatched(gap, place, y, 8)
+    yield (
+        f'<rect x="{left - 4:.1f}" y="{y:.1f}" width="{right - left + 8:.1f}" height="8" rx="4" '
+        f'fill="{colour}" fill-opacity=".3">{_tooltip(band.told)}</rect>'
+    )
+    for point in band.points:
+        yield f'<circle cx="{place.x(point.at):.1f}" cy="{y + 4:.1f}" r="2.5" fill="{colour}"/>'
 
 
 def _matched(lane: Lane) -> tuple[Point, ...]:
@@ -240,10 +267,16 @@ def _labels(places: Sequence[tuple[float, str]], y: float, fill: str = "currentC
     free = float("-inf")
     for x, labels in sorted(together.items()):
         label = _cut(", ".join(labels), 24)
-        half = cells(label) * size * 0.29 + 3
+        half = _half(label, size)
+        x = min(max(x, half), WIDTH - half)  # all of it on the page
         if x - half >= free:
             free = x + half
             yield _text(x, y, label, anchor="middle", fill=fill, size=size)
+
+
+def _half(label: str, size: int) -> float:
+    """Half of the room that a label takes, about."""
+    return cells(label) * size * 0.31 + 3
 
 
 def _axis(found: Axis, place: _Place, y: float) -> Iterator[str]:
@@ -251,9 +284,7 @@ def _axis(found: Axis, place: _Place, y: float) -> Iterator[str]:
     for tick in found.ticks:
         x = place.x(tick.at)
         yield f'<path d="M{x:.1f} {y:.1f}v5" stroke="{GREY}"/>'
-        yield _text(x, y + 18, tick.text, anchor="middle", fill=GREY, size=11)
-    if found.title:
-        yield _text(14, y + 18, found.title, fill=GREY, size=11)
+    yield from _labels([(place.x(tick.at), tick.text) for tick in found.ticks], y + 18, fill=GREY)
 
 
 def _rule(place: _Place, y: float) -> str:

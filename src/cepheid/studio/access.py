@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-from http.cookies import CookieError, SimpleCookie
 
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -49,7 +48,7 @@ class Guard:
         hosts = [value.decode("latin-1") for name, value in scope["headers"] if name.lower() == b"host"]
         if len(hosts) != 1 or not self._is_ours(hosts[0]):
             refused = "this server answers only to 127.0.0.1 and localhost"
-        elif not shown and not self._equal(self._kept(headers.get("cookie", ""))):
+        elif not shown and not self._is_kept(headers.get("cookie", "")):
             refused = "open the address that `cepheid studio` printed: it has a token, and this request has not"
         elif not self._is_of_the_page(scope["path"], headers):
             refused = "this server answers only to its own page"
@@ -76,12 +75,10 @@ class Guard:
         query = scope["query_string"]
         return scope["path"] == "/" and query.startswith(b"token=") and hmac.compare_digest(query[6:], self._token)
 
-    def _kept(self, cookies: str) -> str:
-        try:
-            found = SimpleCookie(cookies)
-        except CookieError:  # of another program on this machine
-            return ""
-        return found[self._cookie].value if self._cookie in found else ""
+    def _is_kept(self, cookies: str) -> bool:
+        """Whether the cookies have the token. Those of other programs on this machine may not even be well-formed."""
+        found = (cookie.strip().partition("=") for cookie in cookies.split(";"))
+        return any(name == self._cookie and self._equal(value) for name, _, value in found)
 
     def _equal(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self._token)

@@ -20,7 +20,7 @@ from cepheid.builder.printed import print_python
 from cepheid.errors import CepheidError
 from cepheid.studio import running
 from cepheid.studio.access import Guard
-from cepheid.studio.checking import check, listening, problem
+from cepheid.studio.checking import check, fault, listening, problem
 from cepheid.studio.checkpoint import watched
 from cepheid.studio.completing import complete as complete_text
 from cepheid.studio.completing_python import complete as complete_python
@@ -50,9 +50,10 @@ class Asked:
     timeline: bool
 
 
-def make_app(source: Source, token: str, port: int) -> Starlette:
-    """The server of a source, for those who have the token."""
-    studio = _Studio(source)
+def make_app(source: Source, token: str, port: int, jobs: Jobs | None = None) -> Starlette:
+    """The server of a source, for those who have the token. jobs: where its work is kept, for whoever ends it."""
+    jobs = Jobs() if jobs is None else jobs
+    studio = _Studio(source, jobs)
     asked: dict[str, Callable[[Asked], Any]] = {
         "check": studio.check,
         "complete": studio.complete,
@@ -67,7 +68,7 @@ def make_app(source: Source, token: str, port: int) -> Starlette:
             Route("/assets/{name}", _asset),
             Route("/api/state", _later(studio.state)),
             Route("/api/watch", _later(studio.watch)),
-            *(Route(f"/api/{name}", _answering(answer), methods=["POST"]) for name, answer in asked.items()),
+            *(Route(f"/api/{name}", studio.answering(answer), methods=["POST"]) for name, answer in asked.items()),
             *(Route(f"/api/{name}", studio.telling(name, work), methods=["POST"]) for name, work in worked.items()),
         ],
         middleware=[Middleware(Guard, token=token, port=port)],
@@ -78,10 +79,10 @@ def make_app(source: Source, token: str, port: int) -> Starlette:
 class _Studio:
     """What the requests of all pages share: the events, and the list of what is under way."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, jobs: Jobs) -> None:
         self._source = source
         self._reading = Reading(source)
-        self._jobs = Jobs()
+        self._jobs = jobs
         self._facts: Facts | None = None
 
     @asynccontextmanager
@@ -107,9 +108,12 @@ class _Studio:
             "watches": self._source.checkpoint is not None,
             "status": status,
             "share": self._reading.share,
-            "problem": None if error is None else problem(error),
+            "problem": None if error is None else self._problem(error),
             "events": None if facts is None else asdict(facts),
         }
+
+    def _problem(self, error: Exception, written: Written | None = None) -> dict[str, Any]:
+        return problem(error, self._source, written) if isinstance(error, CepheidError) else fault(error)
 
     def watch(self) -> dict[str, Any]:
         if self._source.checkpoint is None:
@@ -146,28 +150,29 @@ class _Studio:
             asked = await _asked(request)
             if isinstance(asked, Response):
                 return asked
-            lines = self._jobs.lines(asked.page, kind, lambda ticket: work(asked, ticket), asked.written)
+            lines = self._jobs.lines(
+                asked.page, kind, lambda ticket: work(asked, ticket), lambda error: self._problem(error, asked.written)
+            )
             return StreamingResponse(lines, media_type="application/x-ndjson")
 
         return tell
+
+    def answering(self, answer: Callable[[Asked], Any]) -> Callable[[Request], Any]:
+        async def respond(request: Request) -> Response:
+            asked = await _asked(request)
+            if isinstance(asked, Response):
+                return asked
+            try:
+                return _json(await run_in_threadpool(answer, asked))
+            except CepheidError as error:
+                return _json({"problem": self._problem(error, asked.written)})  # an answer: the request itself is right
+
+        return respond
 
 
 def _later(answer: Callable[[], dict[str, Any]]) -> Callable[[Request], Any]:
     async def respond(request: Request) -> Response:
         return _json(await run_in_threadpool(answer))
-
-    return respond
-
-
-def _answering(answer: Callable[[Asked], Any]) -> Callable[[Request], Any]:
-    async def respond(request: Request) -> Response:
-        asked = await _asked(request)
-        if isinstance(asked, Response):
-            return asked
-        try:
-            return _json(await run_in_threadpool(answer, asked))
-        except CepheidError as error:
-            return _json({"problem": problem(error, asked.written)})  # an answer: the request itself is right
 
     return respond
 

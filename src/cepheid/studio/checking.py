@@ -60,18 +60,18 @@ def check(source: Source, written: Written, events: pa.Table | None) -> dict[str
                 query.schema(events.schema)
                 query.warn_of(events)
         except CepheidError as error:
-            problems.append(problem(error, written))
-    return {"problems": [*problems, *map(warning, told)]}
+            problems.append(problem(error, source, written))
+    return {"problems": [*problems, *(warning(one, source) for one in told)]}
 
 
-def problem(error: CepheidError, written: Written | None = None) -> dict[str, Any]:
+def problem(error: CepheidError, source: Source, written: Written | None = None) -> dict[str, Any]:
     """An error as JSON. start, end: its place in the editor, counted in characters."""
     span = error.span if error.span is not None and written is not None and written.holds(error.span.text) else None
     return {
         "severity": "error",
         "code": error.code,
         "message": error.message,
-        "remedy": error.remedy,
+        "remedy": source.spelt(error.remedy),
         "line": span and span.line,
         "column": span and span.column,
         "start": span and span.start,
@@ -79,6 +79,12 @@ def problem(error: CepheidError, written: Written | None = None) -> dict[str, An
     }
 
 
-def warning(told: CepheidWarning) -> dict[str, Any]:
+def warning(told: CepheidWarning, source: Source) -> dict[str, Any]:
     """A warning as JSON."""
-    return {"severity": "warning", "code": told.code, "message": told.message, "remedy": told.remedy}
+    return {"severity": "warning", "code": told.code, "message": told.message, "remedy": source.spelt(told.remedy)}
+
+
+def fault(error: Exception) -> dict[str, Any]:
+    """An error that nobody thought of, as JSON."""
+    message = f"a fault of Cepheid: {type(error).__name__}: {error}"
+    return {"severity": "error", "code": "", "message": message, "remedy": "report it, with the query"}

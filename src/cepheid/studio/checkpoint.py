@@ -95,10 +95,7 @@ def _alive(recorded: dict[str, Any], now: float) -> tuple[str, str]:
         reason = str(recorded["exception"]).split("\n", 1)[0]
         return "dead", f"The stream failed {_spelt(ago)} ago: {reason}"
     if recorded["status"] == "ended":
-        return (
-            "silent",
-            f"The stream ended {_spelt(ago)} ago. Start it again with the same checkpoint, and it goes on.",
-        )
+        return "ended", f"It ended {_spelt(ago)} ago. Start it again with the same checkpoint, and it goes on."
     last = recorded["batches"][-1] if recorded["batches"] else None
     if ago > PATIENCE and (last is None or ago > 5 * last["seconds"]):
         return "dead", (
@@ -181,9 +178,7 @@ def _sizes(folder: Path) -> Iterator[int]:
 
 def _last_matches(folder: Path) -> dict[str, Any]:
     """The matches in the newest file of the output."""
-    names = [name for name in _listed(folder) if name.endswith(_DATA) and not name.startswith(("_", "."))]
-    filled = [folder / name for name in names if _size(folder / name)]
-    for file in sorted(filled, key=_modified, reverse=True):
+    for file in _newest_files(folder):
         try:
             table = read_files(str(file), None)
         except CepheidError:  # a file that is just being written
@@ -193,11 +188,17 @@ def _last_matches(folder: Path) -> dict[str, Any]:
     return {"columns": [], "rows": [], "written": None}
 
 
-def _listed(folder: Path) -> list[str]:
+def _newest_files(folder: Path) -> Iterator[Path]:
+    """The files of matches, the newest first; `cepheid run` makes a folder for each micro-batch."""
     try:
-        return os.listdir(folder)
+        names = [name for name in os.listdir(folder) if not name.startswith(("_", "."))]
     except OSError:
-        return []
+        return
+    for path in sorted((folder / name for name in names), key=_modified, reverse=True):
+        if path.is_dir():
+            yield from _newest_files(path)
+        elif path.name.endswith(_DATA) and _size(path):
+            yield path
 
 
 def _size(file: Path) -> int:

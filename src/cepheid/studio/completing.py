@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from cepheid.language.printer import quote_name, quote_type
 from cepheid.pattern.expressions import AGGREGATES
 from cepheid.pattern.functions import BUILT_IN
 from cepheid.pattern.tree import Strategy
@@ -13,16 +14,25 @@ from cepheid.studio.describing import Facts
 
 _KEYWORDS = (
     *("PATTERN", "SEQ", "AND", "OR", "ANY", "WHERE", "WITHIN", "PARTITION BY", "HAVING", "RETURN", "INTO", "FROM"),
-    *("OUTPUT", "NON_OVERLAP", "LONGEST", "EVENT", "NOT", "IN", "BETWEEN", "LIKE", "RLIKE", "IS NULL", "AS"),
-    *("CASE", "WHEN", "THEN", "ELSE", "END", "FOR", "TRUE", "FALSE", "NULL"),
+    *("OUTPUT", "NON_OVERLAP", "LONGEST", "COOLDOWN", "EVENT", "NOT", "IN", "BETWEEN", "LIKE", "RLIKE", "IS NULL"),
+    *("AS", "CASE", "WHEN", "THEN", "ELSE", "END", "FOR", "TRUE", "FALSE", "NULL", "TIMESTAMP"),
     *(strategy.value for strategy in Strategy),
 )
+_OF_AUTOMATA = ("ARC", "IGNORE", "EPSILON", "REGISTER", "ON", "WHEN", "SET")
+_OF_CESAR = ("LET", "SELECT", "PROJECT", "RENAME", "ADD", "ITERATE", "UNION", "DUR")
 UNITS = ("seconds", "minutes", "hours", "days", "milliseconds", "events")
-_WORD = re.compile(r"[\w-]*\Z")
-_DOT = re.compile(r"(\w+)(?:\[[^\]]*\])?\.\w*\Z")
-_BRACKET = re.compile(r"(?<![\w\]])\[\s*\w*\Z")
+_WORD = re.compile(r"`[^`\n]*\Z|[\w-]*\Z")
+_NAME = r"(?:\w+|`(?:[^`]|``)*`)"
+_DOT = re.compile(rf"{_NAME}(?:\[[^\]]*\])?\.(?:\w*|`[^`\n]*)\Z")
+_BRACKET = re.compile(r"(?<![\w\]`])\[[^\]\n]*\Z")
 _AMOUNT = re.compile(r"\b[0-9.]+\s+\w*\Z")
-_VALUE = re.compile(r"(\w+)\s*(?:=|!=|<>|IN\s*\([^)]*)\s*['\"]([^'\"]*)\Z", re.IGNORECASE)
+_VALUE = re.compile(rf"({_NAME})\s*(?:=|!=|<>|IN\s*\([^)]*)\s*'((?:[^']|'')*)\Z", re.IGNORECASE)
+# What is complete, then what is not: a text that ends within one of them has nothing to complete.
+_CLOSED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|--[^\n]*\n|/\*.*?\*/", re.DOTALL)
+_OPEN = re.compile(r"'|\"|--|/\*")
+_CLAUSE = re.compile(
+    r"\b(PATTERN|EVENT|WHERE|HAVING|RETURN|FROM|WITHIN|PARTITION|AUTOMATON|ARC|ON|WHEN|SET|CESAR)\b", re.IGNORECASE
+)
 # `Shelf a`, `Shelf+ a[]`, `ANY(Shelf, Exit) a`, `!(Register b)`
 _VARIABLE = re.compile(
     r"(?:[\w`)][+*?]?(?:\{[0-9,]*\})?)\s+([A-Za-z_]\w*)(?:\[\])?\s*(?=[,)\n]|\Z|\s+WHERE\b|\s+FOR\b)"
@@ -31,11 +41,16 @@ _VARIABLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A word that can be written. kind: what it is, for its sign on the page. detail: beside it."""
+    """A word that can be written. kind: what it is. detail: beside it.
+
+    insert: what is written, if it is not the word itself; back: in place of so many characters before it.
+    """
 
     label: str
     kind: str
     detail: str = ""
+    insert: str | None = None
+    back: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +70,18 @@ def complete(text: str, at: int, facts: Facts | None) -> Completions:
     before = text[:at]
     value = _VALUE.search(before)
     if value is not None:
-        return Completions(at - len(value[2]), tuple(values(value[1], facts)))
-    word = _WORD.search(before)
+        return Completions(at - len(value[2]), tuple(values(_unquoted(value[1]), facts)))
+    rest = _CLOSED.sub(lambda found: " " * len(found[0]), before)
+    if _OPEN.search(rest):
+        return Completions(at, ())
+    word = _WORD.search(rest)
     start = at if word is None else word.start()
     return fitting(before, start, _possible(text, before, facts))
 
 
 def fitting(before: str, start: int, possible: Iterable[Completion]) -> Completions:
     """Those that begin with what is typed from `start` on; none if the only one is written already."""
-    typed = before[start:].lower()
+    typed = before[start:].lower().lstrip("`")
     found = [one for one in possible if one.label.lower().startswith(typed)]
     written = len(found) == 1 and found[0].label.lower() == typed
     return Completions(start, () if written else tuple(found))
@@ -86,30 +104,41 @@ def _possible(text: str, before: str, facts: Facts | None) -> Iterator[Completio
     if _AMOUNT.search(before):
         yield from (Completion(unit, "unit") for unit in UNITS)
         return
-    last = re.findall(r"\b(PATTERN|EVENT|WHERE|HAVING|RETURN|FROM|WITHIN|PARTITION)\b", before, re.IGNORECASE)
+    last = _CLAUSE.findall(before)
     clause = last[-1].upper() if last else ""
-    if clause in ("PATTERN", "EVENT"):
-        yield from types(facts)
-    elif clause in ("WHERE", "HAVING", "RETURN"):
-        yield from (Completion(name, "variable") for name in variables(text))
+    match clause:
+        case "WITHIN" if re.search(r"\bWITHIN\s+\Z", before, re.IGNORECASE):
+            return  # a number
+        case "PATTERN" | "EVENT" | "ON" | "CESAR":
+            yield from types(facts)
+        case "PARTITION":
+            yield from columns(facts)
+    if clause in ("WHERE", "HAVING", "RETURN", "WHEN", "SET", "CESAR"):
+        names = ("e", "r") if clause in ("WHEN", "SET") else variables(text) if clause != "CESAR" else ()
+        yield from (Completion(name, "variable") for name in names)
+        yield from columns(facts)
         yield from (Completion(name, "function", "aggregate") for name in AGGREGATES)
         yield from (Completion(name, "function") for name in BUILT_IN)
-        yield from columns(facts)
-    elif clause == "PARTITION":
-        yield from columns(facts)
-    yield from (Completion(word, "keyword") for word in _KEYWORDS)
+    yield from (Completion(word, "keyword") for word in _words(text))
+
+
+def _words(text: str) -> Iterable[str]:
+    """The words of the language that a query of this kind has."""
+    kind = re.match(r"\s*(AUTOMATON|CESAR)\b", text, re.IGNORECASE)
+    of_kind = () if kind is None else _OF_AUTOMATA if kind[1].upper() == "AUTOMATON" else _OF_CESAR
+    return dict.fromkeys([*of_kind, *_KEYWORDS, "AUTOMATON", "CESAR"])
 
 
 def columns(facts: Facts | None) -> Iterator[Completion]:
     """The columns of the events."""
     for column in facts.columns if facts is not None else ():
-        yield Completion(column.name, "column", column.type)
+        yield Completion(column.name, "column", column.type, quote_name(column.name))
 
 
 def types(facts: Facts | None) -> Iterator[Completion]:
     """The types of the events."""
     for name, count in (facts.types or ()) if facts is not None else ():
-        yield Completion(name, "type", f"{count:,} events")
+        yield Completion(name, "type", f"{count:,} events", quote_type(name))
 
 
 def values(attribute: str, facts: Facts | None) -> Iterator[Completion]:
@@ -117,4 +146,8 @@ def values(attribute: str, facts: Facts | None) -> Iterator[Completion]:
     column = None if facts is None else facts.column(attribute)
     for value in () if column is None else column.samples:
         if isinstance(value, str):
-            yield Completion(value, "value", attribute)
+            yield Completion(value, "value", attribute, value.replace("'", "''"))
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
 from math import floor, log10
-from typing import Any
 
 from cepheid.errors import Span
 from cepheid.pattern import expressions as ex
@@ -18,6 +16,7 @@ from cepheid.studio.describing import ColumnFacts, Facts
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _STEPS = 200
+_FEW = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +76,18 @@ def _window(label: str, window: Window, facts: Facts | None) -> Constant | None:
     place = _place(window.amount.span)
     if place is None or not isinstance(window.amount, ex.Literal) or window.span is None:
         return None
-    value, whole = float(place[2]), "." not in place[2]
+    value = float(place[2])
     unit = _unit(window.span.text[place[1] : window.span.end]) or window.unit
-    high, extent = value * 4, _extent(facts)
+    # Of a few hours, a slider of whole hours would have a few places. Times can be no finer than milliseconds.
+    parted = unit in NANOSECONDS and NANOSECONDS[unit] >= NANOSECONDS["seconds"] and value <= _FEW
+    whole = "." not in place[2] and not parted
+    high, extent = value * 4, None if facts is None else facts.extent
     if unit in NANOSECONDS and extent:
         high = min(high, max(value * 2, extent / NANOSECONDS[unit]))
     low = 1.0 if whole else _nice(high / _STEPS)
     high = max(high, low + 1)
-    return Constant(*place[:2], value, whole, label, unit, low, high, _step(low, high, whole))
+    step = _step(low, high, whole)
+    return Constant(*place[:2], value, whole, label, unit, min(value, max(low, step)), high, step)
 
 
 def _unit(after: str) -> str | None:
@@ -151,21 +154,9 @@ def _range(value: float, attribute: str | None, facts: Facts | None, *, whole: b
 
 
 def _numbers(column: ColumnFacts | None) -> tuple[float | None, float | None]:
-    if column is None or not isinstance(column.low, int | float) or not isinstance(column.high, int | float):
+    if column is None or column.low is None or column.high is None:
         return None, None
     return float(column.low), float(column.high)
-
-
-def _extent(facts: Facts | None) -> float | None:
-    """How long the events last, in nanoseconds, if their time is a timestamp."""
-    time = None if facts is None else next((one for one in facts.columns if one.role == "time"), None)
-    if time is None:
-        return None
-    low: Any = time.low
-    high: Any = time.high
-    if isinstance(low, date | datetime) and isinstance(high, date | datetime):
-        return float((high - low).total_seconds()) * 1e9
-    return None
 
 
 def _step(low: float, high: float, whole: bool) -> float:

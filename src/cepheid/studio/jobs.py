@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import traceback
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from typing import Any
 
 from cepheid.engine.progress import Progress
 from cepheid.errors import CepheidError
-from cepheid.studio.checking import problem
-from cepheid.studio.forms import Written
 
 _LOOK = 0.02
 
@@ -23,9 +23,10 @@ class StoppedError(Exception):
 
 @dataclass
 class Ticket:
-    """A piece of work. tell: hands a line to whoever asked for it."""
+    """A piece of work. tell: hands a line to whoever asked for it. end: says that there are no more."""
 
     tell: Callable[[dict[str, Any]], None]
+    end: Callable[[], None]
     stopped: Event = field(default_factory=Event)
 
     def check(self) -> None:
@@ -43,11 +44,6 @@ class Ticket:
         return tell
 
 
-def _fault(error: Exception) -> dict[str, Any]:
-    message = f"a fault of Cepheid: {type(error).__name__}: {error}"
-    return {"severity": "error", "code": "", "message": message, "remedy": "report it, with the query"}
-
-
 class Jobs:
     """Which work is under way, by the page that asked for it and its kind."""
 
@@ -57,16 +53,17 @@ class Jobs:
         self._turns: dict[tuple[str, str], Lock] = {}
 
     async def lines(
-        self, page: str, kind: str, work: Callable[[Ticket], None], written: Written
+        self, page: str, kind: str, work: Callable[[Ticket], None], shown: Callable[[Exception], dict[str, Any]]
     ) -> AsyncIterator[bytes]:
-        """What a piece of work tells, as lines of JSON; an error is the last line. written: what it is about."""
+        """What a piece of work tells, as lines of JSON; an error is the last line. shown: an error as JSON."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
 
         def tell(line: dict[str, Any] | None) -> None:
-            loop.call_soon_threadsafe(queue.put_nowait, line)
+            with suppress(RuntimeError):  # the server has ended meanwhile
+                loop.call_soon_threadsafe(queue.put_nowait, line)
 
-        ticket = Ticket(tell)
+        ticket = Ticket(tell, lambda: tell(None))
         turn = self._take((page, kind), ticket)
 
         def run() -> None:
@@ -81,19 +78,18 @@ class Jobs:
                     turn.release()
             except StoppedError:
                 ticket.tell({"kind": "stopped"})
-            except CepheidError as error:
-                ticket.tell({"kind": "error", **problem(error, written)})
-            except Exception as error:  # the page says so, and the server prints where
-                ticket.tell({"kind": "error", **_fault(error)})
-                raise
+            except Exception as error:
+                ticket.tell({"kind": "error", **shown(error)})
+                if not isinstance(error, CepheidError):  # the page says so, and the server prints where
+                    traceback.print_exc()
             finally:
-                tell(None)
+                ticket.end()
 
-        done = loop.run_in_executor(None, run)
+        # Not of a pool: when the server ends, nobody waits for work that can't be stopped.
+        Thread(target=run, daemon=True).start()
         try:
             while (line := await queue.get()) is not None:
                 yield json.dumps(line, default=str).encode() + b"\n"
-            await done
         finally:
             ticket.stopped.set()
             self._drop((page, kind), ticket)
@@ -114,7 +110,9 @@ class Jobs:
                 del self._newest[key]
 
     def stop(self) -> None:
-        """End all of it."""
+        """End all of it. Work that can't be stopped in the middle goes on, but nobody hears of it."""
         with self._lock:
-            for ticket in self._newest.values():
-                ticket.stopped.set()
+            tickets = list(self._newest.values())
+        for ticket in tickets:
+            ticket.stopped.set()
+            ticket.end()

@@ -45,7 +45,7 @@ def diagnose(reading: Reading, written: Written, ticket: Ticket) -> None:
     if events is None:
         return
     with heard():
-        found = diagnose_view(prepared(reading.source, written), events, ticket.check)
+        found = diagnose_view(prepared(reading.source, written), events, reading.source.spelt, ticket.check)
     ticket.tell({"kind": "diagnosed", "diagnosis": found})
 
 
@@ -58,7 +58,7 @@ def _match(reading: Reading, written: Written, events: pa.Table, on: str, ticket
         found: dict[str, Any] = matches_view(matches)
     seconds = time.perf_counter() - begin
     counted = {"kind": "matches", "on": on, "events": events.num_rows, "seconds": round(seconds, 4)}
-    ticket.tell({**counted, **found, "warnings": [warning(one) for one in told]})
+    ticket.tell({**counted, **found, "warnings": [warning(one, reading.source) for one in told]})
     ticket.check()
     if not timeline:
         return

@@ -7,11 +7,13 @@ import socket
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
 
 import uvicorn
 
 from cepheid.errors import UsageError
 from cepheid.studio.app import make_app
+from cepheid.studio.jobs import Jobs
 from cepheid.studio.source import Source
 
 ADDRESS = "127.0.0.1"
@@ -23,13 +25,26 @@ def serve(source: Source, port: int, *, browser: bool, tell: Callable[[str], Non
     listening = _listen(port)
     port = listening.getsockname()[1]
     address = f"http://{ADDRESS}:{port}/?token={token}"
-    config = uvicorn.Config(make_app(source, token, port), log_level="warning", server_header=False, ws="none")
-    server = uvicorn.Server(config)
+    jobs = Jobs()
+    app = make_app(source, token, port, jobs)
+    server = _Server(uvicorn.Config(app, log_level="warning", server_header=False, ws="none"), jobs)
     tell(address)  # the socket listens already: whoever comes now is answered when the server runs
     if browser:
         webbrowser.open(address)
     with suppress(KeyboardInterrupt):  # which is how it is ended
         server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Ends at once: without this it would wait for the answers that are under way."""
+
+    def __init__(self, config: uvicorn.Config, jobs: Jobs) -> None:
+        super().__init__(config)
+        self._jobs = jobs
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._jobs.stop()
+        super().handle_exit(sig, frame)
 
 
 def _listen(port: int) -> socket.socket:

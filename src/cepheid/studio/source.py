@@ -12,7 +12,9 @@ import pyarrow.compute as pc
 
 from cepheid.api import Query
 from cepheid.api.files.told import Told
+from cepheid.api.readable import readable_schema
 from cepheid.errors import CepheidError
+from cepheid.pattern.schema import Roles, make_schema
 from cepheid.pattern.tree import Program
 
 SAMPLE = 20_000
@@ -35,7 +37,7 @@ class Source:
 
     name: of the events, for the page. text: the query to begin with. prepare: a query of a tree, with the settings of
     the command line. read: the events; it tells the share that has been read. checkpoint, matches: folders of a stream
-    that is watched, and of its output.
+    that is watched, and of its output. spelt: a remedy in the words of the command line.
     """
 
     name: str
@@ -45,15 +47,19 @@ class Source:
     read: Callable[[Told], pa.Table] | None = None
     checkpoint: Path | None = None
     matches: Path | None = None
+    spelt: Callable[[str], str] = str
 
 
 @dataclass
 class Reading:
-    """The events of a source: being read, there, or not readable. share: how much has been read, from 0 to 1."""
+    """The events of a source: being read, there, or not readable.
+
+    share: how much has been read, from 0 to 1. error: why they can't be read, or no query can run on them.
+    """
 
     source: Source
     share: float = 0.0
-    error: CepheidError | None = None
+    error: Exception | None = None
     over: Event = field(default_factory=Event)
     _table: pa.Table | None = None
 
@@ -67,7 +73,8 @@ class Reading:
     def _read(self, read: Callable[[Told], pa.Table]) -> None:
         try:
             self._table = _with_codes(read(self._tell), self.source.columns.type)
-        except CepheidError as error:
+            self.error = _unusable(self._table.schema, self.source.columns)
+        except Exception as error:  # whatever it is, the page says so
             self.error = error
         finally:
             self.over.set()
@@ -85,6 +92,15 @@ class Reading:
         """The first events, if there are more."""
         table = self._table
         return None if table is None or table.num_rows <= SAMPLE else table.slice(0, SAMPLE)
+
+
+def _unusable(schema: pa.Schema, columns: Columns) -> CepheidError | None:
+    """What is wrong with the columns that have a role, whatever the query."""
+    try:
+        make_schema(readable_schema(schema), Roles(columns.time, columns.type, start=columns.start))
+    except CepheidError as error:
+        return error
+    return None
 
 
 def _with_codes(table: pa.Table, type_column: str | None) -> pa.Table:

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 
 from cepheid.api import Query
+from cepheid.api.files.text_values import values
+from cepheid.diagnosis.as_text import coverage, said_runs, tried
+from cepheid.diagnosis.facts import said_matches
 from cepheid.engine.matches.matches import Matches
 from cepheid.pictures.svg import can_draw
+from cepheid.studio.plain import plain
 
 ROWS = 50
 """How many matches the table shows."""
 BANDS = 8
 """How many matches the time line shows."""
+_SOURCE_OF_PICTURE = re.compile(r"^Picture \(Mermaid\)\n(?: .*\n)*", re.MULTILINE)
 
 
 def matches_view(matches: Matches) -> dict[str, Any]:
-    """How many matches there are, and the first ones."""
-    return {"count": matches.count(), **rows_view(matches.head(ROWS).to_arrow())}
+    """How many matches there are, and the first ones. said: their number, as one reads it."""
+    count = matches.count()
+    return {"count": plain(count), "said": said_matches(count), **rows_view(matches.head(ROWS).to_arrow())}
 
 
 def rows_view(table: pa.Table) -> dict[str, Any]:
     """The columns and rows of a table."""
-    return {"columns": table.column_names, "rows": [_plain(row) for row in table.to_pylist()]}
+    rows = zip(*(values(column) for column in table.columns), strict=True)
+    return {
+        "columns": table.column_names,
+        "rows": [plain(dict(zip(table.column_names, row, strict=True))) for row in rows],
+    }
 
 
 def timeline_view(matches: Matches) -> str:
@@ -34,26 +44,29 @@ def timeline_view(matches: Matches) -> str:
 
 
 def explain_view(query: Query, events: pa.Table | None) -> dict[str, Any]:
-    """A query in words, and its automaton as SVG where it can be drawn."""
+    """A query in words, and as SVG where it can be drawn: the automaton of each query, then the plan of each."""
     found = query.explain(events)
-    return {"text": str(found), "svg": found.svg or None if can_draw() else None}
+    if not can_draw():
+        return {"text": str(found), "svgs": ()}
+    return {"text": _SOURCE_OF_PICTURE.sub("", str(found)), "svgs": found.svgs}
 
 
-def diagnose_view(query: Query, events: pa.Table, check: Callable[[], None]) -> dict[str, Any]:
-    """Where runs end, and the nearest misses. check: raises if nobody waits for it any longer."""
-    found: dict[str, Any] = _plain(query.diagnose(events, check=check).to_dict())
+def diagnose_view(
+    query: Query, events: pa.Table, spelt: Callable[[str], str], check: Callable[[], None]
+) -> dict[str, Any]:
+    """Where runs end, and the nearest misses.
+
+    spelt: a remedy in the words of the command line. check: raises if nobody waits for it any longer.
+    """
+    found = query.diagnose(events, check=check)
     check()
-    return found
-
-
-def _plain(value: Any) -> Any:
-    """Values that JSON has; others as text."""
-    if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value is None or isinstance(value, str | int | float):
-        return value
-    return str(value)
+    given = found.to_dict()
+    for hint in given["hints"]:
+        hint["remedy"] = spelt(hint["remedy"])
+    for stage, told in zip(found.funnel, given["funnel"], strict=True):
+        told["said"] = said_runs(found, stage)
+    for change, told in zip(found.changes, given["changes"], strict=True):
+        told["said"] = str(change)
+    of = {"coverage": coverage(found), "tried": tried(found), "said": said_matches(found.matches, exact=found.exact)}
+    shown: dict[str, Any] = plain({**given, **of})
+    return shown

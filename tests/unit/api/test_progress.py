@@ -35,9 +35,9 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     ("engine", "plan", "count", "first"),
     [
         ("interpreted", "auto", 20, 1),
-        ("plain", "automaton", 5000, 2048),
-        ("compiled", "automaton", 300_000, 2**17),
-        ("compiled", "stacks", 300_000, 300_000),
+        ("plain", "automaton", 5000, 64),
+        ("compiled", "automaton", 300_000, 64),
+        ("compiled", "stacks", 300_000, 2**13),
     ],
 )
 def test_it_is_called_while_events_are_gone_over(engine: str, plan: str, count: int, first: int) -> None:

@@ -298,7 +298,7 @@ def test_progress_counts_queries() -> None:
 
 def test_the_result_in_a_notebook() -> None:
     found = cep.Queries(TEMPLATE, RULES).match(TICKS)
-    assert "<td>u3</td>" in found._repr_html_()
+    assert '<td style="text-align:left">u3</td>' in found._repr_html_()
     assert cep.Queries(TEMPLATE, RULES[1:2]).match(TICKS)._repr_html_() == (
         "<p>&lt;0 matches: query, match_start, match_end, a, b&gt;</p>"
     )

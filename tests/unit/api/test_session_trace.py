@@ -61,6 +61,20 @@ def test_columns_that_get_their_type_late() -> None:
     assert session.trace().to_arrow()["action"].to_pylist() == ["begin", "ignore", "proceed", "emit", "kill"]
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_session_goes_on_from_a_snapshot(way: dict[str, Any]) -> None:
+    session = QUERY.session(trace=5, **way)
+    session.push(ROWS[:4])
+    blob = session.snapshot()
+    again = QUERY.restore(blob, trace=5)
+    assert (len(again.trace()), again.trace().before) == (0, 4)
+    again.push(ROWS[4:])
+    assert again.trace().to_arrow().equals(QUERY.trace(ROWS[4:]).to_arrow())
+    assert again.trace().before == 4
+    with pytest.raises(UsageError, match="the session keeps no events to trace"):
+        QUERY.restore(blob).trace()
+
+
 def test_limit() -> None:
     session = QUERY.session(trace=8)
     session.push(ROWS)

@@ -109,6 +109,8 @@ def test_nodes_have_their_places() -> None:
         ("[1] * 1000000000", "[1] * 1000000000", "no part of this is a column"),
         ("9 ** 9 ** 9", "9 ** 9", "a query has no such operator"),
         ("1 << 1000000000", "1 << 1000000000", "a query has no such operator"),
+        ("a.x(1)", "a.x", "there is no 'x' here"),
+        ("c = a.x\nc(1)", "c", "this can't be called in a query"),
         ("(lambda: 1)()", "lambda: 1", "this can't be called in a query"),
         ("[x for x in a]", "[x for x in a]", "a comprehension would have to be run"),
     ],
@@ -138,10 +140,25 @@ def test_what_is_no_python_has_its_place() -> None:
         "x = " + "[" * 90 + "]" * 90 + "\n" + "(" * 5_000,
         HEAD + "c = a.x > 1\n" + "c = c & c\n" * 40 + "cep.event('A', a).where(c)",
         HEAD + "c = a.x\n" + "c = c + c\n" * 40 + "cep.event('A', a).where(c > 1)",
+        HEAD + "c = 0x" + "f" * 20_000 + "\n" + "c = c * c\n" * 16 + "cep.event('A', a).where(a.x > c)",
+        HEAD + "c = 9223372036854775807\n" + "c = c * c\n" * 16 + "cep.event('A', a).where(a.x > c)",
     ],
 )
 def test_what_would_never_end_is_refused(code: str) -> None:
     assert refused(code)[0] in ("CEP114", "CEP604")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_may_end_as_on_any_system(end: str) -> None:
+    code = end.join(["import cepheid as cep", "", "a = cep.var('a')", "cep.event('é', a).where(a.x > 'é').foo()"])
+    assert refused(code)[1:] == ("cep.event('é', a).where(a.x > 'é').foo", "there is no 'foo' here")
+
+
+def test_characters_that_are_no_usual_ones() -> None:
+    wide = "import cepheid as cep\ncep.event('A', 'a').\uff57ithin('1 hour')"  # a name that Python reads as within
+    assert text(wide) == "PATTERN A a\nWITHIN 1 hour"
+    assert refused(wide + ".foo()")[2] == "there is no 'foo' here"
+    assert refused("import cepheid as cep\ncep.event('\ud800')")[0] == "CEP114"  # half of a character
 
 
 def test_nothing_is_run(tmp_path: Path) -> None:

@@ -142,4 +142,5 @@ def test_that_components_that_no_followed_run_reached_are_not_said_to_have_none(
     events = [{"ts": k, "type": kind} for k, kind in enumerate("A" * 300 + "B" * 300 + "C")]
     found = Query("PATTERN SEQ(A a, B b, C c) WHERE c.ts < 0 WITHIN 1 hour").diagnose(events)
     assert found.followed == 0
-    assert "  C c: no run was followed so far" in str(found).splitlines()
+    assert "  C c: none of the runs that were followed" in str(found).splitlines()
+    assert "  pattern complete: no run was followed so far" in str(found).splitlines()

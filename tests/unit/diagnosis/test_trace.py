@@ -83,6 +83,22 @@ def test_that_queries_of_a_program_are_told_apart() -> None:
     ]
 
 
+def actions(text: str, limit: int | None) -> list[str]:
+    events = [{"ts": 10 * k, "type": "A"} for k in range(9)]
+    return cep.Query(text).trace(events, limit=limit).to_arrow().column("action").to_pylist()
+
+
+def test_that_a_limit_does_not_hide_matches_that_are_certain() -> None:
+    """An absence after the last event is certain once its window is over."""
+    assert actions("PATTERN SEQ(A a, !(B b)) WITHIN 4 ms", 4) == ["begin", "emit"] * 2
+
+
+def test_that_a_limit_tells_no_match_that_a_later_event_changes() -> None:
+    longest = "PATTERN A+ a[] WHERE strict_contiguity { a[].ts >= 0 } WITHIN 1 minute OUTPUT LONGEST"
+    assert "emit" not in actions(longest, 12)
+    assert actions(longest, None).count("emit") == 1
+
+
 def test_that_a_wrong_limit_is_refused() -> None:
     with pytest.raises(cep.CepheidError) as caught:
         cep.Query(RISE).trace(EVENTS, limit=-1)

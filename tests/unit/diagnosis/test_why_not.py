@@ -1,6 +1,10 @@
 """The first rule that refuses some rows, by its number."""
 
+import re
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -265,6 +269,81 @@ def test_that_a_match_does_not_begin_with_its_last_variable() -> None:
 
 def test_rows_as_numpy_and_pandas_number_them() -> None:
     assert query().why_not(EVENTS, a=np.int64(0), c=np.int32(1)).message == "c.w > a.w: 2 > 3"
+
+
+@pytest.mark.parametrize(
+    "rows", [np.array([0, 1]), pd.Series([0, 1]), pa.array([0, 1]), range(2), (1, 0), [np.array(0), 1]]
+)
+def test_lists_of_any_kind(rows: object) -> None:
+    events = [{"ts": 1, "type": "A"}, {"ts": 2, "type": "A"}]
+    assert cep.Query("PATTERN A+ a[] WITHIN 1 second").why_not(events, a=rows).is_match
+
+
+def test_an_array_of_arrays_names_no_row() -> None:
+    with pytest.raises(cep.CepheidError) as caught:
+        cep.Query("PATTERN A+ a[] WITHIN 1 second").why_not([{"ts": 1, "type": "A"}], a=np.array([[0, 0]]))
+    assert caught.value.message == "a=array([0, 0]) does not name a row"
+
+
+def test_that_the_rows_of_a_match_are_found_again() -> None:
+    """NaN is a value like others there, and so are lists, also NumPy's."""
+    events = [{"ts": 1, "type": "A", "x": float("nan"), "tags": [1, 2]}, {"ts": 2, "type": "B", "x": 1.0, "tags": []}]
+    query = cep.Query("PATTERN SEQ(A a, B b)")
+    (match,) = query.match(events).to_pylist()
+    assert query.why_not(events, a=match["a"], b=match["b"]).is_match
+    assert query.why_not(events, a={"tags": np.array([1, 2])}, b=1).is_match
+
+
+def test_that_a_match_of_alternatives_needs_a_row() -> None:
+    with pytest.raises(cep.CepheidError) as caught:
+        cep.Query("PATTERN OR(A a, B b)").why_not([{"ts": 1, "type": "A"}], a=None)
+    assert (caught.value.message, caught.value.remedy) == ("a match has one of a, b", "name the rows of one: a=…")
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "rule", "message", "place"),
+    [
+        (
+            "PATTERN SEQ(Shelf a, Exit c) WHERE [tag_id = 8]",
+            {"a": 0, "c": 1},
+            "S5",
+            "[tag_id]: 7 is not 8",
+            "tag_id = 8",
+        ),
+        (
+            "PATTERN SEQ(Shelf a, Exit c) PARTITION BY type2, tag_id",
+            {"a": 0, "c": 6},
+            "S6",
+            "PARTITION BY tag_id: {} and {} are of different partitions",
+            "tag_id",
+        ),
+        ("PATTERN Exit{3} c[]", {"c": [1, 2]}, "S7", "the repetition needs more rounds", "Exit{3} c[]"),
+        (
+            "PATTERN Exit{1,2} c[]",
+            {"c": [1, 2, 5]},
+            "S7",
+            "{}: the repetition has had all its rounds",
+            "Exit{1,2} c[]",
+        ),
+    ],
+)
+def test_the_place_of_a_rule(text: str, rows: dict[str, Any], rule: str, message: str, place: str) -> None:
+    found = cep.Query(text).why_not([{**row, "type2": 1} for row in EVENTS], **rows)
+    said = re.sub(r"\w+ ts=[^()]+ \(row \d+\)", "{}", found.message)
+    assert found.span is not None
+    assert (found.rule, said, found.span.excerpt) == (rule, message, place)
+
+
+def test_having_of_what_ends_with_the_window() -> None:
+    """What the last event accepts does not pass HAVING, what AT END accepts does."""
+    text = (
+        "AUTOMATON q0 -> q1, q2\nREGISTER n INT = 0\n"
+        "ARC q0 -> q1 ON A SET n = 1\nARC q1 -> q2 AT END SET n = 2\nWITHIN 5 ms HAVING r.n = 2"
+    )
+    events = [{"ts": 1, "type": "A"}, {"ts": 9, "type": "B"}]
+    query = cep.Query(text)
+    assert len(query.match(events, engine="reference")) == 1
+    assert query.why_not(events, first=0, last=0).is_match
 
 
 def test_rows_of_no_events() -> None:

@@ -66,6 +66,24 @@ def test_absences_at_the_ends(pattern: str, gaps: list[Stretch]) -> None:
     assert list(lane.bands[0].absences) == gaps
 
 
+@pytest.mark.parametrize(
+    ("pattern", "gaps"),
+    [
+        ("SEQ(A a, B b, !(X x)) WITHIN 5 events", [Stretch(2, 5, "no X")]),
+        ("SEQ(A a, B b, !(X x)) WITHIN 99 events", [Stretch(2, 11, "no X")]),
+        ("SEQ(A a, B b, !(X x)) WHERE [k] WITHIN 4 events", [Stretch(2, 10, "no X")]),
+        ("SEQ(!(X x), C c, D d) WITHIN 4 events", [Stretch(4, 10, "no X")]),
+    ],
+)
+def test_absences_in_a_window_of_events(pattern: str, gaps: list[Stretch]) -> None:
+    times, keys = (0, 2, 3, 4, 5, 10, 11), (1, 1, 2, 1, 2, 1, 1)
+    rows = [{"ts": t, "type": kind, "k": k} for t, kind, k in zip(times, "ABZZZCD", keys, strict=True)]
+    (band,) = (
+        band for lane in cep.Query(f"PATTERN {pattern}").match(rows).on_time_axis(5).lanes for band in lane.bands
+    )
+    assert list(band.absences) == gaps
+
+
 def test_a_long_absence_is_cut() -> None:
     rows = [{"ts": 0, "type": "A"}, {"ts": 10, "type": "B"}]
     (lane,) = cep.Query("PATTERN SEQ(A a, B b, !(X x)) WITHIN 1 day").match(rows).on_time_axis(5).lanes
@@ -87,8 +105,65 @@ def test_a_number_as_a_line() -> None:
         matches.timeline(value="prize")
     with pytest.raises(UsageError, match="the column 'type' is string"):
         matches.timeline(value="type")
-    with pytest.raises(UsageError, match="n can't be 0"):
-        matches.timeline(0)
+    for n in (0, -1, "x", 2.5, None, True):
+        with pytest.raises(UsageError, match=f"n can't be {n!r}"):
+            matches.timeline(n)  # type: ignore[arg-type]
+
+
+def test_events_without_the_number_are_beside_the_line() -> None:
+    """Of another type: the line goes past them. Of a type that has the number, it is broken."""
+    rows = [{"ts": t, "type": "SSNS"[t], "p": [5, 3, None, 4][t]} for t in range(4)]
+    query = cep.Query("PATTERN SEQ(S a, S b) WHERE b.p < a.p")
+    (lane,) = query.match(rows).on_time_axis(1).lanes
+    assert [(p.label, p.aside) for p in lane.events] == [("N", True), ("S", False)]
+    svg = query.match(rows).timeline(1).svg
+    assert len(re.findall(r'd="M[\d. ]+(?:L[\d. ]+){2}" fill="none"', svg)) == 1
+    assert "N" in texts(svg)
+    line = query.match(rows).plot(1).to_dict()["vconcat"][0]["layer"][1]
+    assert [point["y"] for point in line["data"]["values"]] == [4, 5, 3]
+
+
+def test_matches_that_overlap_have_bars_below_the_line() -> None:
+    rows = [{"ts": t, "type": "S", "p": p} for t, p in enumerate([1, 2, 3])]
+    matches = cep.Query("PATTERN SEQ(S a, S b) WHERE b.p > a.p").match(rows)
+    bars = [rect.get("height") for rect in ElementTree.fromstring(matches.timeline().svg).iter() if "rect" in rect.tag]
+    assert bars == ["8", "8", "8"]
+    (band,) = (rect for rect in ElementTree.fromstring(matches.timeline(1).svg).iter() if "rect" in rect.tag)
+    assert band.get("height") == "108"
+    behind, line = matches.plot().to_dict()["vconcat"][0]["layer"]
+    assert [layer["mark"]["type"] for layer in (*behind["layer"], *line["layer"])] == ["rect", "line", "circle"]
+    assert behind["layer"][0]["encoding"]["y"]["field"] == "row"
+
+
+def test_one_instant_is_in_the_middle() -> None:
+    svg = cep.Query("PATTERN A a").match([{"ts": 5, "type": "A"}]).timeline().svg
+    (dot,) = (part for part in ElementTree.fromstring(svg).iter() if "circle" in part.tag)
+    assert 400 < float(dot.get("cx", "0")) < 500
+
+
+def test_labels_stay_on_the_page() -> None:
+    rows = [{"ts": t, "type": kind} for t, kind in enumerate(["A", "B", "Some_other_type_of_events"])]
+    svg = cep.Query("PATTERN SEQ(A a, B b) WITHIN 10").match(rows).timeline().svg
+    (x,) = re.findall(r'<text x="([\d.]+)"[^>]*>Some_other_type_of_even…</text>', svg)
+    assert float(x) + 24 * 10 * 0.31 < 860
+
+
+def test_no_more_than_fifty() -> None:
+    found = cep.Query("PATTERN A a").match([{"ts": t, "type": "A"} for t in range(60)]).on_time_axis(1000)
+    assert (found.title, found.notes) == ("60 matches, the first 50", ("at most 50 matches are drawn",))
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "step", "lines"),
+    [("UTC", "2024-01-01 UTC", 2, 1), ("America/New_York", "2023-12-31 America/New_York", 1, 2)],
+)
+def test_ticks_do_not_touch(zone: str, day: str, step: int, lines: int) -> None:
+    """Every other one is written if there is no room for all; a long name of the day and the zone is below them."""
+    times = pa.array([1_704_067_200_000_000_000 + t for t in range(1, 10)], pa.timestamp("ns", zone))
+    svg = cep.Query("PATTERN A a").match(pa.table({"ts": times, "type": ["A"] * 9})).timeline().svg
+    ticks = [text for text in texts(svg) if text.startswith("00.")]
+    assert ticks == [f"00.00000000{k}" for k in range(1, 10, step)]
+    assert len(set(re.findall(rf'y="([\d.]+)"[^>]*>(?:{day}|00\.000000001)<', svg))) == lines
 
 
 def test_no_match_and_too_many() -> None:
@@ -96,7 +171,7 @@ def test_no_match_and_too_many() -> None:
     rows = [{"ts": t, "type": "A" if t == 0 else "B"} for t in range(60)]
     many = cep.Query("PATTERN SEQ(A a, B+ b[], !(C c)) WITHIN 1 hour").match(rows)
     title, why = texts(many.timeline().svg)
-    assert title == "576460752303423487 matches"
+    assert title == "576,460,752,303,423,487 matches"
     assert why.startswith("which come first is known when all are enumerated")
 
 
@@ -169,7 +244,7 @@ def test_keys(key: str, values: Any, labels: list[str]) -> None:
 def test_the_chart() -> None:
     rows = [{"ts": dt.datetime(2024, 1, 1, 0, t), "type": "S", "price": p} for t, p in enumerate([5, 3, 4])]
     query = cep.Query("PATTERN SEQ(S a, S b, !(X x)) WHERE b.price < a.price WITHIN 1 hour")
-    chart = query.match(rows).plot().to_dict()
+    chart = query.match(rows).plot(1).to_dict()
     (lane,) = chart["vconcat"]
     assert [layer["mark"]["type"] for layer in lane["layer"]] == ["rect", "rect", "line", "circle"]
     assert query.match(rows[:1]).plot().to_dict()["mark"]["type"] == "text"
@@ -185,7 +260,18 @@ def test_a_chart_is_json_whatever_the_events_have() -> None:
     chart = json.loads(query.match(events).plot().to_json(), parse_constant=pytest.fail)
     (lane,) = chart["vconcat"]
     assert lane["title"] == "k a··"
-    assert [point["y"] for point in lane["layer"][-1]["data"]["values"]] == [None, 1.5, None, 1.5]
+    assert [point["y"] for point in lane["layer"][-1]["layer"][-1]["data"]["values"]] == [None, 1.5, None, 1.5]
+
+
+def test_a_chart_is_a_page_whatever_the_events_have() -> None:
+    """Altair writes the chart into a script, which the text of a value must not end."""
+    odd = "</script><img src=x onerror=alert(1)><!--"
+    rows = [{"ts": t, "type": kind, "k": odd, odd: t} for t, kind in enumerate("AB")]
+    query = cep.Query(f"PATTERN SEQ(A a, B b) WHERE [k] AND b.`{odd}` > a.`{odd}` WITHIN 10")
+    page = query.match(rows).plot().to_html()
+    assert "<img" not in page
+    assert "<!--" not in page
+    assert page.count("</script>") == page.count("<script")
 
 
 def test_events_of_one_time_are_named_together() -> None:
@@ -217,13 +303,18 @@ def test_many_queries() -> None:
     )
     assert [t for t in texts(found.timeline().svg) if ":" in t] == ["ann: events", "bob: events"]
     assert "<svg " in found._repr_html_()
+    session = cep.Queries("PATTERN SEQ(A a, B b) WHERE b.x > low WITHIN 10", rules).session()
+    session.push([{"ts": 1, "type": "A", "x": 0}])
+    page = session._repr_html_()
+    assert "<th>queries</th><td>2</td></tr><tr><th>events</th><td>1</td>" in page
+    assert "<th>watermark</th><td>none yet</td>" in page
     assert len(found.plot().to_dict()["vconcat"]) == 2
 
 
 def test_pages() -> None:
     query = cep.Query("PATTERN SEQ(A a, B b) WHERE a.x = '<' WITHIN 1 hour")
     page = query._repr_html_()
-    assert '<span style="color:#2da44e">&#x27;&lt;&#x27;</span>' in page
+    assert '<span style="color:#289549">&#x27;&lt;&#x27;</span>' in page
     assert '<svg class="cepheid cepheid-graph"' in page
     assert page.startswith('<pre style="background:transparent;color:inherit;line-height:1.35;font-family:ui-monospace')
     session = query.session()
@@ -234,5 +325,5 @@ def test_pages() -> None:
     assert "<th>matches in 1,000 events</th><td>500</td>" in session._repr_html_()
     assert "<th>events a second</th><td>0</td>" in query.restore(session.snapshot())._repr_html_()
     changes = query.session(speculate="all").push([{"ts": 1, "type": "A", "x": "<"}, {"ts": 2, "type": "B", "x": ""}])
-    assert "<td>+</td>" in changes._repr_html_()
+    assert '<td style="text-align:left">+</td>' in changes._repr_html_()
     assert "<svg " in changes._repr_html_()

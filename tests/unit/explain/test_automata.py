@@ -18,18 +18,22 @@ VEES = """
     HAVING r.vees >= 0
 """
 PICTURE = """\
+---
+title: "PARTITION BY symbol · WITHIN 500 · HAVING r.vees >= 0"
+---
 flowchart LR
-  begin(( )) --> s0
+  begin(( ))
   s0(["q0"])
   s1(["q1"])
   s2(["q2"])
   s3((("q3")))
   s4((("q4")))
+  begin -->|"balance := 0<br>vees := 0"| s0
   s0 -->|"ON Tick<br>e.change < -0.25"| s1
   s1 -->|"e.change < 0<br>balance := r.balance + 1"| s1
   s1 -->|"e.change < 0<br>balance := r.balance + 1"| s2
   s2 -->|"done<br>e.change > 0 AND r.balance = 1<br>vees := r.vees + 1<br>balance := 0"| s3
-  s2 -->|"ignored<br>abs(e.change) < 0.05"| s2
+  s2 -.->|"ignored<br>abs(e.change) < 0.05"| s2
   s3 -.->|"ε<br>r.vees < 2"| s1
   s1 -.->|"AT END"| s4"""
 

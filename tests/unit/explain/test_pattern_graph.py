@@ -21,6 +21,9 @@ def test_a_negation() -> None:
     assert (
         explained.mermaid
         == """\
+---
+title: "skip_till_any_match · [tag_id] · WITHIN 12 hours"
+---
 flowchart LR
   begin(( ))
   s0(["a: Shelf"])
@@ -38,14 +41,19 @@ def test_fences_and_registers() -> None:
     assert (
         cep.Query(TREND).explain().mermaid
         == """\
+---
+title: "skip_till_next_match · [symbol] · WITHIN 1 hour"
+---
 flowchart LR
   begin(( ))
   s0(["a[]: Stock"])
   s1((("b: Stock")))
   begin -->|"begin a[1]<br>a[1].volume > 1000<br>keep avg(a[..i-1].price), a[a.LEN].volume"| s0
-  s0 -->|"take a[i]<br>a[i].price > avg(a[..i-1].price)<br>keep avg(a[..i-1].price), a[a.LEN].volume"| s0
+  s0 --- loop0["take a[i]<br>a[i].price > avg(a[..i-1].price)<br>keep avg(a[..i-1].price), a[a.LEN].volume"]\
+:::loop --> s0
   s0 -->|"begin b<br>b.volume < 0.8 * a[a.LEN].volume"| s1
-  s0 -.->|"ignore what does not fit"| s0"""
+  s0 -.- loop1["ignore what does not fit"]:::loop -.-> s0
+  classDef loop fill:none"""
     )
 
 
@@ -54,6 +62,9 @@ def test_absences_at_the_ends_and_counts() -> None:
     assert (
         cep.Query(text).explain().mermaid
         == """\
+---
+title: "skip_till_any_match · WITHIN 10 minutes"
+---
 flowchart LR
   begin(( ))
   s0(["a[]: A"])
@@ -61,10 +72,11 @@ flowchart LR
   dropped{{"no match"}}
   begin -->|"begin a[1]<br>keep a[1].y"| s0
   begin -.-x|"z: Z before, in the window"| dropped
-  s0 -->|"take a[i]<br>at most 4 times"| s0
+  s0 --- loop0["take a[i]<br>at most 4 times"]:::loop --> s0
   s0 -.->|"proceed a: after 2 to 4<br>no x to the window's end"| match
-  s0 -.->|"ignore any event"| s0
-  s0 -.-x|"x: X<br>x.y = a[1].y"| dropped"""
+  s0 -.- loop1["ignore any event"]:::loop -.-> s0
+  s0 -.-x|"x: X<br>x.y = a[1].y"| dropped
+  classDef loop fill:none"""
     )
 
 
@@ -117,8 +129,38 @@ def test_the_svg_and_the_page() -> None:
     explained = cep.Query(SHELVES).explain()
     assert explained.svg.startswith('<svg class="cepheid cepheid-graph"')
     page = explained._repr_html_()
-    assert page.startswith(f"<div>{explained.svg}</div><details><summary>Explanation</summary><pre")
+    assert f'px">{explained.svg}</div></div><details><summary>Explanation</summary><pre' in page
     assert "SEQ(Shelf a, !(Register b), Exit c)" in page
+
+
+def test_the_queries_of_a_program_are_told_apart() -> None:
+    program = cep.Query("""
+        PATTERN SEQ(A a, B b) WITHIN 1 hour RETURN a.x AS x INTO Pair;
+        FROM Pair EVENT Pair p WHERE p.x > 1
+    """)
+    graphs = program.explain([{"ts": 1, "type": "A", "x": 1}]).graphs
+    assert [graph.title[0] for graph in graphs] == 2 * ["Query 1 of 2 INTO Pair", "Query 2 of 2"]
+
+
+def test_a_cesar_expression() -> None:
+    query = cep.Query("CESAR LET S1, S2 := Stock ITERATE[SELECT[S2.price > S2.price.last], S1.name = S2.name](S1, S2)")
+    explained = query.explain([{"ts": 1, "type": "Stock", "name": "X", "price": 10}])
+    assert (
+        explained.pictures[0]
+        == """\
+---
+title: "by name"
+---
+flowchart LR
+  begin(( ))
+  A(["A"])
+  result((("result")))
+  begin -->|"ON Stock<br>S1.name := e.name<br>S1.price := e.price<br>S2.price := e.price"| A
+  A --- loop0["ON Stock<br>S1.name = e.name<br>e.price > S2.price<br>S2.price := e.price"]:::loop --> A
+  A -->|"ON Stock<br>S1.name = e.name<br>e.price > S2.price"| result
+  A -.- loop1["waits while NOT (S1.name = e.name)"]:::loop -.-> A
+  classDef loop fill:none"""
+    )
 
 
 def test_without_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:

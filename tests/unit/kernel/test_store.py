@@ -30,7 +30,7 @@ def test_some_of_too_many(engine: str) -> None:
     assert len(query.match(MANY, engine=engine, limit=3)) == 3
     matches = query.match(MANY, engine=engine)
     assert len(list(islice(iter(matches), 5))) == 5
-    assert repr(matches).startswith(f"<{2**400 - 1} matches")
+    assert repr(matches).startswith(f"<{2**400 - 1:,} matches")
 
 
 def test_too_many_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:

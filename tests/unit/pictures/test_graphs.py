@@ -3,6 +3,7 @@
 import re
 import sys
 from html import unescape
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -54,15 +55,54 @@ def test_mermaid() -> None:
     assert (
         to_mermaid(GRAPH)
         == """\
+---
+title: "A <title>"
+---
 flowchart LR
   begin(( )) --> s0
-  s0(["a \\n #38; #60;x> #38;amp#59; #34;q#34; #96;#59;#35;"])
+  s0(["a #92;n #38; #60;x> #38;amp#59; #34;q#34; #96;#59;#35;"])
   s1((("down<br>two")))
   gone{{"no match"}}
   s0 -->|"fall<br>x < 0"| s1
   s0 -.->|"ignore"| s0
   s0 -.-x|"r"| gone"""
     )
+
+
+def test_mermaid_of_several_loops() -> None:
+    """Of which Mermaid draws only the last."""
+    loops = (Edge("n", "n", ("take",)), Edge("n", "n", ("ignore",), Style.QUIET), Edge("n", "n"))
+    assert (
+        to_mermaid(Graph((Node("n"),), loops))
+        == """\
+flowchart LR
+  n(["n"])
+  n --- loop0["take"]:::loop --> n
+  n -.- loop1["ignore"]:::loop -.-> n
+  n --- loop2[" "]:::loop --> n
+  classDef loop fill:none"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [("$$x$$", "#36;#36;x#36;#36;"), ("fa:fa-car", "fa#58;fa-car"), ("a\0b", "a·b"), ("a < b", "a < b")],
+)
+def test_what_mermaid_reads_as_its_own(line: str, shown: str) -> None:
+    assert to_mermaid(Graph((Node("n", (line, " ")),), ())) == f'flowchart LR\n  n(["{shown}"])'
+
+
+def test_mermaid_of_an_empty_label() -> None:
+    assert to_mermaid(Graph((Node("a"), Node("b")), (Edge("a", "b", (" ",)),))).endswith("\n  a --> b")
+
+
+def test_mermaid_of_a_long_title() -> None:
+    head = to_mermaid(Graph((Node("n"),), (), ("w " * 90, "end"))).splitlines()[1]
+    assert head == f'title: "{"w " * 54}w…"'
+
+
+def test_a_label_that_looks_like_html() -> None:
+    assert texts(to_svg(Graph((Node("n", ("<b>x</b>",)), Node("m", ("<script>",))), ()))) == ["<b>x</b>", "<script>"]
 
 
 def test_svg() -> None:
@@ -94,7 +134,15 @@ def test_any_text(text: str) -> None:
 def test_a_very_large_graph_is_text() -> None:
     edges = tuple(Edge("n", "n", (str(k),)) for k in range(300))
     assert drawn(Graph((Node("n"),), edges)).startswith("<pre ")
-    assert drawn(Graph((Node("n"),), edges[:9])).startswith("<div><svg ")
+    assert drawn(Graph((Node("n"),), edges[:9])).startswith('<div style="overflow-x:auto"><div style="min-width:')
+
+
+def test_a_wide_graph_is_not_made_too_small_to_read() -> None:
+    names = [f"n{k}" for k in range(30)]
+    edges = tuple(Edge(one, other, ("a label",)) for one, other in pairwise(names))
+    page = drawn(Graph(tuple(map(Node, names)), edges))
+    least, width = re.findall(r'min-width:(\d+)px"><svg [^>]*?width="(\d+)"', page)[0]
+    assert int(least) == round(0.75 * int(width)) > 2000
 
 
 def test_what_is_no_graph() -> None:

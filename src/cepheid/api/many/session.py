@@ -38,6 +38,7 @@ from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import telling_damage, to_bytes
 from cepheid.errors import InputError, PatternError, UsageError, did_you_mean
 from cepheid.pattern.schema import Schema, make_schema
+from cepheid.pictures import fact_table
 
 if TYPE_CHECKING:
     from cepheid.api.queries import Queries
@@ -84,10 +85,26 @@ class ManySession:
         self._closed = False
         self._failed = False
 
+    @property
+    def _shown_watermark(self) -> object:
+        if self._watermark is None or self._schema is None:
+            return None
+        return from_ticks(self._schema, self._watermark)
+
+    def _repr_html_(self) -> str:
+        stats = self.stats
+        facts = {
+            "queries": stats.queries,
+            "events": stats.events,
+            "matches": stats.matches,
+            "watermark": self._shown_watermark or "none yet",
+            "runs": stats.counters.get("runs", 0),
+            "state": f"{stats.counters.get('state_bytes', 0):,} bytes",
+            "late events": stats.late,
+        }
+        return fact_table(repr(self), facts)
+
     def __repr__(self) -> str:
-        reached: object = None
-        if self._watermark is not None and self._schema is not None:
-            reached = from_ticks(self._schema, self._watermark)
         alive = self._alive()
         return session_line(
             f"{alive:,} quer{'y' if alive == 1 else 'ies'}",
@@ -95,7 +112,7 @@ class ManySession:
             failed=self._failed,
             events=self._events,
             matches=self._matches,
-            reached=reached,
+            reached=self._shown_watermark,
         )
 
     # Events.

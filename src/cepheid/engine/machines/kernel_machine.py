@@ -15,6 +15,7 @@ from cepheid.engine.matches.choice import Choice, Events, Open
 from cepheid.engine.matches.having import keep_having
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.engine.progress import Report
 from cepheid.kernel.arguments import EventArray
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constant
@@ -25,9 +26,10 @@ from cepheid.pattern.lanes import Lanes
 from cepheid.pattern.tree import Output
 
 OFTEN = 0.1
-"""Seconds of compiled code that are worth a report."""
+"""Seconds of work that are worth a report."""
 PIECE = 2_048
-"""Events that plain Python goes over before it is asked whether compiled code is ready."""
+"""The most events that plain Python goes over before it is asked whether compiled code is ready."""
+_FASTER = 4  # times as many events, after a piece that took less time than that; as many times fewer, if more
 
 
 class KernelMachine(ABC):
@@ -38,7 +40,7 @@ class KernelMachine(ABC):
     """
 
     replans = 0
-    stride = 2**17  # events that compiled code goes over before it first tells how far it is, if anyone wants to know
+    stride = 64  # events of the first piece: an event may meet very many runs, so that pieces grow while they are quick
     tests_having = False  # whether its matches are those that pass HAVING
     state: ScanState | StackState
 
@@ -54,7 +56,8 @@ class KernelMachine(ABC):
         self.window = self.query.window
         self.nullable: frozenset[str] = frozenset()
         self.clock = 0  # the time of the last event
-        self.gone = 0  # events of the batch that it has gone over
+        self.told = 0  # events of the batch that it has told of
+        self.report: Report | None = None  # whom it tells
         self.work = 0  # events so far, and the runs that they met: with the tests, what plain Python has done
         self.chosen = Choice(self.query) if self.query.output is not Output.ALL else None
         self._wanted: Sequence[EventArray] = ()
@@ -151,23 +154,29 @@ class KernelMachine(ABC):
             self.change_kernels()
         errors: Errors = {}
         begin, stride = 0, self.stride
-        self.gone = 0
+        self.told, self.report = 0, batch.report
         while begin < len(batch):
             if not self.native:
                 # What is left of the batch is certain to come.
                 self.consider(len(batch) - begin if self.codes.once else 0)
             end = len(batch)
             if not self.native:
-                end = min(begin + PIECE, end)
+                end = min(begin + min(stride, PIECE), end)
             elif batch.report is not None:
                 end = min(begin + stride, end)
             begun = monotonic()
             self.run(batch, begin, end, errors)
-            if batch.report is not None:
-                batch.report(end - begin)
-                stride *= 1 + (monotonic() - begun < OFTEN)  # each call costs something
+            self.tell(end)
+            quick = monotonic() - begun < OFTEN
+            stride = stride * _FASTER if quick else max(1, stride // _FASTER)  # each call costs something
             self.work += (end - begin) * (1 + (0 if self.native else self.runs_met))
-            self.gone = begin = end
+            begin = end
+
+    def tell(self, gone: int) -> None:
+        """Tell how many events of the batch are gone over."""
+        if self.report is not None:
+            self.report(gone - self.told)
+            self.told = gone
 
     def event_arguments(
         self, wanted: Sequence[EventArray], types: Sequence[str], batch: Batch, errors: Errors

@@ -155,7 +155,7 @@ class ScanMachine(KernelMachine):
                 return self.check_tried()
             except (TooManyRuns, Unfit) as why:
                 if batch.report is not None:
-                    batch.report(-self.gone)
+                    batch.report(-self.told)
                 again = isinstance(why, TooManyRuns) and not self.native and self.policy.when is not When.NEVER
                 self.begin(self.compiled if again else self.original, len(batch), native=again or self.native)
         return super().feed(batch)
@@ -187,6 +187,7 @@ class ScanMachine(KernelMachine):
                 raise errors[state.failed + offset]
             if reached < end:
                 self.make_room(stuck=reached == at)
+                self.tell(reached)  # a single event may meet so many runs that it takes long
             at = reached
         if not self.native:
             for wanted, array, values in zip(kernel.events, given, arrays, strict=True):

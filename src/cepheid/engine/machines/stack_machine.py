@@ -32,7 +32,7 @@ class StackMachine(KernelMachine):
     """One query over a stream that comes in batches, as a join of its components."""
 
     kind = "stacks"
-    stride = PART
+    stride = 2**13  # matches are made after each piece, which costs more than a few events
     state: StackState
     merged = 0
 

@@ -11,24 +11,28 @@ from cepheid.pattern.layout import absences as absences_of
 
 
 def absences(
-    query: Bound, names: Sequence[str], times: Sequence[int], bounds: tuple[int, int]
+    query: Bound,
+    names: Sequence[str],
+    times: Sequence[int],
+    bounds: tuple[int, int],
+    window: tuple[int, int] | None,
 ) -> Iterator[tuple[str, int, int]]:
     """What a match has no event of, from when and to when, in ticks.
 
-    names, times: of its events, in their order. bounds: when it starts and ends.
+    names, times: of its events, in their order. bounds: when it starts and ends. window: when a window that ends with
+    it begins, and when one that begins with it ends.
     """
     if query.automaton is not None:
-        if query.automaton.waits and query.timed and query.window is not None:
-            yield "no event", bounds[1], bounds[0] + query.window
+        if query.automaton.waits and window is not None:
+            yield "no event", bounds[1], window[1]
         return
     layout, tick = query.layout, query.schema.tick
-    window = query.window if query.timed else None
     for number in _crossed(layout.starts, names[:1], layout):
         period = query.periods[number]
         if period is not None:
             yield _told(layout, number), bounds[0] - -(-period // tick), bounds[0]
         elif window is not None:
-            yield _told(layout, number), bounds[1] - window, bounds[0]
+            yield _told(layout, number), window[0], bounds[0]
     for (one, then), (start, end) in zip(pairwise(names), pairwise(times), strict=True):
         for number in _crossed(_moves(layout, one), (then,), layout):
             yield _told(layout, number), start, end
@@ -37,7 +41,7 @@ def absences(
         if period is not None:
             yield _told(layout, number), bounds[1], bounds[1] + -(-period // tick)
         elif window is not None:
-            yield _told(layout, number), bounds[1], bounds[0] + window
+            yield _told(layout, number), bounds[1], window[1]
 
 
 def _moves(layout: Layout, variable: str) -> list[Move]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from math import log10
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ LAST_ROW = 2**32 - 1
 """The last row that fits into the narrow numbers of columns."""
 FEW_WORDS = 2**22
 """Positions in all matches of which some are chosen: where there are more, the choice is made in the store."""
+_LONGEST = 10**30  # of a longer number of matches only its size is said
 SOME_WORDS, MOST_WORDS = 2**25, 2**28
 """Positions in all matches: how many are written before the matches are counted, and at most (2 GB)."""
 
@@ -198,10 +200,10 @@ class GraphMatches:
                 # Before much is written, it is asked how much there would be.
                 many = before <= SOME_WORDS < words and count_graph(self.graph) > MOST
                 if many or words > MOST_WORDS:
+                    count = count_graph(self.graph)
+                    number = f"{count:,}" if count < _LONGEST else f"about 10^{log10(count):.0f}"
                     raise EvaluationError(
-                        "CEP505",
-                        f"{count_graph(self.graph):,} matches are too many to enumerate",
-                        too_many(self.decoder),
+                        "CEP505", f"{number} matches are too many to enumerate", too_many(self.decoder)
                     )
             self.parts = parts
             if self.done is not None:

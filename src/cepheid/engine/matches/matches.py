@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
@@ -174,7 +175,7 @@ class Matches:
     def on_time_axis(self, n: int, value: str | bool = True) -> Timeline:
         """What `timeline` and `plot` draw, as values."""
         given: object = n  # a caller may pass anything
-        if not isinstance(given, int) or given < 1:
+        if not isinstance(given, int) or isinstance(given, bool) or given < 1:
             raise UsageError("CEP603", f"n can't be {n!r}", "pass how many matches are to be drawn, 1 or more")
         found = self._source.few(min(n, MOST))
         if found is None:
@@ -185,7 +186,9 @@ class Matches:
             return Timeline(f"no match in {count:,} event{'s' * (count != 1)}", scale_of(self._query.schema))
         more = self._source.bound()[0] - len(found)
         title = self._counted if more <= 0 else f"{self._counted}, the first {len(found)}"
-        return make_timeline(self._query, self._table, found, title, value)
+        made = make_timeline(self._query, self._table, found, title, value)
+        cut = (f"at most {MOST} matches are drawn",) if more > 0 and n > MOST else ()
+        return replace(made, notes=(*made.notes, *cut))
 
     @property
     def _counted(self) -> str:

@@ -8,6 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from cepheid.pattern.types import Kind, from_arrow
+from cepheid.pictures import html_table
+
 ROWS, HTML_ROWS = 5, 10
 """How many matches are shown, as text and in a notebook."""
 
@@ -16,6 +19,7 @@ _CELL = 40  # characters of a cell; fewer if there are many columns
 _HTML_CELL = 100
 _LEAST = 12
 _ITEMS = 3  # events of a list
+_NUMBERS = (Kind.INT, Kind.FLOAT, Kind.DECIMAL)
 
 
 def as_text(title: str, table: pa.Table, *, more: bool) -> str:
@@ -49,11 +53,9 @@ def one_row(table: pa.Table) -> str:
 
 def as_html(title: str, table: pa.Table, *, more: bool) -> str:
     """The same for a notebook."""
-    names, *rows = zip(*(_column(table, k, _HTML_CELL) for k in range(table.num_columns)), strict=True)
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    rest = "<p>…</p>" if more else ""
-    return f"<p>{escape(title)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+    rows = list(zip(*(_column(table, k, _HTML_CELL) for k in range(table.num_columns)), strict=True))
+    numbers = [k for k, field in enumerate(table.schema) if from_arrow(field.type).kind in _NUMBERS]
+    return f"<p>{escape(title)}</p>{html_table(rows, numbers)}{'<p>…</p>' if more else ''}"
 
 
 def _width(columns: Sequence[Sequence[str]]) -> int:

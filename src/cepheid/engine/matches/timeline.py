@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,8 @@ class _Maker:
         self.starts, self.ends = starts.tolist(), ends.tolist()
         keys = _keys(query)
         self.keys = keys if not query.made and all(key in table.column_names for key in keys) else ()
+        self.orders: dict[tuple[Any, ...], Any] = {}  # the rows of lanes that windows of events count
+        self.numbered: frozenset[str] | None = None  # the types whose events have the number that is drawn
 
     def lanes(self) -> Iterator[Lane]:
         if not len(self.found):
@@ -108,9 +111,10 @@ class _Maker:
             yield from (Lane(f"result {band.number + 1}", bands=(band,)) for band in bands)
             return
         near = self.near(bands)
+        self.numbered = self.types_with_numbers(near)
         owners = [self.key(int(row)) for row in self.found.first]
         for key in self.shown_keys(near, owners):
-            rows = near if not self.keys else near[self.of_key(near, key)]
+            rows = near if not self.keys else near[self.of_key(near, key, self.keys)]
             mine = tuple(band for band, owner in zip(bands, owners, strict=True) if owner == key)
             label = ", ".join(f"{name} {_shown(v)}" for name, v in zip(self.keys, key, strict=True)) or "events"
             yield Lane(label, self.others(rows, label), mine)
@@ -127,7 +131,7 @@ class _Maker:
         names = [self.names[variable] for variable in variables]
         times = [int(self.times[row]) for row in rows]
         points = tuple(self.points(rows, names, number))
-        return Band(number, start, end, points, self.absent(names, times, (start, end)), told)
+        return Band(number, start, end, points, self.absent(names, times, (start, end), rows), told)
 
     def points(self, rows: Sequence[int], names: Sequence[str], number: int) -> Iterator[Point]:
         """The events of a match, each with its variable; of very many, some."""
@@ -148,16 +152,38 @@ class _Maker:
         number = None if value is None else float(value)
         return Point(int(self.times[row]), label, number, f"{label} {told}", each)
 
-    def absent(self, names: Sequence[str], times: Sequence[int], bounds: tuple[int, int]) -> tuple[Stretch, ...]:
+    def absent(
+        self, names: Sequence[str], times: Sequence[int], bounds: tuple[int, int], rows: Sequence[int]
+    ) -> tuple[Stretch, ...]:
         """What the match has no event of; what lasts very long goes on beyond the picture."""
         span = max(self.ends) - min(self.starts)
         made = []
-        for label, start, end in absences(self.query, names, times, bounds):
+        for label, start, end in absences(self.query, names, times, bounds, self.window(rows, bounds)):
             most = _BEYOND * span or end - start
             low, high = max(start, bounds[0] - most), min(end, bounds[1] + most)
             clipped = (low, high) != (start, end)
             made.append(Stretch(low, high, label + (" …" if clipped else ""), clipped))
         return tuple(made)
+
+    def window(self, rows: Sequence[int], bounds: tuple[int, int]) -> tuple[int, int] | None:
+        """When a window that ends with a match begins, and when one that begins with it ends."""
+        wide = self.query.window
+        if wide is None or self.query.timed:
+            return None if wide is None else (bounds[1] - wide, bounds[0] + wide)
+        lane = self.counted(rows[0])
+        first, last = (int(np.flatnonzero(lane == row)[0]) for row in (rows[0], rows[-1]))
+        reached = lane[max(last - wide + 1, 0)], lane[min(first + wide, len(lane)) - 1]
+        low, high = (int(self.times[row]) for row in reached)
+        return min(low, bounds[0]), max(high, bounds[1])
+
+    def counted(self, row: int) -> Any:
+        """The rows among which a window of events counts: those of the lane of a row, in their order."""
+        names = [name for name in self.query.lanes.all if name in self.table.column_names]
+        key = tuple(_plain(self.table.column(name)[row]) for name in names)
+        if key not in self.orders:
+            every = np.argsort(self.times, kind="stable")
+            self.orders[key] = every[self.of_key(every, key, names)]
+        return self.orders[key]
 
     # The events around them.
 
@@ -186,10 +212,10 @@ class _Maker:
             self.notes.append(f"{len(every) - len(with_matches):,} keys without a match here are left out")
         return every if few else with_matches
 
-    def of_key(self, near: Any, key: tuple[Any, ...]) -> Any:
-        """Which of the events have a key."""
+    def of_key(self, near: Any, key: tuple[Any, ...], names: Sequence[str]) -> Any:
+        """Which of the events have a key in some columns."""
         mine: Any = np.ones(len(near), bool)
-        for name, value in zip(self.keys, key, strict=True):
+        for name, value in zip(names, key, strict=True):
             column = self.table.column(name).take(from_numpy(near))
             if pa.types.is_nested(column.type) or pa.types.is_dictionary(column.type):
                 mine &= np.array([_plain(one) == value for one in column], bool)
@@ -208,7 +234,19 @@ class _Maker:
             self.notes.append(f"{label}: {len(kept)} of {len(rest):,} other events are drawn")
         kind = self.query.schema.roles.type
         types = [""] * len(kept) if kind is None else self.table.column(kind).take(from_numpy(kept)).to_pylist()
-        return tuple(self.point(row, str(name or "")) for row, name in zip(kept.tolist(), types, strict=True))
+        return tuple(self.other(row, str(name or "")) for row, name in zip(kept.tolist(), types, strict=True))
+
+    def other(self, row: int, name: str) -> Point:
+        aside = self.numbered is not None and name not in self.numbered
+        return replace(self.point(row, name), aside=aside)
+
+    def types_with_numbers(self, rows: Any) -> frozenset[str] | None:
+        """The types of events that have the number that is drawn; None if there is no such number, or no types."""
+        kind = self.query.schema.roles.type
+        if self.value is None or kind is None:
+            return None
+        there = self.table.select([kind, self.value]).take(from_numpy(rows)).filter(pc.field(self.value).is_valid())
+        return frozenset(map(str, there.column(kind).unique().to_pylist()))
 
     def shown_time(self, time: int) -> str:
         return from_ticks(self.query.schema, time)
@@ -231,4 +269,4 @@ def _plain(value: pa.Scalar) -> Any:
 
 
 def _shown(value: Any) -> str:
-    return "NULL" if value is None else str(value)
+    return "NULL" if value is None else str(value) or "''"

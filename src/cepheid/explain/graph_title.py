@@ -1,0 +1,19 @@
+"""What holds of a whole run, above the picture of an automaton."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cepheid.language import print_expression, print_window
+from cepheid.pattern.analysis import Analysed
+
+
+def graph_title(query: Analysed, first: Iterable[str] = (), conditions: Iterable[str] = ()) -> tuple[str, ...]:
+    """Keys, window and HAVING in a line, behind what comes first; conditions: what is tested before any event."""
+    own = query.query
+    keys = [print_expression(test) for test in query.same]
+    keys += [f"PARTITION BY {'.'.join(column.path)}" for column in own.partition_by]
+    window = [f"WITHIN {print_window(own.within)}"] if own.within is not None else []
+    having = [f"HAVING {print_expression(own.having)}"] if own.having is not None else []
+    told = " · ".join([*first, *keys, *conditions, *window, *having])
+    return (told,) if told else ()
