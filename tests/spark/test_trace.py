@@ -1,5 +1,6 @@
 """`q.trace(df)` and `q.why_not(df, …)`: on events that are collected, as in memory."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -53,6 +54,24 @@ def test_why_not_collects_the_keys_of_the_rows(spark: Any) -> None:
     assert query.why_not(df, a={"note": "f"}, b={"note": "e"}).rule == "S3"
     own = cep.Query(ARCS).why_not(df, first={"ts": 1}, last={"ts": 3})
     assert (own.rule, own.message.split(": ", 1)[1]) == ("S18", "u -> t asks for e.x > 4: 1 > 4")
+
+
+def test_rows_as_spark_gives_them(spark: Any) -> None:
+    """Times without a zone there are those of this machine."""
+    start = datetime(2024, 1, 1, 12)
+    rows = [
+        {"ts": start + timedelta(seconds=k), "type": kind, "user": 7, "x": float("nan") if k else 1.0, "tags": [k]}
+        for k, kind in enumerate(("cart", "purchase", "purchase"))
+    ]
+    df = spark.createDataFrame(rows)
+    query = cep.Query("PATTERN SEQ(cart a, view? v, purchase+ b[]) WHERE skip_till_next_match { [user] } WITHIN 1 hour")
+    for match in query.match(df).collect():
+        assert query.why_not(df, a=match.a, v=None, b=match.b).is_match
+        assert query.why_not(df, a=match.a.asDict(), b=[one.asDict() for one in match.b]).is_match
+    assert query.why_not(df, a={"tags": [0]}, b={"ts": start + timedelta(seconds=1)}).is_match
+    with pytest.raises(UsageError) as told:
+        query.why_not(df, a={"user": "seven"}, b={"tags": [1]})
+    assert told.value.message == "a: no event has user='seven'"
 
 
 def test_why_not_without_a_key(spark: Any) -> None:

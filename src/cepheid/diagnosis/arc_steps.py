@@ -23,7 +23,7 @@ from cepheid.reference.own_automata import (
     match_bindings,
     passing,
 )
-from cepheid.reference.watching import Dropped
+from cepheid.reference.watching import Dropped, Why
 from cepheid.reference.watching_arcs import ArcWatcher
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Missing
@@ -135,19 +135,16 @@ class ArcTeller(Steps, ArcWatcher):
         if key is not None and run.state in self.going:
             self.tell(instant[0], "kill", key, None, f"no arc from {run.state} takes this event")
 
-    def left(self, run: Run, instant: Sequence[Event] | None) -> None:
+    def left(self, run: Run, instant: Sequence[Event] | None, *, overlaps: bool = False) -> None:
         """It is over."""
-        key, within = self.key(run), self.query.within
+        key = self.key(run)
         if key is None or run.state not in self.going:
             return
         if instant is None:
             self.tell(None, "kill", key, None, f"the input ended; it was in {run.state}")
             return
-        event = instant[0]
-        limit = None if within is None else within.nanoseconds
-        over = event.time - run.first.time >= limit if limit is not None else self.query.schema.start is None
-        why = self.reasons.window(run.first, event) if over else "it starts before the event before it has ended"
-        self.tell(event, "kill", key, None, f"it was in {run.state}; {why}")
+        why = Why.OVERLAP.value if overlaps else self.reasons.window(run.first, instant[0])
+        self.tell(instant[0], "kill", key, None, f"it was in {run.state}; {why}")
 
     def accepted(self, run: Run, arcs: Sequence[BoundArc], match: Accepted, known: bool) -> None:
         """A match, which HAVING may drop."""

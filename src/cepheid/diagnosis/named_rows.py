@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import index
-from typing import SupportsIndex
+from typing import SupportsIndex, TypeGuard
 
 import pyarrow as pa
 
@@ -26,7 +26,7 @@ def read_named(query: Bound, table: pa.Table, named: Mapping[str, object]) -> di
             remedy = did_you_mean(variable, positive, "variables")
             what = f"'{variable}' must be absent" if known is not None else f"the query has no variable '{variable}'"
             raise UsageError(CODE, what, "leave it out" if known is not None else remedy)
-        items = list(given) if isinstance(given, Iterable) and _is_list(given) else [] if given is None else [given]
+        items = items_of(given)
         if len(items) > 1 and not positive[variable].array:
             raise UsageError(CODE, f"'{variable}' is one event, not {len(items)}", f"write {variable}=row")
         rows[variable] = [_row(table, variable, item) for item in items]
@@ -40,7 +40,14 @@ def read_named(query: Bound, table: pa.Table, named: Mapping[str, object]) -> di
     return rows
 
 
-def _is_list(given: object) -> bool:
+def items_of(given: object) -> list[object]:
+    """What names the rows of a variable: nothing, one item, or those of a list."""
+    if given is None:
+        return []
+    return list(given) if _is_list(given) else [given]
+
+
+def _is_list(given: object) -> TypeGuard[Iterable[object]]:
     """Whether several rows are named, by a list or by one of NumPy, pandas or Arrow."""
     one = isinstance(given, str | bytes | Mapping) or getattr(given, "ndim", 1) == 0
     return isinstance(given, Iterable) and not one

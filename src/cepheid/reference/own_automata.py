@@ -226,10 +226,12 @@ class Lane:
         over = [run for run in self.runs if not own.inside(run, instant, number)]
         found = own.at_end(over, self.last) if over and self.last is not None else []
         going = [run for run in self.runs if own.inside(run, instant, number)]
-        if self.last is not None and own.query.schema.start is not None and instant[0].start <= self.last.time:
-            over, going = self.runs, []  # S13: what comes next must start after the end of what precedes it
         for run in over:
             own.watcher.left(run, instant)
+        if self.last is not None and own.query.schema.start is not None and instant[0].start <= self.last.time:
+            for run in going:
+                own.watcher.left(run, instant, overlaps=True)
+            going = []  # S13: what comes next must start after the end of what precedes it
         self.runs, self.last = own.consume(going, instant, number), instant[-1]
         self.seen += len(instant)
         return [*found, *own.accepted(self.runs, instant[-1])]

@@ -28,7 +28,7 @@ class ArcWatcher:
     def stuck(self, run: Run, instant: Sequence[Event]) -> None:
         """No arc fires: the run is over. It may be one that would have begun."""
 
-    def left(self, run: Run, instant: Sequence[Event] | None) -> None:
+    def left(self, run: Run, instant: Sequence[Event] | None, *, overlaps: bool = False) -> None:
         """A run is over: its window is or, by S13, something overlaps; None: the input is."""
 
     def accepted(self, run: Run, arcs: Sequence[BoundArc], match: Accepted, known: bool) -> None:

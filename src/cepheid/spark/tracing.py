@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
 from functools import reduce
 from operator import and_, or_
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DateType,
+    NumericType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from cepheid.api import Query
 from cepheid.api.options import check_limit
 from cepheid.diagnosis.expected import WhyNot
-from cepheid.diagnosis.named_rows import CODE
+from cepheid.diagnosis.named_rows import CODE, items_of
 from cepheid.diagnosis.trace import Trace
 from cepheid.errors import UsageError, did_you_mean
 from cepheid.spark.collected import COLLECTED, batch_job, collect, first_events
@@ -45,17 +57,34 @@ def why_not(df: DataFrame, query: Query, rows: Mapping[str, object]) -> WhyNot:
     keys of these are collected, or all events if the query has no key.
     """
     job = batch_job(df, query, "asked", "ask a batch of the same data, such as q.why_not(spark.read.parquet(…), …)")
-    chosen = _of_keys(job, [item for given in rows.values() for item in _items(given)])
+    named = {variable: _as_dicts(given) for variable, given in rows.items()}
+    chosen = _of_keys(job, [item for given in named.values() for item in items_of(given)])
     few = collect(job, chosen.limit(COLLECTED + 1))
     if few.num_rows > COLLECTED:
         whose = "of these keys" if job.partitioning.key else "in the DataFrame"
         message = f"there are more than {COLLECTED:,} events {whose}, too many to collect"
         raise UsageError(CODE, message, "pass fewer events, such as q.why_not(df.where('ts >= …'), …)")
-    return query.why_not(few, **rows)
+    return query.why_not(few, **{name: _as_collected(few.schema, given) for name, given in named.items()})
 
 
-def _items(given: object) -> list[object]:
-    return list(given) if isinstance(given, list | tuple) else [given]
+def _as_dicts(given: object) -> object:
+    """Rows of Spark as dicts; other things as they are."""
+    if isinstance(given, Row):
+        return given.asDict(recursive=True)
+    return [_as_dicts(one) for one in given] if isinstance(given, list | tuple) else given
+
+
+def _as_collected(schema: pa.Schema, given: object) -> object:
+    """Times without a zone, which pyspark takes for those of this machine, as the collected events have them."""
+    if isinstance(given, list):
+        return [_as_collected(schema, one) for one in given]
+    if not isinstance(given, Mapping):
+        return given
+    zoned = {field.name for field in schema if pa.types.is_timestamp(field.type) and field.type.tz is not None}
+    return {
+        name: value.astimezone() if name in zoned and isinstance(value, datetime) and value.tzinfo is None else value
+        for name, value in given.items()
+    }
 
 
 def _of_keys(job: Job, items: list[object]) -> DataFrame:
@@ -79,5 +108,22 @@ def _is_named(job: Job, item: object) -> Column:
         if name not in job.events.columns:
             remedy = did_you_mean(str(name), job.events.columns, "columns")
             raise UsageError(CODE, f"the events have no column '{name}'", remedy)
-    tests = [column_named(name).eqNullSafe(F.lit(value)) for name, value in item.items()]
-    return reduce(and_, tests)
+    types = {field.name: field.dataType for field in job.events.schema}
+    tests = [column_named(name).eqNullSafe(F.lit(v)) for name, v in item.items() if _is_comparable(v, types[name])]
+    return reduce(and_, tests, F.lit(True))
+
+
+def _is_comparable(value: object, type_: DataType) -> bool:
+    """Whether Spark compares a value with a column as we do. It may cast others, or fail; what is collected tells."""
+    match value:
+        case str():
+            return isinstance(type_, StringType)
+        case bool():
+            return isinstance(type_, BooleanType)
+        case int() | float() | Decimal():
+            return isinstance(type_, NumericType)
+        case datetime():
+            return isinstance(type_, TimestampType | TimestampNTZType)
+        case date():
+            return isinstance(type_, DateType)
+    return value is None

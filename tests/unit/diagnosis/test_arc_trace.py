@@ -151,3 +151,15 @@ def test_a_program_of_all_three() -> None:
     told = q.diagnose(STOCKS)
     assert told.matches == len(q.match(STOCKS))
     assert {stage.query for stage in told.funnel} == {"High", "Higher", "query 3"}
+
+
+def test_what_ends_a_run_of_events_that_last() -> None:
+    """A window of events, or an event that starts before the one before it has ended (S13)."""
+    text = "AUTOMATON s -> t ARC s -> u ON A ARC u -> u ON C ARC u -> t ON B WITHIN 2 events"
+    times = [(0, 1, "A"), (2, 3, "C"), (4, 5, "C"), (5, 7, "A"), (6, 8, "B")]
+    events = [{"from": start, "ts": end, "type": kind} for start, end, kind in times]
+    steps = cep.Query(text, start="from").trace(events).to_arrow().to_pylist()
+    assert [(step["position"], step["detail"]) for step in steps if step["action"] == "kill"] == [
+        (2, "it was in u; not within 2 events of the first one"),
+        (4, "it was in u; it starts before the event before it has ended"),
+    ]

@@ -60,9 +60,12 @@ def _on_later(variable: Variable, variables: Sequence[Variable], scope: Scope) -
     """`a[i].x > a[i-1].x`, `a[i].x > avg(a[..i-1].x)`; an aggregate over `a[i-1]` is over all before."""
     a = variable.name
     own: list[Reference] = [(a, ex.Index.CURRENT), (a, ex.Index.PREVIOUS), (a, ex.Index.CURRENT), (a, ex.Index.FIRST)]
-    own += [(a, ex.Nth(2)), (a, ex.Back(2))]
+    others, arrays = earlier(variable, variables), {other.name for other in variables if other.array}
+    # Alone with an event of the same turn of a group, `a[2]` would be tested when there is no such event any more.
+    of_turn = any(name in arrays and index is ex.Index.ONE for name, index in others)
+    own += [(a, ex.Back(2))] if of_turn else [(a, ex.Nth(2)), (a, ex.Back(2))]
     ranges = ((a, ex.Index.BEFORE), (a, ex.Index.PREVIOUS))
-    return conditions(replace(scope, attributes=(*own, *earlier(variable, variables)), ranges=ranges))
+    return conditions(replace(scope, attributes=(*own, *others), ranges=ranges))
 
 
 @st.composite
