@@ -131,7 +131,8 @@ def _other_keys(query: Query, known: Known) -> Iterator[tuple[str, str, Query]]:
                 yield KEY, f"{text_of(key)} in place of {text_of(test)}", replace(query, where=where)
         for column in query.partition_by:
             changed = tuple(Column(name) if one is column else one for one in query.partition_by)
-            yield KEY, f"PARTITION BY {quote_name(name)} in place of {column.name}", replace(query, partition_by=changed)
+            text = f"PARTITION BY {quote_name(name)} in place of {quote_name(column.name)}"
+            yield KEY, text, replace(query, partition_by=changed)
     for k, test in enumerate(query.where):
         if isinstance(test, ex.SameValue):
             yield KEY, f"without {text_of(test)}", replace(query, where=query.where[:k] + query.where[k + 1 :])
