@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cepheid.diagnosis.facts import COMPLETE, Findings, Stage, said_matches
+from cepheid.diagnosis.facts import COMPLETE, Findings, Stage
+from cepheid.engine.matches.in_words import said_matches
 from cepheid.pattern.durations import NANOSECONDS, spell
 
 SHOWN = 3

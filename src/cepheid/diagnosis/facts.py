@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import log10
 from typing import Any, Self
+
+from cepheid.engine.matches.in_words import said_matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +102,6 @@ class Miss:
     events: tuple[tuple[str, int, str], ...]
     reason: str
     refused: tuple[str, int, str] | None = None
-
-
-_LONGEST = 10**15  # of a longer number only its size is read
-
-
-def said_matches(count: int, *, exact: bool = True) -> str:
-    """A number of matches; of a very large one, its size.
-
-    >>> said_matches(1), said_matches(2_000, exact=False), said_matches(3**100)
-    ('1 match', '2,000 or more matches', 'about 10^47 matches')
-    """
-    number = f"{count:,}" if count < _LONGEST else f"about 10^{log10(count):.0f}"
-    return f"{number}{'' if exact else ' or more'} match{'' if exact and count == 1 else 'es'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,13 @@ import pyarrow as pa
 from cepheid.diagnosis.as_text import near
 from cepheid.diagnosis.column_hints import needed_types
 from cepheid.diagnosis.counting import Counting
-from cepheid.diagnosis.facts import Hint, said_matches
+from cepheid.diagnosis.facts import Hint
 from cepheid.diagnosis.key_columns import other_keys
 from cepheid.diagnosis.run_hints import is_tied
 from cepheid.diagnosis.what_if import Count
 from cepheid.diagnosis.whole_columns import Columns
 from cepheid.diagnosis.written import text_of
+from cepheid.engine.matches.in_words import said_matches
 from cepheid.language import print_expression
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.durations import NANOSECONDS, spell

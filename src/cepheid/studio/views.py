@@ -11,7 +11,7 @@ import pyarrow as pa
 from cepheid.api import Query
 from cepheid.api.files.text_values import values
 from cepheid.diagnosis.as_text import coverage, said_runs, tried
-from cepheid.diagnosis.facts import said_matches
+from cepheid.engine.matches.in_words import said_matches
 from cepheid.engine.matches.matches import Matches
 from cepheid.pictures.svg import can_draw
 from cepheid.studio.plain import plain

@@ -38,7 +38,7 @@ def test_too_many_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(cep.EvaluationError) as error:
         len(cep.Query(ALL).match(MANY))
     assert error.value.code == "CEP505"
-    assert f"{2**400 - 1:,}" in error.value.message
+    assert error.value.message == "about 10^120 matches are too many to enumerate"
 
 
 def test_a_session_with_too_many() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log10
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from cepheid.automaton.model import Automaton
 from cepheid.engine.encoding.arrow import room_for
 from cepheid.engine.matches.counts import count_graph, count_some
 from cepheid.engine.matches.graph import NOTHING, Graph, Part, take_parts, together, whole_ends
+from cepheid.engine.matches.in_words import said_matches
 from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_columns import Ints, MatchColumns
 from cepheid.engine.matches.match_table import MANY, NONE, MatchTable, first_of, some_or_one
@@ -29,7 +29,6 @@ LAST_ROW = 2**32 - 1
 """The last row that fits into the narrow numbers of columns."""
 FEW_WORDS = 2**22
 """Positions in all matches of which some are chosen: where there are more, the choice is made in the store."""
-_LONGEST = 10**30  # of a longer number of matches only its size is said
 SOME_WORDS, MOST_WORDS = 2**25, 2**28
 """Positions in all matches: how many are written before the matches are counted, and at most (2 GB)."""
 
@@ -206,11 +205,8 @@ class GraphMatches:
                 # Before much is written, it is asked how much there would be.
                 many = before <= SOME_WORDS < words and self._number > MOST
                 if many or words > MOST_WORDS:
-                    count = self._number
-                    number = f"{count:,}" if count < _LONGEST else f"about 10^{log10(count):.0f}"
-                    raise EvaluationError(
-                        "CEP505", f"{number} matches are too many to enumerate", too_many(self.decoder)
-                    )
+                    message = f"{said_matches(self._number)} are too many to enumerate"
+                    raise EvaluationError("CEP505", message, too_many(self.decoder))
             self.parts = parts
             if self.done is not None:
                 self.graph = Graph(([], [], [], []), ([], [], []), 0, compiled=False)  # another run has its arrays now
