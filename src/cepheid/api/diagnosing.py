@@ -25,10 +25,11 @@ from cepheid.diagnosis.what_if import Count
 from cepheid.diagnosis.whole_columns import Columns
 from cepheid.diagnosis.why_not import why_not
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.matches.graph_matches import TOO_MANY
 from cepheid.engine.matches.made_matches import made_matches
 from cepheid.engine.matches.matches import Matches, count_some
 from cepheid.engine.progress import Progress
-from cepheid.errors import CepheidError, CepheidWarning, UsageError
+from cepheid.errors import CepheidError, CepheidWarning, EvaluationError, UsageError
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.bind import Bound
@@ -45,6 +46,7 @@ _OWN_PATIENCE = 5.0  # seconds for the query itself: what takes longer is diagno
 _COUNTING = 3.0  # seconds for the number of matches of the query itself, and below of a changed one
 _COUNTING_CHANGED = 0.3
 _FEWER = 8  # the first of so many parts of the events
+_LONG = "CEP038"
 
 
 def trace(query: Query, table: pa.Table, limit: int | None) -> Trace:
@@ -71,10 +73,15 @@ def diagnosis(
         try:
             matches = _matches(query, table, _patient(check, inf if sample is None else _OWN_PATIENCE))
         except _TooLongError as late:
-            fewer = max(1, late.reached * table.num_rows // late.total // 2)
-            rows = np.sort(np.argsort(times, kind="stable")[:fewer])
-            found_in_some = diagnosis(query, table.take(pa.array(rows)), sample, check, rows)
-            return of_the_first(found_in_some, late.reached * table.num_rows // late.total, table.num_rows)
+            reached = late.reached * table.num_rows // late.total
+            fewer = reached // 2 if reached < table.num_rows else reached // _FEWER  # of HAVING it is not known how far
+            first, rows = _first(table, times, fewer, numbers)
+            return _of_the_first(diagnosis(query, first, sample, check, rows), _too_long(reached, table.num_rows))
+        except EvaluationError as many:
+            if many.code != TOO_MANY or table.num_rows < _FEWER:
+                raise
+            first, rows = _first(table, times, table.num_rows // _FEWER, numbers)
+            return _of_the_first(diagnosis(query, first, sample, check, rows), (many.code, many.message, many.remedy))
         check()
         parts = [
             Part(
@@ -107,25 +114,40 @@ class _TooLongError(Exception):
 
 def _patient(check: Check, seconds: float) -> Callable[[Progress], None]:
     """Raises when some time is over: of the processor, so that a busy machine gets the same answer."""
-    end = time.thread_time() + seconds
+    end, over = time.thread_time() + seconds, False
 
     def checked(progress: Progress) -> None:
+        nonlocal over
         check()
-        if time.thread_time() > end and progress.events < progress.total:
+        before, over = over, progress.events >= progress.total  # what is told after that is of HAVING
+        if time.thread_time() > end and (before or not over):
             raise _TooLongError(progress.events, progress.total)
 
     return checked
 
 
-def of_the_first(found: Diagnosis, reached: int, events: int) -> Diagnosis:
-    """A diagnosis of the first events, with a hint that says so."""
-    message = f"the query takes long: it got over {reached:,} of {events:,} events in {_OWN_PATIENCE:g} seconds"
-    remedy = (
-        f"this diagnosis is about the first {found.seen.events:,} events; a key, a shorter window or conditions "
-        "on fewer events make the query faster"
+def _first(table: pa.Table, times: Any, most: int, numbers: Any) -> tuple[pa.Table, Any]:
+    """The first events by their time, and the numbers of their rows. numbers: of the rows of this table."""
+    rows = np.sort(np.argsort(times, kind="stable")[: max(1, most)])
+    return table.take(pa.array(rows)), rows if numbers is None else numbers[rows]
+
+
+def _too_long(reached: int, events: int) -> tuple[str, str, str]:
+    far = (
+        "it has not tested HAVING on all matches"
+        if reached >= events
+        else f"it got over {reached:,} of {events:,} events"
     )
-    hints = [hint for hint in found.hints if hint.code != "CEP038"]
-    return replace(found, hints=(Hint("CEP038", message, remedy), *hints))
+    message = f"the query takes long: {far} in {_OWN_PATIENCE:g} seconds"
+    return _LONG, message, "a key, a shorter window or conditions on fewer events make the query faster"
+
+
+def _of_the_first(found: Diagnosis, why: tuple[str, str, str]) -> Diagnosis:
+    """A diagnosis of the first events, with a hint that says so. why: its code, message and remedy."""
+    code, message, remedy = why
+    about = f"this diagnosis is about the first {found.seen.events:,} events; {remedy}"
+    hints = [hint for hint in found.hints if hint.code not in (_LONG, TOO_MANY)]
+    return replace(found, hints=(Hint(code, message, about), *hints))
 
 
 def _counter(query: Query, table: pa.Table, columns: Columns, check: Check) -> Count:

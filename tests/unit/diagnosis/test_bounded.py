@@ -54,3 +54,27 @@ def test_that_runs_come_far_in_a_long_window() -> None:
     assert found.hints[0].message.startswith("c.x > a.x + b.x + 2 was never TRUE: ")
     assert {len(miss.events) for miss in found.misses} == {2}
     assert "  A c: none of the runs that were followed" in str(found).splitlines()
+
+
+def test_that_very_many_matches_with_having_are_diagnosed_on_the_first_events() -> None:
+    seeded = random.Random(1)
+    events = [{"ts": k, "type": seeded.choice("AB"), "x": seeded.random()} for k in range(200)]
+    found = Query("PATTERN SEQ(A+ a[], B b) WITHIN 100 days HAVING sum(a[].x) < 0").diagnose(events[::-1])
+    many, having = found.hints[:2]
+    assert (many.code, many.message) == ("CEP505", "about 10^29 matches are too many to enumerate")
+    assert many.remedy.startswith("this diagnosis is about the first 25 events; ")
+    assert having.code == "CEP029"
+    assert {events[::-1][row]["ts"] for miss in found.misses for _, row, _ in miss.events} <= set(range(25))
+
+
+def test_that_having_can_be_stopped() -> None:
+    told = []
+
+    def stop(progress: Any) -> None:
+        told.append(progress.events)
+        if told[-2:] == [120, 120]:
+            raise StoppedError
+
+    events = [{"ts": k, "type": "AB"[k % 2], "x": 1} for k in range(120)]
+    with pytest.raises(StoppedError):
+        Query("PATTERN SEQ(A a, B b, A c) WITHIN 100 days HAVING a.x + c.x < 0").match(events, progress=stop)

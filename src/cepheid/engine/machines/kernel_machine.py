@@ -172,9 +172,10 @@ class KernelMachine(ABC):
             self.work += (end - begin) * (1 + (0 if self.native else self.runs_met))
             begin = end
 
-    def tell(self, gone: int) -> None:
-        """Tell how many events of the batch are gone over."""
+    def tell(self, gone: int | None = None) -> None:
+        """Tell how many events of the batch are gone over; None: as many as before, but the work goes on."""
         if self.report is not None:
+            gone = self.told if gone is None else gone
             self.report(gone - self.told)
             self.told = gone
 
@@ -212,7 +213,7 @@ class KernelMachine(ABC):
     def finish(self, matches: MatchTable, rows: KeptRows, now: int | None) -> MatchTable:
         """HAVING, and the choice of those that are apart, given all events before a time (None: all)."""
         tested = self.tests_having or self.query.having is None
-        passed = matches if tested else keep_having(self.query, matches, rows.kept)
+        passed = matches if tested else keep_having(self.query, matches, rows.kept, self.tell)
         if self.chosen is None:
             return passed
         events = Events(self.query, rows.kept, rows.base)

@@ -289,7 +289,7 @@ class ScanMachine(KernelMachine):
                 return self.finish(found, rows, None)
         having = None
         if self.query.having is not None and not self.tests_having:
-            having = Having(self.query, rows.kept, rows.base, self.decoder)
+            having = Having(self.query, rows.kept, rows.base, self.decoder, self.tell)
         made = GraphChoice(self.graph(), self.decoder, choice, events, having)
         given = made.longest(None if now is None else self.opened(now, events)) if choice.longest else made.apart(limit)
         state.keep_matches(made.kept)

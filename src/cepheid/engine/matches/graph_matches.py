@@ -22,6 +22,8 @@ from cepheid.kernel.compile import run_on_arrays
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.tree import Strategy
 
+TOO_MANY = "CEP505"
+"""The code of the error for matches that are too many to enumerate."""
 MOST = 50_000_000
 """Matches that are enumerated at once; more are counted, or given in parts."""
 _GROUP = 4096  # matches of one end that are put in order before any is given
@@ -206,7 +208,7 @@ class GraphMatches:
                 many = before <= SOME_WORDS < words and self._number > MOST
                 if many or words > MOST_WORDS:
                     message = f"{said_matches(self._number)} are too many to enumerate"
-                    raise EvaluationError("CEP505", message, too_many(self.decoder))
+                    raise EvaluationError(TOO_MANY, message, too_many(self.decoder))
             self.parts = parts
             if self.done is not None:
                 self.graph = Graph(([], [], [], []), ([], [], []), 0, compiled=False)  # another run has its arrays now

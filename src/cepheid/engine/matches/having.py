@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -18,22 +18,31 @@ from cepheid.values.rows import Event, read_rows
 
 MOST_TESTED = 100_000
 """Matches with one start and one end that are tested one after the other, until one passes."""
+_OFTEN = 2_000  # matches that are tested before someone is told
 
 
-def keep_having(query: Bound, matches: MatchTable, kept: pa.Table) -> MatchTable:
-    """The matches that pass; all of them where a query has no HAVING."""
+def keep_having(
+    query: Bound, matches: MatchTable, kept: pa.Table, tell: Callable[[], None] = lambda: None
+) -> MatchTable:
+    """The matches that pass; all of them where a query has no HAVING. tell: is called now and then, and may raise."""
     if query.having is None or not len(matches):
         return matches
     holds = Compiler(query).condition(query.having)
-    wanted = [k for k, bound in enumerate(bindings(query, kept, matches)) if holds(bound)]
+    wanted = []
+    for k, bound in enumerate(bindings(query, kept, matches)):
+        if k % _OFTEN == 0:
+            tell()
+        if holds(bound):
+            wanted.append(k)
     return matches.take(np.array(wanted, np.int64))
 
 
 class Having:
     """Tests matches one by one, as the match store has them."""
 
-    def __init__(self, query: Bound, kept: pa.Table, base: int, decoder: Decoder) -> None:
+    def __init__(self, query: Bound, kept: pa.Table, base: int, decoder: Decoder, tell: Callable[[], None]) -> None:
         assert query.having is not None
+        self.tell = tell
         self.query = query
         self.kept = kept
         self.base = base
@@ -41,7 +50,7 @@ class Having:
         self.condition = Compiler(query).condition(query.having)
         self.names = [component.variable for component in query.positive]
         self.events: dict[int, Event] = {}
-        self.tested = 0
+        self.tested = self.all_tested = 0
 
     def begin(self) -> None:
         """The matches of another start or end follow."""
@@ -50,6 +59,9 @@ class Having:
     def holds(self, words: Sequence[int]) -> bool:
         """Whether a match passes."""
         self.tested += 1
+        self.all_tested += 1
+        if self.all_tested % _OFTEN == 0:
+            self.tell()
         if self.tested > MOST_TESTED:
             raise EvaluationError(
                 "CEP505",
