@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from cepheid.api.each_query import run_each
 from cepheid.api.observed import observe
+from cepheid.api.trying import FEWER, TooLongError, counter, first_events, match_while, patient
 from cepheid.diagnosis.diagnose import Check, Part, diagnose
 from cepheid.diagnosis.diagnosis import Diagnosis
 from cepheid.diagnosis.edge_steps import results
 from cepheid.diagnosis.expected import WhyNot
 from cepheid.diagnosis.facts import Hint
-from cepheid.diagnosis.sampling import sample_of
 from cepheid.diagnosis.trace import Trace, Traced, make_trace
-from cepheid.diagnosis.what_if import Count
 from cepheid.diagnosis.whole_columns import Columns
 from cepheid.diagnosis.why_not import why_not
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.graph_matches import TOO_MANY
 from cepheid.engine.matches.made_matches import made_matches
 from cepheid.engine.matches.matches import Matches, count_some
-from cepheid.engine.progress import Progress
-from cepheid.errors import CepheidError, CepheidWarning, EvaluationError, UsageError
+from cepheid.errors import CepheidWarning, EvaluationError, UsageError
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.bind import Bound
 from cepheid.pattern.schema import make_schema
-from cepheid.pattern.tree import Program
-from cepheid.pattern.tree import Query as Written
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
 
-_COUNTED = 100_000  # events of which the matches of a changed query are counted; of more it is a sample
-_PATIENCE = 0.5  # seconds for a changed query: what takes longer is tried on fewer events
 _OWN_PATIENCE = 5.0  # seconds for the query itself: what takes longer is diagnosed on fewer events
-_COUNTING = 3.0  # seconds for the number of matches of the query itself, and below of a changed one
-_COUNTING_CHANGED = 0.3
-_FEWER = 8  # the first of so many parts of the events
+_COUNTING = 3.0  # seconds for the number of its matches
 _LONG = "CEP038"
 
 
@@ -71,16 +61,16 @@ def diagnosis(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
         try:
-            matches = _matches(query, table, _patient(check, inf if sample is None else _OWN_PATIENCE))
-        except _TooLongError as late:
+            matches = match_while(query, table, patient(check, inf if sample is None else _OWN_PATIENCE))
+        except TooLongError as late:
             reached = late.reached * table.num_rows // late.total
-            fewer = reached // 2 if reached < table.num_rows else reached // _FEWER  # of HAVING it is not known how far
-            first, rows = _first(table, times, fewer, numbers)
+            fewer = reached // 2 if reached < table.num_rows else reached // FEWER  # of HAVING it is not known how far
+            first, rows = first_events(table, times, fewer, numbers)
             return _of_the_first(diagnosis(query, first, sample, check, rows), _too_long(reached, table.num_rows))
         except EvaluationError as many:
-            if many.code != TOO_MANY or table.num_rows < _FEWER:
+            if many.code != TOO_MANY or table.num_rows < FEWER:
                 raise
-            first, rows = _first(table, times, table.num_rows // _FEWER, numbers)
+            first, rows = first_events(table, times, table.num_rows // FEWER, numbers)
             return _of_the_first(diagnosis(query, first, sample, check, rows), (many.code, many.message, many.remedy))
         check()
         parts = [
@@ -89,7 +79,7 @@ def diagnosis(
                 analysed.query,
                 columns,
                 *((0, True) if own is None else count_some(own, _COUNTING)),
-                _counter(query, part.table, columns, check),
+                counter(query, part.table, columns, check),
             )
             for (part, own), analysed in zip(_each(query, table, matches), compiled.queries, strict=True)
             for columns in [
@@ -102,34 +92,6 @@ def diagnosis(
             ]
         ]
         return diagnose(parts, found, sample, check)
-
-
-class _TooLongError(Exception):
-    """Raised when a query takes too long: of a changed one nothing is said then. reached: of so many events in all."""
-
-    def __init__(self, reached: int, total: int) -> None:
-        super().__init__()
-        self.reached, self.total = reached, total
-
-
-def _patient(check: Check, seconds: float) -> Callable[[Progress], None]:
-    """Raises when some time is over: of the processor, so that a busy machine gets the same answer."""
-    end, over = time.thread_time() + seconds, False
-
-    def checked(progress: Progress) -> None:
-        nonlocal over
-        check()
-        before, over = over, progress.events >= progress.total  # what is told after that is of HAVING
-        if time.thread_time() > end and (before or not over):
-            raise _TooLongError(progress.events, progress.total)
-
-    return checked
-
-
-def _first(table: pa.Table, times: Any, most: int, numbers: Any) -> tuple[pa.Table, Any]:
-    """The first events by their time, and the numbers of their rows. numbers: of the rows of this table."""
-    rows = np.sort(np.argsort(times, kind="stable")[: max(1, most)])
-    return table.take(pa.array(rows)), rows if numbers is None else numbers[rows]
 
 
 def _too_long(reached: int, events: int) -> tuple[str, str, str]:
@@ -148,45 +110,6 @@ def _of_the_first(found: Diagnosis, why: tuple[str, str, str]) -> Diagnosis:
     about = f"this diagnosis is about the first {found.seen.events:,} events; {remedy}"
     hints = [hint for hint in found.hints if hint.code not in (_LONG, TOO_MANY)]
     return replace(found, hints=(Hint(code, message, about), *hints))
-
-
-def _counter(query: Query, table: pa.Table, columns: Columns, check: Check) -> Count:
-    """Counts the matches that the query would have if it were another one."""
-    rows = sample_of(columns, _COUNTED)
-    few = table if rows is None else table.take(pa.array(rows))
-    times = columns.times if rows is None else columns.times[rows]
-
-    def count(changed: Written) -> tuple[int, bool] | None:
-        try:
-            found = _matches(query.alike(Program((changed,))), few, _patient(check, _PATIENCE), plan="automaton")
-            return count_some(found, _COUNTING_CHANGED)
-        except CepheidError:
-            return None  # it is no query like that
-        except _TooLongError:
-            pass
-        try:
-            first = few.take(pa.array(np.sort(np.argsort(times, kind="stable")[: few.num_rows // _FEWER])))
-            found = _matches(query.alike(Program((changed,))), first, _patient(check, _PATIENCE), plan="automaton")
-            number, _ = count_some(found, _COUNTING_CHANGED)
-            return (number, False) if number else None
-        except (CepheidError, _TooLongError):
-            return None
-
-    def count_at(column: pa.ChunkedArray) -> tuple[int, bool] | None:
-        name = query.compiled.roles.time
-        at = few.column_names.index(name)
-        moved = few.set_column(at, name, column if rows is None else column.take(pa.array(rows)))
-        try:
-            return count_some(_matches(query, moved, _patient(check, _PATIENCE), plan="automaton"), _COUNTING_CHANGED)
-        except (CepheidError, _TooLongError):
-            return None
-
-    return Count(few.num_rows, count, count_at)
-
-
-def _matches(query: Query, table: pa.Table, check: Callable[[Progress], None], plan: str = "auto") -> Matches:
-    found: Matches = query.match(table, plan=plan, progress=check)
-    return found
 
 
 def read_sample(sample: object) -> int | str | None:
@@ -226,7 +149,7 @@ def _each(query: Query, table: pa.Table, matches: Matches | None) -> list[tuple[
         return [(Traced(compiled.names[0], query.bind(schema)[0], table), matches)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
-        made = (_matches(query, table, lambda _: None) if matches is None else matches).outputs
+        made = (match_while(query, table, lambda _: None) if matches is None else matches).outputs
     parts: list[tuple[Traced, Matches | None]] = []
 
     def keep(name: str, bound: Bound, own: pa.Table) -> Matches:

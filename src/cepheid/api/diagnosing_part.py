@@ -16,6 +16,7 @@ from cepheid.diagnosis.following import follow
 from cepheid.diagnosis.tracing import read
 from cepheid.diagnosis.whole_columns import Columns
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.matches.matches import Matches
 from cepheid.errors import CepheidWarning
 
 if TYPE_CHECKING:
@@ -29,8 +30,9 @@ def diagnose_part(query: Query, table: pa.Table, last: int) -> Diagnosis:
     begun = followed = sampled = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
-        matches: int = query.match(table, progress=False).count()
-        parts = parts_of(query, table)
+        matches: Matches = query.match(table, progress=False)
+        count = matches.count()
+        parts = parts_of(query, table, matches)
     for part in parts:
         events = read(part.query, part.table)
         if part.query.automaton is not None or part.query.algebra is not None:
@@ -45,6 +47,4 @@ def diagnose_part(query: Query, table: pa.Table, last: int) -> Diagnosis:
         begun, followed, sampled = begun + runs.begun, followed + runs.followed, sampled + len(events)
     first = parts[0]
     seen = Columns(first.query, first.table, ticks(first.query.schema, first.table)).seen
-    return Diagnosis(
-        seen, matches, tuple(stages), (), nearest_of(misses, MISSES), (), begun, followed, sampled, tried=0
-    )
+    return Diagnosis(seen, count, tuple(stages), (), nearest_of(misses, MISSES), (), begun, followed, sampled, tried=0)

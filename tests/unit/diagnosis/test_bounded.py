@@ -7,6 +7,7 @@ import pytest
 
 from cepheid import Query
 from cepheid.api import diagnosing
+from cepheid.api.trying import TooLongError
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 
@@ -27,14 +28,14 @@ def test_that_a_query_with_very_many_runs_can_be_stopped() -> None:
 
 
 def test_that_a_query_that_takes_long_is_diagnosed_on_its_first_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    matches, late = diagnosing._matches, [diagnosing._TooLongError(500, 2_000)]
+    matches, late = diagnosing.match_while, [TooLongError(500, 2_000)]
 
     def slow(*arguments: Any, **options: Any) -> Any:
         if late:
             raise late.pop()
         return matches(*arguments, **options)
 
-    monkeypatch.setattr(diagnosing, "_matches", slow)
+    monkeypatch.setattr(diagnosing, "match_while", slow)
     events = [{"ts": k, "type": "AB"[k % 2], "x": k} for k in range(2_000)]
     found = Query("PATTERN SEQ(A a, B b) WHERE b.x < a.x AND a.x < 10 WITHIN 1 hour").diagnose(events[::-1])
     assert (found.hints[0].code, found.hints[0].message) == (
