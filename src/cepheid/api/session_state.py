@@ -93,7 +93,8 @@ class SessionState(Changing, Punctuating):
         )
 
     def _repr_html_(self) -> str:
-        rate = (self._events - self._events_before) / (monotonic() - self._opened_at)
+        seconds = max(monotonic() - self._opened_at, 1e-3)  # some clocks stand still for a while
+        rate = (self._events - self._events_before) / seconds
         return session_page(repr(self), self.stats, rate, self._shown_watermark)
 
     @property

@@ -47,7 +47,7 @@ def count_graph(graph: Graph) -> int:
 
 
 def count_some(graph: Graph, seconds: float) -> tuple[int, bool]:
-    """How many matches a graph has, and whether these are all: after some processor time the rest is not."""
+    """How many matches a graph has, and whether these are all: it stops after some processor time."""
     begin, size, done, counted = time.thread_time(), 1, 0, 0
     while done < graph.count and time.thread_time() - begin < seconds:
         last = min(done + size, graph.count)
@@ -59,16 +59,11 @@ def count_some(graph: Graph, seconds: float) -> tuple[int, bool]:
 
 def _windows_overlap(graph: Graph) -> bool:
     """Whether most nodes lie in the windows of several matches, so that it pays to look at each only once."""
-    spans = _spans(graph)
-    return graph.count * sum(spans) > 4 * len(graph.nodes[3]) * max(len(spans), 1)
-
-
-def _spans(graph: Graph) -> list[int]:
-    """How many nodes lie in the windows of some matches."""
-    n_max, m_root, m_low = (np.asarray(values) for values in (graph.nodes[3], graph.matches[0], graph.matches[2]))
+    n_max, (m_root, _, m_low) = graph.nodes[3], graph.matches
     some = np.linspace(0, graph.count - 1, min(graph.count, 4)).astype(np.int64)
     roots = np.where(m_root[some] == NIL, 0, m_root[some])
-    return [int(np.count_nonzero(n_max[: root + 1] >= low)) for root, low in zip(roots, m_low[some], strict=True)]
+    spans = [np.count_nonzero(n_max[: root + 1] >= low) for root, low in zip(roots, m_low[some], strict=True)]
+    return graph.count * sum(map(int, spans)) > 4 * len(n_max) * max(len(spans), 1)
 
 
 def _count_by_blocks(graph: Graph) -> int | None:
