@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal
 from itertools import combinations
 
 from cepheid.errors import CepheidWarning
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.constant_order import order
 from cepheid.pattern.impossible_orders import impossible_orders
 from cepheid.pattern.schema import Roles
-from cepheid.pattern.timestamps import read_timestamp
 from cepheid.pattern.tree import Pattern, Query
-from cepheid.pattern.types import NUMERIC, zone_of
 from cepheid.pattern.vacuous import may_be_missing, what_is_left_out
 from cepheid.pattern.walk import conjuncts, walk
 
 _REMEDY = "correct one of them, or join them with OR"
-_EXACT = 2**53 - 1  # whole numbers up to this are floats that no other number is
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
@@ -63,7 +58,7 @@ def find_contradictions(query: Query, roles: Roles) -> Iterator[CepheidWarning]:
                 yield _warning(texts, [low.condition, high.condition], pattern, remedy)
     if found or told:
         return
-    for impossible in impossible_orders(query.pattern, where, _order_of_all):
+    for impossible in impossible_orders(query.pattern, where):
         remedy = _REMEDY if impossible[1:] else "correct it"
         yield _warning(list(map(_text, impossible)), impossible, query.pattern, remedy)
 
@@ -105,7 +100,7 @@ def _exclude(one: Bound, other: Bound) -> bool:
     """Whether no value is within both bounds."""
     if any(isinstance(node, ex.Call) for node in walk(one.value)):
         return False  # a function of the user may give another value each time
-    sign = _order(one.constant, other.constant)
+    sign = order(one.constant, other.constant)
     if sign is None:
         return False
     touch = {one.operator, other.operator} & {"<", ">"} == set()
@@ -117,65 +112,6 @@ def _exclude(one: Bound, other: Bound) -> bool:
 def _is_above(one: Bound, other: Bound) -> bool:
     """Whether one is a lower bound and the other an upper bound; an equation is both."""
     return one.operator in (">", ">=", "=") and other.operator in ("<", "<=", "=")
-
-
-def _order(one: ex.Literal, other: ex.Literal) -> int | None:
-    """-1, 0 or 1; None if the two cannot be compared here."""
-    left, right = one.value, other.value
-    if left is None or right is None or left != left or right != right:
-        return None
-    if isinstance(left, str) and isinstance(right, str):
-        return _order_of_texts(left, right)
-    if {one.type.kind, other.type.kind} <= NUMERIC:
-        return _order_of_numbers(left, right)
-    # One without a zone is read in that of its column, which is not known here.
-    alike = one.type.kind is other.type.kind and zone_of(one.type) == zone_of(other.type)
-    return _sign(left, right) if alike and type(left) is type(right) else None
-
-
-def _order_of_all(one: ex.Literal, other: ex.Literal) -> int | None:
-    """The same of constants that are maybe compared with different columns: texts must be alike for that."""
-    texts = [literal.value for literal in (one, other) if isinstance(literal.value, str)]
-    if len(texts) == 2 and _readings(texts[0]).keys() != _readings(texts[1]).keys():
-        return None
-    return _order(one, other)
-
-
-def _order_of_numbers(left: object, right: object) -> int | None:
-    if type(left) is type(right):
-        return _sign(left, right)
-    if max(abs(left), abs(right)) > _EXACT:  # type: ignore[arg-type]
-        return None  # as floats, different ones may be equal
-    return _sign(float(left), float(right))  # type: ignore[arg-type]
-
-
-def _order_of_texts(left: str, right: str) -> int | None:
-    """Texts are read as what their column has; if it matters what that is, they have no order here."""
-    one, other = _readings(left), _readings(right)
-    found = {_sign(one[name], other[name]) for name in one if name in other}
-    return found.pop() if len(found) == 1 else None
-
-
-def _readings(text: str) -> dict[str, object]:
-    """What a text may stand for."""
-    found: dict[str, object] = {"text": text}
-    for read in (Decimal, date.fromisoformat, _read_moment):
-        with suppress(ValueError, ArithmeticError):
-            found[read.__name__] = read(text)
-    return found
-
-
-def _read_moment(text: str) -> object:
-    """Nanoseconds; with a zone, what can't be compared with one without."""
-    moment, zoned = read_timestamp(text)
-    return (moment,) if zoned else moment
-
-
-def _sign(left: object, right: object) -> int | None:
-    try:
-        return int(left > right) - int(left < right)  # type: ignore[operator]
-    except (TypeError, ArithmeticError):  # a decimal that is no number
-        return None
 
 
 def _warning(

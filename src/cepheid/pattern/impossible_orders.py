@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from cepheid.pattern import expressions as ex
+from cepheid.pattern.constant_order import order_of_all
 from cepheid.pattern.tree import Either, Maybe, Negation, Pattern, Repeat
 from cepheid.pattern.vacuous import names_of
 from cepheid.pattern.walk import walk
-
-Order = Callable[[ex.Literal, ex.Literal], int | None]
-"""The order of two constants: -1, 0 or 1; None if they can't be compared."""
 
 _LESS = {"<": (True,), "<=": (False,), "=": (False,)}
 _GREATER = {">": (True,), ">=": (False,), "=": (False,)}
@@ -29,9 +27,7 @@ class Edge:
     said_by: tuple[ex.Expression, ...]
 
 
-def impossible_orders(
-    pattern: Pattern, where: Sequence[ex.Expression], order: Order
-) -> Iterator[tuple[ex.Expression, ...]]:
+def impossible_orders(pattern: Pattern, where: Sequence[ex.Expression]) -> Iterator[tuple[ex.Expression, ...]]:
     """The conditions of the first contradiction that more than two values are part of, or that a key is part of."""
     loose = _loose(pattern)
     compared = [c for c in where if isinstance(c, ex.Compare | ex.Between) and _is_plain(c) and not loose & _read(c)]
@@ -41,16 +37,16 @@ def impossible_orders(
     for second in (False, True):
         if second and not _has_neighbours(compared):
             return
-        found = _shortest(list(_edges(compared, same, second)), order)
+        found = _shortest(list(_edges(compared, same, second)))
         if found is not None:
             yield found
             return
 
 
-def _shortest(edges: list[Edge], order: Order) -> tuple[ex.Expression, ...] | None:
+def _shortest(edges: list[Edge]) -> tuple[ex.Expression, ...] | None:
     constants = {node: None for edge in edges for node in (edge.low, edge.high) if isinstance(node, ex.Literal)}
     for one, other in combinations(constants, 2):
-        sign = order(one, other)
+        sign = order_of_all(one, other)
         if sign is not None:
             low, high = (one, other) if sign <= 0 else (other, one)
             edges.append(Edge(low, high, sign != 0, ()))
