@@ -16,7 +16,7 @@ from cepheid.language.printer import quote_name
 from cepheid.pattern import expressions as ex
 from cepheid.pattern.components import Component
 from cepheid.pattern.parameters import window_nanoseconds
-from cepheid.pattern.tree import Column, Event, Negation, Pattern, Query, Repeat, Selection, Seq, Strategy, Window
+from cepheid.pattern.tree import Column, Event, Negation, Pattern, Query, Repeat, Seq, Strategy, Window
 from cepheid.pattern.walk import rewrite, substitute, walk
 
 
@@ -41,6 +41,10 @@ STRATEGY, TIMES, WINDOW, KEY, CLOCK = "strategy", "times", "window", "key", "clo
 
 _LONGER = (2, 5, 10, 60, 100, 1_000, 3_600, 10**4, 10**5, 10**6)
 _MOST = 12  # changes that are tried
+_LOOSER = (
+    ((Strategy.STRICT, Strategy.PARTITION), (Strategy.NEXT, Strategy.ANY)),
+    ((Strategy.NEXT,), (Strategy.ANY,)),
+)
 _SINGLE = (ex.Index.ONE, ex.Index.EACH, ex.Index.FIRST)
 
 
@@ -91,18 +95,7 @@ def _at_other_times(count: Count, known: Known) -> Iterator[Change]:
 
 def _changes(query: Query, known: Known) -> Iterator[tuple[str, str, Query]]:
     yield from _exchanged(query)
-    strict = [one for one in query.strategies if one.strategy in (Strategy.STRICT, Strategy.PARTITION)]
-    if strict:
-        for strategy in (Strategy.NEXT, Strategy.ANY):
-            loose = tuple(_loose(one, strategy) for one in query.strategies)
-            text = f"{strategy.value} in place of {strict[0].strategy.value}"
-            yield STRATEGY, text, replace(query, strategies=loose)
-    elif any(one.strategy is Strategy.NEXT for one in query.strategies):
-        skipping = tuple(
-            replace(one, strategy=Strategy.ANY) if one.strategy is Strategy.NEXT else one for one in query.strategies
-        )
-        text = f"{Strategy.ANY.value} in place of {Strategy.NEXT.value}"
-        yield STRATEGY, text, replace(query, strategies=skipping)
+    yield from _loosened(query)
     for node in walk(query.pattern):
         if isinstance(node, Negation):
             yield NEGATION, f"without {print_pattern(node)}", _without(query, node)
@@ -156,9 +149,18 @@ def _exchanged(query: Query) -> Iterator[tuple[str, str, Query]]:
         yield ORDER, text, replace(query, pattern=Seq(tuple(turned)))
 
 
-def _loose(one: Selection, strategy: Strategy) -> Selection:
-    contiguous = one.strategy in (Strategy.STRICT, Strategy.PARTITION)
-    return replace(one, strategy=strategy) if contiguous else one
+def _loosened(query: Query) -> Iterator[tuple[str, str, Query]]:
+    """Looser strategies in the place of the strictest ones."""
+    for tight, looser in _LOOSER:
+        found = [one.strategy for one in query.strategies if one.strategy in tight]
+        if not found:
+            continue
+        for strategy in looser:
+            changed = tuple(
+                replace(one, strategy=strategy) if one.strategy in tight else one for one in query.strategies
+            )
+            yield STRATEGY, f"{strategy.value} in place of {found[0].value}", replace(query, strategies=changed)
+        return
 
 
 def _without(query: Query, negation: Negation) -> Query:
