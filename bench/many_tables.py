@@ -19,11 +19,11 @@ from cepheid import Queries
 from cepheid.api.many.running import many_stream
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.times import ticks
-from cepheid.engine.many.level import Extra, Rules
-from cepheid.engine.many.shared import ChainKind, SharedTier, TextRules
-from cepheid.engine.many.tables import SharedTables
+from cepheid.engine.many.tables.level import Extra, Rules
+from cepheid.engine.many.tables.shared import ChainKind, SharedTier, TextRules
+from cepheid.engine.many.tables.tables import SharedTables
 from cepheid.kernel import shared as k
-from cepheid.pattern.schema import Schema, make_schema
+from cepheid.pattern.binding.schema import Schema, make_schema
 
 SAMPLE = 1_500
 """So many texts are read by frames and conditions."""

@@ -24,7 +24,7 @@ from cepheid.engine.machines.stack_machine import StackMachine
 from cepheid.engine.matches.join_matches import JoinMatches
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.pattern.bind import Bound
+from cepheid.pattern.binding.bind import Bound
 from cepheid.plan.spec import STACKS, read_plan
 
 COMPILED = Policy(When.NOW, at_once=True)

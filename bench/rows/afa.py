@@ -29,8 +29,8 @@ from bench.plots import Labels
 from bench.workloads import quiet_ticks
 from cepheid import Query
 from cepheid.api.changing import in_ticks
-from cepheid.pattern.schema import make_schema
-from cepheid.pattern.timeline import Change
+from cepheid.pattern.automata.timeline import Change
+from cepheid.pattern.binding.schema import make_schema
 
 EVENTS = 100_000
 BATCH = 1_000

@@ -19,8 +19,8 @@ from bench.native import Loop
 from bench.ours import Ours
 from cepheid import Query
 from cepheid.api.changing import in_ticks
-from cepheid.pattern.schema import make_schema
-from cepheid.pattern.timeline import Change
+from cepheid.pattern.automata.timeline import Change
+from cepheid.pattern.binding.schema import make_schema
 
 OF_NATIVE = Target("≥", 0.8)
 OF_STATIC = Target("≥", 0.9)

@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from bench.harness import Figure, Options, Target
 from cepheid import Queries
-from cepheid.engine.many import node_tables
-from cepheid.engine.many.tables import SharedTables
+from cepheid.engine.many.tables.tables import SharedTables, node_tables
 
 RULES, EVENTS = 100_000, 2_000
 CASES = {

@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid import Matches, Query
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.bound_automata import BoundArc
-from cepheid.pattern.schema import make_schema
-from cepheid.pattern.tree import Fires, Ties
+from cepheid.pattern.automata.bound import BoundArc
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import make_schema
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.nodes import Fires, Ties
 from cepheid.testing.outcomes import to_json
 from cepheid.values.bindings import Bindings
 from cepheid.values.columns import column_values

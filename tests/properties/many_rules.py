@@ -18,21 +18,21 @@ from cepheid.automaton.model import Now
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.factory import MachineFactory
-from cepheid.engine.many.concerns import concerns
 from cepheid.engine.many.protocol import RULE
-from cepheid.engine.many.routed import RoutedTier
-from cepheid.engine.many.routers import AllPairs
-from cepheid.engine.many.variants import Template
+from cepheid.engine.many.routed.concerns import concerns
+from cepheid.engine.many.routed.routed import RoutedTier
+from cepheid.engine.many.routed.routers import AllPairs
+from cepheid.engine.many.routed.variants import Template
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.rows import arrival_of
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.schema import Schema, make_schema
-from cepheid.pattern.templates import Joined
-from cepheid.pattern.tree import Automaton, Program, Query, Window
-from cepheid.pattern.types import Kind
-from cepheid.pattern.walk import rewrite, rewrite_expressions, substitute, walk
+from cepheid.pattern.binding.schema import Schema, make_schema
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.templates.template import Joined
+from cepheid.pattern.tree.nodes import Automaton, Program, Query, Window
+from cepheid.pattern.tree.walk import rewrite, rewrite_expressions, substitute, walk
 from cepheid.plan.spec import AUTO
 from cepheid.testing.strategies import GeneratedQuery
 from cepheid.testing.strategies.scope import PARAMETERS

@@ -8,7 +8,7 @@ from hypothesis import event, given, reject, settings
 
 from cepheid import Query, UsageError
 from cepheid.language import parse, print_program
-from cepheid.pattern.tree import Output, Strategy, Ties
+from cepheid.pattern.tree.nodes import Output, Strategy, Ties
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, scenarios
 

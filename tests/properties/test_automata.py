@@ -6,8 +6,8 @@ from hypothesis import assume, given
 
 from cepheid.automaton.build import build
 from cepheid.automaton.model import NotNative
-from cepheid.pattern.schema import make_schema
-from cepheid.pattern.tree import Output
+from cepheid.pattern.binding.schema import make_schema
+from cepheid.pattern.tree.nodes import Output
 from cepheid.reference import interpret
 from cepheid.reference.automaton import AutomatonRunner
 from cepheid.reference.partition import substreams

@@ -10,8 +10,8 @@ from change_oracle import Row, netted, shown
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.tree import Output, Return
+from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.tree.nodes import Output, Return
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, rows, scenarios
 from cepheid.testing.strategies.schemas import TIME
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheid import CepheidError, Matches, Query
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.automata import states_of
-from cepheid.pattern.registers import EVENT
-from cepheid.pattern.timeline import AddArc, Change, RemoveArc
-from cepheid.pattern.tree import Arc, Automaton, Fires
-from cepheid.pattern.types import INT
-from cepheid.pattern.walk import rewrite
+from cepheid.pattern.automata.check import states_of
+from cepheid.pattern.automata.registers import EVENT
+from cepheid.pattern.automata.timeline import AddArc, Change, RemoveArc
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import INT
+from cepheid.pattern.tree.nodes import Arc, Automaton, Fires
+from cepheid.pattern.tree.walk import rewrite
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import PLAIN, GeneratedQuery, automata, streams
 from cepheid.testing.strategies.schemas import TIME

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cepheid import Matches
 from cepheid.engine.machines import scan_machine
-from cepheid.pattern.tree import Output, Ties
+from cepheid.pattern.tree.nodes import Output, Ties
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.sessions import Feed, batch_of_1, restart_every_batch
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, scenarios

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from cepheid.pattern.components import name_events
-from cepheid.pattern.tree import Event, Output, Program, Stream
-from cepheid.pattern.walk import walk
+from cepheid.pattern.tree.components import name_events
+from cepheid.pattern.tree.nodes import Event, Output, Program, Stream
+from cepheid.pattern.tree.walk import walk
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, merges, programs, streams
 

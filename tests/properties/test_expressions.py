@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.tree import Event, Program, Query, Return
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.tree.nodes import Event, Program, Query, Return
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import GeneratedQuery, Scope, Sort, conditions, expressions, schemas, streams
 from cepheid.testing.strategies.scope import columns_of, parts_of

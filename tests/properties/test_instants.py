@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheid import Matches
-from cepheid.pattern.tree import Output, Ties
+from cepheid.pattern.tree.nodes import Output, Ties
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.sessions import Feed, batch_of_1, restart_every_batch, shuffled_within_watermark
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, merges, programs, scenarios, streams

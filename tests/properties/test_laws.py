@@ -11,12 +11,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.components import name_events
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.tree import Column, Negation, Output, Pattern, Query, Selection, Seq, Strategy, Window
-from cepheid.pattern.uses import variables
-from cepheid.pattern.walk import rewrite, walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.tree.components import name_events
+from cepheid.pattern.tree.nodes import Column, Negation, Output, Pattern, Query, Selection, Seq, Strategy, Window
+from cepheid.pattern.tree.uses import variables
+from cepheid.pattern.tree.walk import rewrite, walk
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import Features, GeneratedQuery, rows, scenarios
 from cepheid.testing.strategies.schemas import KEY, TIME

@@ -10,7 +10,8 @@ from many_generator import Drafter, Scene, Template, scene, some_rules, stream
 from many_oracle import union
 from test_many_queries import check_life, check_match, told
 
-from cepheid.engine.many import node_tables, ranges, sets
+from cepheid.engine.many.routed import sets
+from cepheid.engine.many.tables import node_tables, ranges
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 EXAMPLES = range(max(1, settings.default.max_examples // 20))

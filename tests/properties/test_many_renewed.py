@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cepheid as cep
-from cepheid.engine.many import shared
-from cepheid.engine.many.renewal import Renewal
+from cepheid.engine.many.tables import shared
+from cepheid.engine.many.tables.renewal import Renewal
 
 TEMPLATES = {
     "pair": "PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { [k = key] AND a.x > low } WITHIN span",

@@ -8,7 +8,7 @@ from many_rules import Row, RuleSet, Together, by_rule, rule_sets
 
 import cepheid as cep
 from cepheid.language import parse
-from cepheid.pattern.rule_columns import NotJoinedError
+from cepheid.pattern.templates.rule_columns import NotJoinedError
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import GeneratedQuery, algebra_queries, automata, lasting_streams, scenarios, streams
 from cepheid.testing.strategies.schemas import PLAIN

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.components import name_events
-from cepheid.pattern.tree import Event, Negation, Pattern, Ties
-from cepheid.pattern.walk import walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.components import name_events
+from cepheid.pattern.tree.nodes import Event, Negation, Pattern, Ties
+from cepheid.pattern.tree.walk import walk
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, merges, programs, scenarios, streams
 from cepheid.testing.strategies.schemas import TIME, TYPE
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.components import name_events
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Output, Pattern, Repeat, Seq, Strategy
-from cepheid.pattern.uses import variables
-from cepheid.pattern.walk import children, rewrite, walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.tree.components import name_events
+from cepheid.pattern.tree.nodes import AnyOrder, Either, Event, Maybe, Negation, Output, Pattern, Repeat, Seq, Strategy
+from cepheid.pattern.tree.uses import variables
+from cepheid.pattern.tree.walk import children, rewrite, walk
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, scenarios
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")

@@ -9,7 +9,7 @@ import cepheid as cep
 from cepheid.builder.printed import print_python
 from cepheid.builder.read_python import read_python
 from cepheid.language import parse, print_program
-from cepheid.pattern.tree import Program
+from cepheid.pattern.tree.nodes import Program
 from cepheid.testing.strategies import any_programs, programs, queries, schemas
 
 

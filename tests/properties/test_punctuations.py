@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from cepheid import InputError, Session
 from cepheid.engine.stream import lane_replay, speculation
 from cepheid.language import parse
-from cepheid.pattern.tree import Output
+from cepheid.pattern.tree.nodes import Output
 from cepheid.testing.strategies import (
     EVERYTHING,
     PLAIN,

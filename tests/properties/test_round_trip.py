@@ -5,9 +5,9 @@ from hypothesis import given
 
 from cepheid import ParseError, PatternError, Query
 from cepheid.language import parse, print_program
-from cepheid.pattern import tree
 from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.tree import Program
+from cepheid.pattern.tree import nodes as tree
+from cepheid.pattern.tree.nodes import Program
 from cepheid.testing.strategies import (
     PLAIN,
     GeneratedQuery,

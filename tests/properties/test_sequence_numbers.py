@@ -13,8 +13,8 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from cepheid import Matches, PatternError, Query
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.tree import Column, Output, Selection, Strategy
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.nodes import Column, Output, Selection, Strategy
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, scenarios
 from cepheid.testing.strategies.schemas import KEY, TIME
 

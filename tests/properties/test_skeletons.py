@@ -16,7 +16,7 @@ from cepheid.language.frames import frames_of
 from cepheid.language.known_drafts import KnownDrafts
 from cepheid.language.skeleton import BLOCK, HOLE, cut, pieces_of
 from cepheid.language.template import read_cut
-from cepheid.pattern.tree import Query
+from cepheid.pattern.tree.nodes import Query
 from cepheid.testing import read_cases
 from cepheid.testing.functions import FUNCTIONS
 from cepheid.testing.strategies import (

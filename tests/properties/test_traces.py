@@ -11,9 +11,9 @@ from cepheid.diagnosis.merging import Bindings, merges
 from cepheid.diagnosis.steps import Step, Teller
 from cepheid.diagnosis.tracing import read, watch_definition, watch_steps
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.schema import make_schema
-from cepheid.pattern.tree import Output, Ties
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import make_schema
+from cepheid.pattern.tree.nodes import Output, Ties
 from cepheid.reference import interpret
 from cepheid.testing.strategies import NESTED, PLAIN, GeneratedQuery, scenarios
 from cepheid.values.rows import Event

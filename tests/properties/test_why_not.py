@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.layout import always_bound
-from cepheid.pattern.schema import make_schema
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import make_schema
+from cepheid.pattern.tree.layout import always_bound
 from cepheid.reference import interpret
 from cepheid.testing.strategies import NESTED, PLAIN, GeneratedQuery, automata, scenarios, streams
 

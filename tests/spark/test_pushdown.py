@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import cepheid as cep
 from cepheid.errors import InputError
-from cepheid.pattern.tree import Strategy
+from cepheid.pattern.tree.nodes import Strategy
 from cepheid.spark.pushdown import Pushdown, derive_pushdown
 from cepheid.spark.pushdown.predicate import IsNull
 from cepheid.testing.outcomes import to_json

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from serving import Served, demo, serving
 
 from cepheid import Query
-from cepheid.pattern.tree import Program
+from cepheid.pattern.tree.nodes import Program
 
 pytestmark = pytest.mark.skipif(browser.found() is None, reason="there is no Chromium: apt-get install chromium")
 

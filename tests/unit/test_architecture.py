@@ -14,16 +14,17 @@ from hypothesis import strategies as st
 
 from cepheid.errors import CepheidError
 from cepheid.language import parse, printer
-from cepheid.pattern import expressions as ex
-from cepheid.pattern import functions, tree
 from cepheid.pattern.algebra import tree as algebra
 from cepheid.pattern.algebra.walk import walk_terms
-from cepheid.pattern.automata import with_register
-from cepheid.pattern.components import components, name_events
-from cepheid.pattern.layout import lay_out
-from cepheid.pattern.schema import make_schema
-from cepheid.pattern.typing import Typer
-from cepheid.pattern.walk import expressions, rewrite_expressions, walk
+from cepheid.pattern.automata.check import with_register
+from cepheid.pattern.binding.schema import make_schema
+from cepheid.pattern.binding.typing import Typer
+from cepheid.pattern.expressions import functions
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree import nodes as tree
+from cepheid.pattern.tree.components import components, name_events
+from cepheid.pattern.tree.layout import lay_out
+from cepheid.pattern.tree.walk import expressions, rewrite_expressions, walk
 from cepheid.testing import read_cases
 from cepheid.testing.strategies import NESTED, PLAIN, GeneratedQuery, any_automata, automata, queries
 from cepheid.testing.strategies import trees as algebra_strategies
@@ -71,7 +72,12 @@ def nodes_of(query: tree.Query) -> set[type]:
 def test_that_all_nodes_are_where_they_are_looked_for() -> None:
     below = {c for base in (ex.Expression, tree.Pattern, *NODES) for c in base.__subclasses__()}
     # What automata, joins and chains read, such as registers, is no part of the language; nor are samples of templates.
-    others = ("cepheid.automaton", "cepheid.plan", "cepheid.pattern.sampled", "cepheid.engine.many.chain")
+    others = (
+        "cepheid.automaton",
+        "cepheid.plan",
+        "cepheid.pattern.expressions.sampled",
+        "cepheid.engine.many.tables.chain",
+    )
     written = {c.__name__ for c in below if not c.__module__.startswith(others)}
     assert written == {node.__name__ for node in NODES} | {"Algebra"}
     below = {c.__name__ for base in (algebra.Term, algebra.Operator) for c in base.__subclasses__()}

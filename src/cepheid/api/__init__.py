@@ -10,7 +10,7 @@ from cepheid.api.stats import Stats
 from cepheid.engine.matches.changes import Changes
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.progress import Progress
-from cepheid.pattern.aggregates import Aggregate
+from cepheid.pattern.expressions.aggregates import Aggregate
 
 __all__ = [
     "Aggregate",

@@ -24,8 +24,8 @@ from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.retyped import retype
 from cepheid.engine.stream.snapshot import read_state, telling_damage
 from cepheid.errors import UsageError
-from cepheid.pattern.flow import EVENTS
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.tree.flow import EVENTS
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query

@@ -12,10 +12,10 @@ from cepheid.automaton.model import NotNative
 from cepheid.engine.program import CompiledProgram
 from cepheid.errors import UsageError
 from cepheid.language import parse, print_program
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.schema import make_schema
-from cepheid.pattern.tree import Automaton, Program
+from cepheid.pattern.binding.schema import make_schema
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.nodes import Automaton, Program
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query

@@ -13,8 +13,8 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import compile_program
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import Schema
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query

@@ -11,15 +11,15 @@ from cepheid.api.history import EVER, ticks_in
 from cepheid.api.query_changes import ReplaceQuery
 from cepheid.errors import PatternError
 from cepheid.language import print_arc
-from cepheid.pattern import expressions as ex
-from cepheid.pattern import tree
-from cepheid.pattern.automata import NAMES
-from cepheid.pattern.parameters import resolve_names
-from cepheid.pattern.schema import Roles, Schema
-from cepheid.pattern.timeline import AddArc, Change, RemoveArc, ReplaceArcs, lasting, with_changes, with_rests
-from cepheid.pattern.tree import Automaton, Program
-from cepheid.pattern.types import INT, Kind
-from cepheid.pattern.versions import Version, check_version, differences, one_query, refuse_differences
+from cepheid.pattern.automata.check import NAMES
+from cepheid.pattern.automata.timeline import AddArc, Change, RemoveArc, ReplaceArcs, lasting, with_changes, with_rests
+from cepheid.pattern.automata.versions import Version, check_version, differences, one_query, refuse_differences
+from cepheid.pattern.binding.schema import Roles, Schema
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import resolve_names
+from cepheid.pattern.expressions.types import INT, Kind
+from cepheid.pattern.tree import nodes as tree
+from cepheid.pattern.tree.nodes import Automaton, Program
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from cepheid.api.changed import Changes, changed_program
 from cepheid.api.query_changes import ReplaceQuery
 from cepheid.errors import CepheidError, CepheidWarning, PatternError
-from cepheid.pattern.lost_states import LOST
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.timeline import AddArc, RemoveArc, with_changes, with_rests
-from cepheid.pattern.tree import Automaton, Program
+from cepheid.pattern.automata.timeline import AddArc, RemoveArc, with_changes, with_rests
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.lints.lost_states import LOST
+from cepheid.pattern.tree.nodes import Automaton, Program
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query

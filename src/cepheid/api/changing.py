@@ -17,8 +17,8 @@ from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.conversion import check_again, fitting
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
-from cepheid.pattern.schema import Schema, make_schema
-from cepheid.pattern.timeline import AddArc, RemoveArc
+from cepheid.pattern.automata.timeline import AddArc, RemoveArc
+from cepheid.pattern.binding.schema import Schema, make_schema
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query

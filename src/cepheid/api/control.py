@@ -16,8 +16,8 @@ from cepheid.api.query_changes import AddQuery, RemoveQuery, ReplaceQuery
 from cepheid.api.written_changes import write_changes
 from cepheid.errors import CepheidError, UsageError, did_you_mean
 from cepheid.language import parse
-from cepheid.pattern.timeline import AddArc, RemoveArc
-from cepheid.pattern.tree import Arc, Automaton
+from cepheid.pattern.automata.timeline import AddArc, RemoveArc
+from cepheid.pattern.tree.nodes import Arc, Automaton
 
 COLUMNS = ("id", "action", "text", "at")
 """The columns of a control row."""

@@ -28,8 +28,8 @@ from cepheid.engine.matches.matches import Matches, count_some
 from cepheid.errors import CepheidWarning, EvaluationError, UsageError
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.schema import make_schema
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import make_schema
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query

@@ -9,9 +9,9 @@ import pyarrow as pa
 from cepheid.engine.composites import as_merged, composite_events, composite_schema, schema_of
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram
-from cepheid.pattern.bind import Bound, bind
-from cepheid.pattern.flow import EVENTS
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.bind import Bound, bind
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.tree.flow import EVENTS
 
 
 def run_each(

@@ -7,8 +7,8 @@ from hashlib import sha256
 
 from cepheid.api.options import stable
 from cepheid.language import print_program
-from cepheid.pattern.schema import Roles
-from cepheid.pattern.tree import Automaton, Program
+from cepheid.pattern.binding.schema import Roles
+from cepheid.pattern.tree.nodes import Automaton, Program
 
 
 def fingerprint_of(program: Program, params: Mapping[str, object], roles: Roles, functions: Iterable[str]) -> str:

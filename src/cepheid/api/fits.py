@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from cepheid.errors import InputError
-from cepheid.pattern.nested import is_list
-from cepheid.pattern.types import Kind, from_arrow, zone_of
+from cepheid.pattern.expressions.nested import is_list
+from cepheid.pattern.expressions.types import Kind, from_arrow, zone_of
 
 _WIDER = {(Kind.INT, Kind.FLOAT), (Kind.INT, Kind.DECIMAL)}
 

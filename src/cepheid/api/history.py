@@ -14,8 +14,8 @@ from cepheid.api.query_changes import AddQuery, RemoveQuery, ReplaceQuery, Whole
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.times import time_value
 from cepheid.errors import PatternError, UsageError, did_you_mean
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.timeline import AddArc, RemoveArc
+from cepheid.pattern.automata.timeline import AddArc, RemoveArc
+from cepheid.pattern.binding.schema import Schema
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query

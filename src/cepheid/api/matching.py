@@ -27,8 +27,8 @@ from cepheid.engine.stream.operations import split_operations
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.pattern.algebra.flow import is_hidden
-from cepheid.pattern.flow import EVENTS
-from cepheid.pattern.schema import Schema, make_schema
+from cepheid.pattern.binding.schema import Schema, make_schema
+from cepheid.pattern.tree.flow import EVENTS
 from cepheid.plan.spec import AUTO, PlanSpec
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ import pyarrow as pa
 from cepheid.engine.program import CompiledProgram
 from cepheid.pattern.algebra.flow import types_of
 from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.analysis import Analysed
-from cepheid.pattern.flow import EVENTS
-from cepheid.pattern.nested import field_names, field_type
-from cepheid.pattern.parameters import window_nanoseconds
-from cepheid.pattern.paths import Path, part_name, resolve_path
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.tree import Window
-from cepheid.pattern.types import Kind, from_arrow
+from cepheid.pattern.binding.analysis import Analysed
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions.nested import field_names, field_type
+from cepheid.pattern.expressions.parameters import window_nanoseconds
+from cepheid.pattern.expressions.paths import Path, part_name, resolve_path
+from cepheid.pattern.expressions.types import Kind, from_arrow
+from cepheid.pattern.tree.flow import EVENTS
+from cepheid.pattern.tree.nodes import Window
 from cepheid.values.columns import field_of
 
 TINY = 10

@@ -7,12 +7,12 @@ from contextlib import suppress
 
 from cepheid.api.spark_bridge import spark_options
 from cepheid.errors import BindError, CepheidError, UsageError, did_you_mean, nearest
-from cepheid.pattern.aggregates import Aggregate
-from cepheid.pattern.durations import NANOSECONDS, UNITS
-from cepheid.pattern.expressions import AGGREGATES
-from cepheid.pattern.parameters import literal, read_window, window_nanoseconds
-from cepheid.pattern.schema import Roles
-from cepheid.pattern.types import Kind
+from cepheid.pattern.binding.schema import Roles
+from cepheid.pattern.expressions.aggregates import Aggregate
+from cepheid.pattern.expressions.durations import NANOSECONDS, UNITS
+from cepheid.pattern.expressions.nodes import AGGREGATES
+from cepheid.pattern.expressions.parameters import literal, read_window, window_nanoseconds
+from cepheid.pattern.expressions.types import Kind
 
 
 def read_roles(time: object, type_: object, order_by: object, types: object, unit: object, start: object) -> Roles:

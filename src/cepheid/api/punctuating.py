@@ -19,11 +19,11 @@ from cepheid.engine.stream.promises import Promise, Promises
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.errors import BindError, InputError, UsageError, did_you_mean
 from cepheid.language import parse_expression, print_expression
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.flow import EVENTS
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.walk import conjuncts, walk
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.tree.flow import EVENTS
+from cepheid.pattern.tree.walk import conjuncts, walk
 from cepheid.plan.taken import E
 from cepheid.values.keys import group_key
 from cepheid.values.value import Value

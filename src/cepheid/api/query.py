@@ -41,14 +41,14 @@ from cepheid.engine.program import CompiledProgram, QueryCache, compile_program
 from cepheid.engine.progress import Progress
 from cepheid.errors import UsageError
 from cepheid.language import print_program
-from cepheid.pattern.analysis import columns_read
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.bound_automata import BoundArc
-from cepheid.pattern.calls import check_calls
-from cepheid.pattern.one_arc import bind_arc
-from cepheid.pattern.schema import Schema, make_schema
-from cepheid.pattern.sequence import sequenced
-from cepheid.pattern.tree import Arc, Automaton, Program
+from cepheid.pattern.automata.bound import BoundArc
+from cepheid.pattern.automata.one_arc import bind_arc
+from cepheid.pattern.binding.analysis import columns_read
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import Schema, make_schema
+from cepheid.pattern.expressions.calls import check_calls
+from cepheid.pattern.tree.nodes import Arc, Automaton, Program
+from cepheid.pattern.tree.sequence import sequenced
 from cepheid.pictures import drawn, highlighted
 
 if TYPE_CHECKING:

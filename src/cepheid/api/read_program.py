@@ -7,7 +7,7 @@ from typing import Protocol
 
 from cepheid.errors import UsageError
 from cepheid.language import parse
-from cepheid.pattern.tree import Program
+from cepheid.pattern.tree.nodes import Program
 
 
 class HasProgram(Protocol):

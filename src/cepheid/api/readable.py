@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy, to_numpy
 from cepheid.errors import BindError, InputError
-from cepheid.pattern.types import time_zone
+from cepheid.pattern.expressions.types import time_zone
 
 DAY = 86_400_000  # milliseconds
 

@@ -12,7 +12,7 @@ from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.stream.event_log import net_of
 from cepheid.errors import UsageError
-from cepheid.pattern.schema import Roles, make_schema
+from cepheid.pattern.binding.schema import Roles, make_schema
 
 
 class Recent:

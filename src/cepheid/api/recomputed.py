@@ -26,7 +26,7 @@ from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import write_pipeline
 from cepheid.pattern.algebra.flow import is_hidden
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 from cepheid.values.match_id import content_text
 from cepheid.values.rows import read_rows
 

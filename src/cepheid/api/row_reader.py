@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.engine.encoding.few_events import FEW, FewEvents, RowForm
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import Type, plain
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions.types import Type, plain
 from cepheid.values.value import Value
 
 

@@ -25,7 +25,7 @@ from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.promises import EVER, Promise
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import write_pipeline
-from cepheid.pattern.flow import EVENTS
+from cepheid.pattern.tree.flow import EVENTS
 from cepheid.plan.spec import AUTO
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cepheid.api.history import AnyChange
 from cepheid.api.written_changes import read_changes, write_changes
-from cepheid.pattern.durations import NANOSECONDS
+from cepheid.pattern.expressions.durations import NANOSECONDS
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query

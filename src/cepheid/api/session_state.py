@@ -32,8 +32,8 @@ from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.retyped import as_types, retype, typed_like
 from cepheid.engine.stream.snapshot import read_state, to_bytes, write_state
 from cepheid.errors import InputError, UsageError
-from cepheid.pattern.schema import Schema, make_schema
-from cepheid.pattern.types import is_untyped
+from cepheid.pattern.binding.schema import Schema, make_schema
+from cepheid.pattern.expressions.types import is_untyped
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query

@@ -6,7 +6,7 @@ from cepheid.api.options import read_delay
 from cepheid.engine.matches.changes import OP
 from cepheid.engine.program import CompiledProgram
 from cepheid.errors import PatternError, UsageError
-from cepheid.pattern.durations import spell
+from cepheid.pattern.expressions.durations import spell
 
 ALL = "all"
 

@@ -18,10 +18,10 @@ from cepheid.api.observed import (
 )
 from cepheid.engine.program import CompiledProgram
 from cepheid.errors import CepheidWarning, Place, nearest, warn
-from cepheid.pattern.durations import NANOSECONDS, spell
-from cepheid.pattern.schema import Roles, Schema
-from cepheid.pattern.tree import Window
-from cepheid.pattern.types import Kind
+from cepheid.pattern.binding.schema import Roles, Schema
+from cepheid.pattern.expressions.durations import NANOSECONDS, spell
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.tree.nodes import Window
 
 ENOUGH = 10_000
 """Events from which on it means something that a type is not among them, even if there are more."""

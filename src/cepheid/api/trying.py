@@ -17,8 +17,8 @@ from cepheid.diagnosis.whole_columns import Columns
 from cepheid.engine.matches.matches import Matches, count_some
 from cepheid.engine.progress import Progress
 from cepheid.errors import CepheidError
-from cepheid.pattern.tree import Program
-from cepheid.pattern.tree import Query as Written
+from cepheid.pattern.tree.nodes import Program
+from cepheid.pattern.tree.nodes import Query as Written
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query

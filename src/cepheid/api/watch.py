@@ -9,7 +9,7 @@ from cepheid.api.observed import observe
 from cepheid.api.surprises import ENOUGH, Surprises
 from cepheid.engine.stream.retyped import as_types
 from cepheid.engine.stream.rows import Arrival, RowsInMemory
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 
 LOOKS = (ENOUGH // 10, ENOUGH)
 """After so many events they are looked at; or at the end of the stream, if that comes before."""

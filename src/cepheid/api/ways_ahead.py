@@ -16,7 +16,7 @@ from cepheid.engine.stream.event_log import Net
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.speculation import Speculation
 from cepheid.errors import PatternError
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 from cepheid.plan.spec import AUTO
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from cepheid.api.history import AnyChange
 from cepheid.api.query_changes import AddQuery, RemoveQuery, ReplaceQuery
 from cepheid.errors import UsageError
 from cepheid.language import parse, print_arc
-from cepheid.pattern.timeline import AddArc, RemoveArc
-from cepheid.pattern.tree import Arc, Automaton
+from cepheid.pattern.automata.timeline import AddArc, RemoveArc
+from cepheid.pattern.tree.nodes import Arc, Automaton
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query

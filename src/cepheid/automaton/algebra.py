@@ -24,13 +24,13 @@ from cepheid.automaton.model import (
     State,
     Test,
 )
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.attributes import END, START
 from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton, within_lanes
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.registers import EVENT
-from cepheid.pattern.types import INT, Kind, Type
-from cepheid.pattern.walk import substitute, walk
+from cepheid.pattern.automata.registers import EVENT
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import INT, Kind, Type
+from cepheid.pattern.tree.walk import substitute, walk
 
 BEGAN, ENDED = "given_start", "given_end"
 """The registers of a result that have its times; those of its attributes have numbers."""

@@ -14,12 +14,12 @@ from cepheid.automaton import model
 from cepheid.automaton.build import build
 from cepheid.automaton.liveness import registers_in
 from cepheid.automaton.model import Fixed, Held, NotNative, Now, Ratio, Register, Root
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.registers import EVENT, REGISTER, slot_type
-from cepheid.pattern.tree import Arc, Assign, Automaton, Fires, Output, Return, Slot, Ties
-from cepheid.pattern.types import FLOAT, INT, NULL, Kind, Type, plain, zone_of
-from cepheid.pattern.walk import substitute, walk
+from cepheid.pattern.automata.registers import EVENT, REGISTER, slot_type
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import FLOAT, INT, NULL, Kind, Type, plain, zone_of
+from cepheid.pattern.tree.nodes import Arc, Assign, Automaton, Fires, Output, Return, Slot, Ties
+from cepheid.pattern.tree.walk import substitute, walk
 
 _NAMES = {
     Kind.INT: "INT",

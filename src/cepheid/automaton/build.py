@@ -29,15 +29,15 @@ from cepheid.automaton.model import (
 from cepheid.automaton.own import build_own
 from cepheid.automaton.registers import Registers
 from cepheid.automaton.resolve import Settled, Sight
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound, Result
-from cepheid.pattern.expressions import Nth
-from cepheid.pattern.layout import Mark, Move, Step
-from cepheid.pattern.placement import When
-from cepheid.pattern.tree import Strategy, Ties
-from cepheid.pattern.types import INT
-from cepheid.pattern.uses import uses
-from cepheid.pattern.walk import conjuncts, walk
+from cepheid.pattern.binding.bind import Bound, Result
+from cepheid.pattern.binding.placement import When
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.nodes import Nth
+from cepheid.pattern.expressions.types import INT
+from cepheid.pattern.tree.layout import Mark, Move, Step
+from cepheid.pattern.tree.nodes import Strategy, Ties
+from cepheid.pattern.tree.uses import uses
+from cepheid.pattern.tree.walk import conjuncts, walk
 from cepheid.values.bindings import NOTHING
 from cepheid.values.evaluate import Compiler
 

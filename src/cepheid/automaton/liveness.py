@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cepheid.automaton.model import Automaton, Exit, Held, Register, Test
-from cepheid.pattern.expressions import Expression
-from cepheid.pattern.walk import walk
+from cepheid.pattern.expressions.nodes import Expression
+from cepheid.pattern.tree.walk import walk
 
 
 def find_live(automaton: Automaton, start: Register | None) -> Automaton:

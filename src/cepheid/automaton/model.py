@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from cepheid.pattern.expressions import Expression
-from cepheid.pattern.types import Type
+from cepheid.pattern.expressions.nodes import Expression
+from cepheid.pattern.expressions.types import Type
 
 
 class NotNative(Exception):  # noqa: N818  a reason, not an error

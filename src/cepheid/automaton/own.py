@@ -27,13 +27,13 @@ from cepheid.automaton.model import (
     Test,
     Time,
 )
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.bound_automata import BoundArc, BoundAutomaton
-from cepheid.pattern.registers import EVENT
-from cepheid.pattern.tree import Fires, Ties
-from cepheid.pattern.types import INT
-from cepheid.pattern.walk import conjuncts, substitute, walk
+from cepheid.pattern.automata.bound import BoundArc, BoundAutomaton
+from cepheid.pattern.automata.registers import EVENT
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import INT
+from cepheid.pattern.tree.nodes import Fires, Ties
+from cepheid.pattern.tree.walk import conjuncts, substitute, walk
 
 _GIVEN = "given_"
 Values = Mapping[str, ex.Expression]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
 from cepheid.automaton.model import Ended, Fixed, Held, NotNative, Now, Ratio, Register, Root, Time, Witnessed
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.types import BOOL, FLOAT, INT, NULL, Type
-from cepheid.pattern.walk import walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import BOOL, FLOAT, INT, NULL, Type
+from cepheid.pattern.tree.walk import walk
 
 ZERO, ONE = Fixed(0, INT), Fixed(1, INT)
 ZERO_REAL = Fixed(0.0, FLOAT)

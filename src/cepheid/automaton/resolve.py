@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from cepheid.automaton.model import Held, NotNative, Now, Test
 from cepheid.automaton.registers import FOLDED, NOTHING, ONE, ZERO, Registers
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.types import BOOL, Kind
-from cepheid.pattern.uses import ranges, uses
-from cepheid.pattern.walk import substitute, walk
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import BOOL, Kind
+from cepheid.pattern.tree.uses import ranges, uses
+from cepheid.pattern.tree.walk import substitute, walk
 
 
 @dataclass(frozen=True)

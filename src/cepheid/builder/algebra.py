@@ -12,8 +12,6 @@ from cepheid.builder.placing import check_depth, placed
 from cepheid.errors import CepheidError, did_you_mean
 from cepheid.language import parse_expression, print_program
 from cepheid.language.algebra.printer import print_operator
-from cepheid.pattern import expressions as ex
-from cepheid.pattern import tree
 from cepheid.pattern.algebra.tree import (
     Add,
     Algebra,
@@ -31,8 +29,10 @@ from cepheid.pattern.algebra.tree import (
     Then,
     Union,
 )
-from cepheid.pattern.types import BOOL, Kind
-from cepheid.pattern.walk import rewrite
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import BOOL, Kind
+from cepheid.pattern.tree import nodes as tree
+from cepheid.pattern.tree.walk import rewrite
 
 _TRUE = ex.Literal(True, BOOL)
 _QUERY = ("match", "session", "explain", "schema", "restore")

@@ -11,12 +11,12 @@ from typing import NoReturn
 from cepheid.builder.misuse import check_name, misuse, shown
 from cepheid.errors import BindError
 from cepheid.language import print_expression
-from cepheid.pattern import expressions as ex
-from cepheid.pattern import types
-from cepheid.pattern.casts import read_type_name
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.types import Kind
-from cepheid.pattern.walk import MAX_DEPTH, depth
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions import types
+from cepheid.pattern.expressions.casts import read_type_name
+from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.tree.walk import MAX_DEPTH, depth
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -16,12 +16,12 @@ from cepheid.builder.streams import read_streams
 from cepheid.builder.variables import Events, Variable, source_of, variable_name
 from cepheid.errors import BindError, did_you_mean
 from cepheid.language import print_program
-from cepheid.pattern import expressions as ex
-from cepheid.pattern import tree
-from cepheid.pattern.durations import spell
-from cepheid.pattern.lengths import with_lengths
-from cepheid.pattern.parameters import read_window
-from cepheid.pattern.walk import conjuncts
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.durations import spell
+from cepheid.pattern.expressions.parameters import read_window
+from cepheid.pattern.tree import nodes as tree
+from cepheid.pattern.tree.lengths import with_lengths
+from cepheid.pattern.tree.walk import conjuncts
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -8,7 +8,7 @@ from typing import Any
 from cepheid.builder.columns import Column, condition, operand
 from cepheid.builder.misuse import check_name, misuse, shown
 from cepheid.builder.variables import Events, source_of
-from cepheid.pattern import expressions as ex
+from cepheid.pattern.expressions import nodes as ex
 
 
 def count(argument: Column | Events) -> Column:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cepheid.builder.misuse import check_name
-from cepheid.pattern.tree import Column
+from cepheid.pattern.tree.nodes import Column
 
 _NAME = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 _PATH = re.compile(rf"(?:{_NAME.pattern})(?:\.(?:{_NAME.pattern}))*")

@@ -11,7 +11,7 @@ from cepheid.builder.drafts import Draft, read_length
 from cepheid.builder.misuse import check_name, misuse, shown
 from cepheid.builder.variables import Variable, variable_name
 from cepheid.errors import PatternError
-from cepheid.pattern import tree
+from cepheid.pattern.tree import nodes as tree
 
 
 @dataclass(frozen=True, slots=True, repr=False)

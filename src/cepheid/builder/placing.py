@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cepheid.builder.misuse import misuse
 from cepheid.language import parse, print_program
-from cepheid.pattern import tree
-from cepheid.pattern.walk import MAX_DEPTH, too_deep
+from cepheid.pattern.tree import nodes as tree
+from cepheid.pattern.tree.walk import MAX_DEPTH, too_deep
 
 
 def placed(made: tree.Program) -> tree.Program:

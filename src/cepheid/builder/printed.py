@@ -10,10 +10,10 @@ from cepheid.builder.printed_expressions import Names, NoSpellingError, print_co
 from cepheid.builder.read_python import read_python
 from cepheid.errors import CepheidError
 from cepheid.language import print_program
-from cepheid.pattern import expressions as ex
-from cepheid.pattern import tree
-from cepheid.pattern.components import name_events
-from cepheid.pattern.walk import expressions, walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree import nodes as tree
+from cepheid.pattern.tree.components import name_events
+from cepheid.pattern.tree.walk import expressions, walk
 
 _WIDTH = 80
 _REPEATS: dict[tuple[int, int | None], str] = {(1, None): "one_or_more()", (0, None): "zero_or_more()"}

@@ -12,8 +12,8 @@ from keyword import iskeyword
 
 from cepheid.builder.columns import Column
 from cepheid.builder.variables import Variable
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.types import Kind
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Kind
 
 _TAKEN = ("cep", "date", "query", "timedelta")
 _INDEXES = {

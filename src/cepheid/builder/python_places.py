@@ -12,8 +12,8 @@ from cepheid.builder.algebra import Stream
 from cepheid.builder.columns import Column
 from cepheid.builder.drafts import Draft
 from cepheid.errors import CepheidError, Span
-from cepheid.pattern import expressions as ex
-from cepheid.pattern import tree
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree import nodes as tree
 
 _LINE_ENDS = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")  # those of Python, which knows no others
 _NUMBER = re.compile(r"\s*([0-9.]+)")

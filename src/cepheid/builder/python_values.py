@@ -20,7 +20,7 @@ from cepheid.builder.python_places import Places, with_clause_places, with_place
 from cepheid.builder.variables import Events
 from cepheid.errors import CepheidError, ParseError, did_you_mean
 from cepheid.language import parse
-from cepheid.pattern.tree import Program
+from cepheid.pattern.tree.nodes import Program
 
 MOST = 100_000
 """How many parts a query may have: a name that stands for much, used again and again, would never end."""

@@ -9,7 +9,7 @@ from cepheid.builder.algebra import Stream, duration
 from cepheid.builder.drafts import Draft, checked
 from cepheid.builder.python_values import CALLED, TIMES, Made, Package, Reader
 from cepheid.errors import ParseError, did_you_mean
-from cepheid.pattern.tree import Program
+from cepheid.pattern.tree.nodes import Program
 
 _BUILDER = ("cepheid", "cepheid.builder")
 _EXAMPLE = "write cep.Query(cep.seq(cep.event('Shelf', 'a'), cep.event('Exit', 'b')))"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from cepheid.builder.algebra import Stream as AlgebraStream
 from cepheid.builder.algebra import name_of
 from cepheid.builder.misuse import check_name, misuse
-from cepheid.pattern.tree import Stream
+from cepheid.pattern.tree.nodes import Stream
 
 _REMEDY = "write from_('readings', 'Shelf', 'Exit'), or from_({'readings': ['Shelf'], 'Alert': []})"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cepheid.builder.columns import Column
 from cepheid.builder.misuse import check_name, misuse, shown
-from cepheid.pattern.expressions import AnyIndex, Attribute, Back, Index, Nth
+from cepheid.pattern.expressions.nodes import AnyIndex, Attribute, Back, Index, Nth
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -13,7 +13,7 @@ from cepheid.cli.errors import note
 from cepheid.cli.events import read_events
 from cepheid.cli.options import Settings
 from cepheid.cli.replay import Tell
-from cepheid.pattern.tree import Program
+from cepheid.pattern.tree.nodes import Program
 
 _TOLD = 10  # wrong rules
 

@@ -11,7 +11,7 @@ import click
 import pyarrow as pa
 
 from cepheid.api import Queries, Query
-from cepheid.pattern.tree import Program
+from cepheid.pattern.tree.nodes import Program
 
 
 @dataclass(frozen=True, slots=True)

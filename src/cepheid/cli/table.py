@@ -19,7 +19,7 @@ from rich.text import Text
 from cepheid.api.files.text_values import to_text, values
 from cepheid.cli.errors import printable
 from cepheid.engine.matches.changes import OP, REMOVED
-from cepheid.pattern.schema import END, MATCH_ID, START
+from cepheid.pattern.binding.schema import END, MATCH_ID, START
 
 _MATCH, _VARIABLE = "match", "variable"
 _TAKEN_BACK = "red strike"

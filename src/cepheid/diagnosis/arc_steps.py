@@ -9,10 +9,10 @@ from cepheid.diagnosis.steps import RunKey, Step, Steps
 from cepheid.diagnosis.tracing import Lane as Key
 from cepheid.diagnosis.tracing import by_lanes
 from cepheid.diagnosis.written import write_value
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.bound_automata import BoundArc
-from cepheid.pattern.tree import Fires
-from cepheid.pattern.walk import conjuncts
+from cepheid.pattern.automata.bound import BoundArc
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.nodes import Fires
+from cepheid.pattern.tree.walk import conjuncts
 from cepheid.reference.own_automata import (
     Accepted,
     Lane,

@@ -10,10 +10,10 @@ from cepheid.diagnosis.facts import COMPLETE, Miss, Stage, Tested, nearest_of
 from cepheid.diagnosis.said_events import describe
 from cepheid.diagnosis.written import Writer, text_of
 from cepheid.pattern.algebra.linear import Edge
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.bound_automata import BoundArc
-from cepheid.pattern.expressions import Expression
-from cepheid.pattern.walk import conjuncts
+from cepheid.pattern.automata.bound import BoundArc
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions.nodes import Expression
+from cepheid.pattern.tree.walk import conjuncts
 from cepheid.reference.event_automata import EventRunner, Instance
 from cepheid.reference.own_automata import Lane, OwnAutomaton, Run, instants
 from cepheid.reference.partition import substreams

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cepheid.diagnosis.facts import COMPLETE, Findings, Stage
 from cepheid.engine.matches.in_words import said_matches
-from cepheid.pattern.durations import NANOSECONDS, spell
+from cepheid.pattern.expressions.durations import NANOSECONDS, spell
 
 SHOWN = 3
 """Events of a miss that are shown."""

@@ -14,12 +14,12 @@ from cepheid.diagnosis.key_columns import another_key, together
 from cepheid.diagnosis.whole_columns import Columns
 from cepheid.diagnosis.written import text_of
 from cepheid.errors import nearest
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.components import Component
-from cepheid.pattern.durations import spell
-from cepheid.pattern.types import Kind
-from cepheid.pattern.walk import walk
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.durations import spell
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.tree.components import Component
+from cepheid.pattern.tree.walk import walk
 
 _MOSTLY = 0.95  # of the values are NULL
 _VALUES = 6  # that are shown

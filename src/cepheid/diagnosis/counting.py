@@ -11,9 +11,9 @@ from cepheid.diagnosis.facts import COMPLETE, Miss, Stage, Tested, nearest_of
 from cepheid.diagnosis.reasons import Reasons
 from cepheid.diagnosis.said_events import describe
 from cepheid.diagnosis.written import text_of
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.expressions import Expression
-from cepheid.pattern.layout import Move, Step
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions.nodes import Expression
+from cepheid.pattern.tree.layout import Move, Step
 from cepheid.reference.runs import Run, Runner, Waiting, is_tested
 from cepheid.reference.watching import Dropped, Refusal, Watcher, Why
 from cepheid.values.bindings import Bindings

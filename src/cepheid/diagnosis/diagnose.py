@@ -25,8 +25,8 @@ from cepheid.diagnosis.whole_columns import Columns
 from cepheid.diagnosis.written import text_of
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.errors import CepheidWarning
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.tree import Query
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.nodes import Query
 from cepheid.values.rows import Event, read_events
 from cepheid.values.scope import sight_of
 

@@ -12,8 +12,8 @@ from cepheid.diagnosis.tracing import Lane, by_lanes
 from cepheid.diagnosis.written import write_value
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.linear import Edge
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.types import Type
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions.types import Type
 from cepheid.reference.event_automata import EventRunner, Instance
 from cepheid.reference.own_automata import instants
 from cepheid.reference.partition import substreams

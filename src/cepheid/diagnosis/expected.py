@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from cepheid.diagnosis.reasons import Reasons
 from cepheid.diagnosis.said_events import describe
 from cepheid.errors import Span
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.tree import Query
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.nodes import Query
 from cepheid.reference.partition import Substream, substreams
 from cepheid.values.bindings import Bindings
 from cepheid.values.comparison import equal

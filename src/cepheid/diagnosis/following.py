@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cepheid.diagnosis.counting import Counting, OutOfBudget
 from cepheid.diagnosis.tracing import give
-from cepheid.pattern.bind import Bound
+from cepheid.pattern.binding.bind import Bound
 from cepheid.reference.negation import Absence
 from cepheid.reference.partition import Substream, substreams
 from cepheid.reference.runs import Run, Runner

@@ -8,7 +8,7 @@ import numpy as np
 
 from cepheid.diagnosis.whole_columns import Columns
 from cepheid.errors import nearest
-from cepheid.pattern.types import Kind
+from cepheid.pattern.expressions.types import Kind
 
 _VALUES = 6  # columns that are shown
 _KEYS = (Kind.INT, Kind.STRING)

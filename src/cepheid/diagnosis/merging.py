@@ -15,7 +15,7 @@ from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.errors import EvaluationError
 from cepheid.kernel.scan.program import Restart
-from cepheid.pattern.bind import Bound
+from cepheid.pattern.binding.bind import Bound
 from cepheid.reference.automaton import AutomatonRunner, Binding, Run
 from cepheid.reference.partition import Substream, substreams
 from cepheid.values.bindings import Bindings as Values

@@ -9,9 +9,9 @@ from typing import SupportsIndex, TypeGuard
 import pyarrow as pa
 
 from cepheid.errors import UsageError, did_you_mean
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.layout import always_bound
-from cepheid.pattern.registers import FIRST, LAST
+from cepheid.pattern.automata.registers import FIRST, LAST
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.layout import always_bound
 
 CODE = "CEP618"
 

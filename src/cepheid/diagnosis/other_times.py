@@ -11,7 +11,7 @@ import pyarrow as pa
 from cepheid.diagnosis.as_text import near
 from cepheid.diagnosis.whole_columns import Columns
 from cepheid.engine.encoding.arrow import from_numpy
-from cepheid.pattern.durations import NANOSECONDS
+from cepheid.pattern.expressions.durations import NANOSECONDS
 
 _HALF_HOUR = NANOSECONDS["hours"] // 2
 _FURTHEST = 28  # half hours: no two time zones are further apart

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from cepheid.diagnosis.as_text import near
 from cepheid.diagnosis.written import Writer, write_value
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.durations import spell
-from cepheid.pattern.expressions import Literal, SameValue
-from cepheid.pattern.layout import Move
-from cepheid.pattern.tree import Strategy
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions.durations import spell
+from cepheid.pattern.expressions.nodes import Literal, SameValue
+from cepheid.pattern.tree.layout import Move
+from cepheid.pattern.tree.nodes import Strategy
 from cepheid.reference.partition import UNSET
 from cepheid.reference.runs import Run
 from cepheid.reference.watching import Refusal, Why

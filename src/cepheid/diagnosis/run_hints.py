@@ -12,10 +12,10 @@ from cepheid.diagnosis.facts import COMPLETE, Change, Hint, Stage
 from cepheid.diagnosis.said_events import describe
 from cepheid.diagnosis.what_if import CLOCK, CONDITION, HAVING, KEY, NEGATION, ORDER, STRATEGY, TIMES, WINDOW
 from cepheid.diagnosis.written import text_of
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.durations import spell
-from cepheid.pattern.tree import Strategy
-from cepheid.pattern.walk import walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.durations import spell
+from cepheid.pattern.tree.nodes import Strategy
+from cepheid.pattern.tree.walk import walk
 from cepheid.values.rows import Event
 
 _MEANT = 3  # matches: so many do not come by chance when two events are the other way round

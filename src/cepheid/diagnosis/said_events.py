@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cepheid.diagnosis.written import write_value
-from cepheid.pattern.bind import Bound
+from cepheid.pattern.binding.bind import Bound
 from cepheid.values.rows import Event
 
 

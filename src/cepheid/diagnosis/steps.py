@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from cepheid.diagnosis.merging import Bindings, Merge
 from cepheid.diagnosis.reasons import Reasons
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.layout import Move
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.layout import Move
 from cepheid.reference.runs import Run, Waiting
 from cepheid.reference.watching import Dropped, Refusal, Watcher, Why
 from cepheid.values.rows import Event

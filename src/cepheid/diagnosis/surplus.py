@@ -19,11 +19,11 @@ from cepheid.diagnosis.whole_columns import Columns
 from cepheid.diagnosis.written import text_of
 from cepheid.engine.matches.in_words import said_matches
 from cepheid.language import print_expression
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.durations import NANOSECONDS, spell
-from cepheid.pattern.subsets import closure_of_subsets, variables_in
-from cepheid.pattern.tree import Query, Selection, Strategy
-from cepheid.pattern.walk import walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.durations import NANOSECONDS, spell
+from cepheid.pattern.lints.subsets import closure_of_subsets, variables_in
+from cepheid.pattern.tree.nodes import Query, Selection, Strategy
+from cepheid.pattern.tree.walk import walk
 
 _MOSTLY = 0.5  # of the complete runs are dropped
 _KEYS = 3  # columns that are tried as a key

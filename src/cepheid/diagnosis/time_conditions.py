@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from cepheid.diagnosis.facts import Hint
 from cepheid.diagnosis.written import text_of
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.durations import NANOSECONDS, spell
-from cepheid.pattern.tree import Event, Seq
-from cepheid.pattern.types import Kind
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.durations import NANOSECONDS, spell
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.tree.nodes import Event, Seq
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 

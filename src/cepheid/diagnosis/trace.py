@@ -13,7 +13,7 @@ from cepheid.diagnosis.edge_steps import EdgeTeller, watch_edges
 from cepheid.diagnosis.merging import merges
 from cepheid.diagnosis.steps import RunKey, Step, Steps, Teller, in_order, numbered
 from cepheid.diagnosis.tracing import read, watch_steps
-from cepheid.pattern.bind import Bound
+from cepheid.pattern.binding.bind import Bound
 from cepheid.pictures import html_table
 from cepheid.values.rows import Event
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from cepheid.diagnosis.steps import Teller, key_of
 from cepheid.engine.machines.interpreted import Interpreted
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.tree import Output
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.nodes import Output
 from cepheid.reference.interpreter import complete_runs
 from cepheid.reference.output import arrange, choose, may_start, partition_of, pass_having
 from cepheid.reference.own_automata import instants

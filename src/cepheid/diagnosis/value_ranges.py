@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 from cepheid.diagnosis.column_hints import shown_values
 from cepheid.diagnosis.whole_columns import Columns
 from cepheid.diagnosis.written import Writer, text_of, write_value
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.components import Component
-from cepheid.pattern.types import Kind, Type, zone_of
-from cepheid.pattern.walk import walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Kind, Type, zone_of
+from cepheid.pattern.tree.components import Component
+from cepheid.pattern.tree.walk import walk
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Missing
 from cepheid.values.rows import Event

@@ -13,11 +13,11 @@ from cepheid.diagnosis.facts import Change
 from cepheid.diagnosis.written import text_of
 from cepheid.language import print_pattern, print_window
 from cepheid.language.printer import quote_name
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.components import Component
-from cepheid.pattern.parameters import window_nanoseconds
-from cepheid.pattern.tree import Column, Event, Negation, Pattern, Query, Repeat, Seq, Strategy, Window
-from cepheid.pattern.walk import rewrite, substitute, walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import window_nanoseconds
+from cepheid.pattern.tree.components import Component
+from cepheid.pattern.tree.nodes import Column, Event, Negation, Pattern, Query, Repeat, Seq, Strategy, Window
+from cepheid.pattern.tree.walk import rewrite, substitute, walk
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from cepheid.diagnosis.facts import Seen
 from cepheid.engine.encoding.arrow import flags_to_numpy, from_numpy, to_numpy
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.components import Component
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.components import Component
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from cepheid.diagnosis.named_rows import read_ends, read_named
 from cepheid.diagnosis.tracing import give
 from cepheid.diagnosis.why_not_arcs import Stretch
 from cepheid.errors import Span
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.layout import Move
-from cepheid.pattern.tree import Event as EventPattern
-from cepheid.pattern.tree import Output, Query, Ties
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.layout import Move
+from cepheid.pattern.tree.nodes import Event as EventPattern
+from cepheid.pattern.tree.nodes import Output, Query, Ties
 from cepheid.reference.negation import Absence
 from cepheid.reference.runs import Run, Runner, Waiting
 from cepheid.reference.watching import Dropped, Refusal, Watcher, Why

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from cepheid.diagnosis.arcs import arc_name
 from cepheid.diagnosis.expected import Expected, WhyNot
 from cepheid.errors import Span
-from cepheid.pattern.bound_automata import BoundArc
-from cepheid.pattern.expressions import Expression
-from cepheid.pattern.tree import Fires
-from cepheid.pattern.walk import conjuncts
+from cepheid.pattern.automata.bound import BoundArc
+from cepheid.pattern.expressions.nodes import Expression
+from cepheid.pattern.tree.nodes import Fires
+from cepheid.pattern.tree.walk import conjuncts
 from cepheid.reference.own_automata import Accepted, OwnAutomaton, Run, instants, match_bindings, passing
 from cepheid.reference.watching_arcs import ArcWatcher
 from cepheid.values.bindings import Bindings

@@ -6,12 +6,12 @@ from datetime import date, timedelta
 
 from cepheid.errors import EvaluationError
 from cepheid.language import print_expression
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.durations import spell
-from cepheid.pattern.timestamps import print_timestamp
-from cepheid.pattern.types import BOOL, Kind, Type
-from cepheid.pattern.walk import walk
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.durations import spell
+from cepheid.pattern.expressions.timestamps import print_timestamp
+from cepheid.pattern.expressions.types import BOOL, Kind, Type
+from cepheid.pattern.tree.walk import walk
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler, Missing
 from cepheid.values.value import Value

@@ -10,11 +10,11 @@ import pyarrow as pa
 from cepheid.engine.matches.matches import Matches
 from cepheid.errors import BindError, EvaluationError, Span
 from cepheid.pattern.algebra.flow import HIDDEN_START, MERGED_TYPE, RAW, is_hidden
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.declared import declared_type, how_to_declare
-from cepheid.pattern.flow import EVENTS, Source
-from cepheid.pattern.schema import END, START, Roles, Schema, make_schema
-from cepheid.pattern.types import FLOAT, INT, NUMERIC, STRING, Kind, from_arrow, plain
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import END, START, Roles, Schema, make_schema
+from cepheid.pattern.expressions.declared import declared_type, how_to_declare
+from cepheid.pattern.expressions.types import FLOAT, INT, NUMERIC, STRING, Kind, from_arrow, plain
+from cepheid.pattern.tree.flow import EVENTS, Source
 
 
 def composite_columns(query: Bound, roles: Roles) -> pa.Schema:

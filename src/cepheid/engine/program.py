@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from cepheid.engine.composites import schema_of
-from cepheid.pattern.aggregates import with_aggregates
 from cepheid.pattern.algebra.flow import expand, is_hidden
-from cepheid.pattern.analysis import Analysed, Functions, analyse
-from cepheid.pattern.bind import Bound, bind
-from cepheid.pattern.flow import EVENTS, Source, check_flow, roles_in
-from cepheid.pattern.parameters import Params
-from cepheid.pattern.schema import Roles, Schema, make_schema
-from cepheid.pattern.tree import Program
+from cepheid.pattern.binding.analysis import Analysed, Functions, analyse
+from cepheid.pattern.binding.bind import Bound, bind
+from cepheid.pattern.binding.schema import Roles, Schema, make_schema
+from cepheid.pattern.expressions.aggregates import with_aggregates
+from cepheid.pattern.expressions.parameters import Params
+from cepheid.pattern.tree.flow import EVENTS, Source, check_flow, roles_in
+from cepheid.pattern.tree.nodes import Program
 
 if TYPE_CHECKING:
     from cepheid.engine.planning.compiled_query import CompiledQuery

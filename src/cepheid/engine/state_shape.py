@@ -7,10 +7,10 @@ from dataclasses import fields, replace
 from hashlib import sha256
 
 from cepheid.engine.program import CompiledProgram
-from cepheid.pattern import expressions as ex
-from cepheid.pattern import tree
-from cepheid.pattern.types import INT, Kind
-from cepheid.pattern.walk import substitute, walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import INT, Kind
+from cepheid.pattern.tree import nodes as tree
+from cepheid.pattern.tree.walk import substitute, walk
 
 # Below these, constants are only compared with. What aggregates and functions make of events may be in the state.
 _COMPARING = (ex.And, ex.Or, ex.Not, ex.Compare, ex.Between, ex.IsNull)

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from cepheid.explain.table import table
 from cepheid.language import print_expression
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.attributes import END, START
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton
 from cepheid.pattern.algebra.result import BoundAlgebra
-from cepheid.pattern.analysis import Analysed
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.registers import EVENT
-from cepheid.pattern.walk import substitute
+from cepheid.pattern.automata.registers import EVENT
+from cepheid.pattern.binding.analysis import Analysed
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.walk import substitute
 from cepheid.pictures import Edge as GraphEdge
 from cepheid.pictures import Graph, Kind, Node, Style
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from cepheid.explain.automaton_graph import automaton_graph
 from cepheid.explain.table import table
 from cepheid.language import print_expression, print_window
-from cepheid.pattern.analysis import Analysed
-from cepheid.pattern.automata import states_of
-from cepheid.pattern.tree import Arc, Automaton, Fires
+from cepheid.pattern.automata.check import states_of
+from cepheid.pattern.binding.analysis import Analysed
+from cepheid.pattern.tree.nodes import Arc, Automaton, Fires
 from cepheid.pictures import to_mermaid
 
 _TAKES = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cepheid.explain.graph_title import graph_title
 from cepheid.language import print_expression
-from cepheid.pattern.analysis import Analysed
-from cepheid.pattern.automata import states_of
-from cepheid.pattern.tree import Arc, Automaton, Fires
+from cepheid.pattern.automata.check import states_of
+from cepheid.pattern.binding.analysis import Analysed
+from cepheid.pattern.tree.nodes import Arc, Automaton, Fires
 from cepheid.pictures import Edge, Graph, Kind, Node, Style
 
 _WORDS = {Fires.INSTANT: "ON ALL", Fires.END: "AT END", Fires.NOTHING: "ε"}

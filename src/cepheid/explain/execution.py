@@ -14,9 +14,9 @@ from cepheid.explain.plan_graph import plan_graph
 from cepheid.kernel.scan.kernel import ScanKernel
 from cepheid.kernel.scan.program import Program
 from cepheid.language import print_expression
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.walk import walk
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.walk import walk
 from cepheid.pictures import Graph
 from cepheid.plan.join import Join
 from cepheid.plan.spec import PlanSpec, Way, order_of

@@ -18,16 +18,16 @@ from cepheid.explain.pattern_graph import pattern_graph
 from cepheid.explain.table import table
 from cepheid.language import print_expression, print_query, print_window
 from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.analysis import Analysed
-from cepheid.pattern.automata import VALID_UNTIL
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.components import Component
-from cepheid.pattern.expressions import Nth
-from cepheid.pattern.flow import EVENTS, Source
-from cepheid.pattern.layout import always_bound
-from cepheid.pattern.placement import When, place
-from cepheid.pattern.schema import END, START
-from cepheid.pattern.tree import Automaton, Output, Query, Selection, Strategy, Ties
+from cepheid.pattern.automata.check import VALID_UNTIL
+from cepheid.pattern.binding.analysis import Analysed
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.placement import When, place
+from cepheid.pattern.binding.schema import END, START
+from cepheid.pattern.expressions.nodes import Nth
+from cepheid.pattern.tree.components import Component
+from cepheid.pattern.tree.flow import EVENTS, Source
+from cepheid.pattern.tree.layout import always_bound
+from cepheid.pattern.tree.nodes import Automaton, Output, Query, Selection, Strategy, Ties
 from cepheid.pictures import Graph, can_draw, drawn, preformatted, to_mermaid, to_svg
 from cepheid.plan.spec import AUTO, PlanSpec
 

@@ -10,15 +10,15 @@ from cepheid.engine.many.rules import RuleSet
 from cepheid.explain.explanation import Explanation
 from cepheid.explain.table import table
 from cepheid.language import print_expression
-from cepheid.pattern.expressions import Literal
-from cepheid.pattern.sampled import constant_column
+from cepheid.pattern.expressions.nodes import Literal
+from cepheid.pattern.expressions.sampled import constant_column
 
 if TYPE_CHECKING:  # machines and kernels take a while to import
-    from cepheid.engine.many.chain import Bounds, Chain, Fence, Key
-    from cepheid.engine.many.layout import Layout, Lookup, Waiting
-    from cepheid.engine.many.routed import RoutedTier
-    from cepheid.engine.many.routers import Way
+    from cepheid.engine.many.routed.routed import RoutedTier
+    from cepheid.engine.many.routed.routers import Way
     from cepheid.engine.many.stream import ManyStream, Place
+    from cepheid.engine.many.tables.chain import Bounds, Chain, Fence, Key
+    from cepheid.engine.many.tables.layout import Layout, Lookup, Waiting
 
 MOST = 12
 """Lines of one kind that are told; of more, how many there are."""
@@ -177,8 +177,8 @@ def explain_many(rules: RuleSet, wrong: int, stream: ManyStream | None) -> Expla
 
 
 def _explained(rules: RuleSet, wrong: int, stream: ManyStream) -> Explained:
-    from cepheid.engine.many.routed import RoutedTier
-    from cepheid.engine.many.shared import SharedTier
+    from cepheid.engine.many.routed.routed import RoutedTier
+    from cepheid.engine.many.tables.shared import SharedTier
 
     places = list(stream.places())
     layouts = (tier.layout() for tier in stream.tiers.values() if isinstance(tier, SharedTier))
@@ -195,7 +195,7 @@ def _explained(rules: RuleSet, wrong: int, stream: ManyStream) -> Explained:
 
 def _routing(tier: RoutedTier) -> str:
     """How a joined stream finds the rules of an event."""
-    from cepheid.engine.many.routers import ByConstants
+    from cepheid.engine.many.routed.routers import ByConstants
 
     if isinstance(tier.router, ByConstants):
         ways = list(dict.fromkeys(map(_way, tier.router.ways)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cepheid.pattern.analysis import Analysed
-from cepheid.pattern.layout import Layout, Move, Place
-from cepheid.pattern.tree import Strategy
+from cepheid.pattern.binding.analysis import Analysed
+from cepheid.pattern.tree.layout import Layout, Move, Place
+from cepheid.pattern.tree.nodes import Strategy
 
 
 @dataclass(frozen=True, slots=True)

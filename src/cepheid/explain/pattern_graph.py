@@ -7,13 +7,13 @@ from functools import cached_property
 
 from cepheid.explain.graph_title import graph_title
 from cepheid.language import print_expression, print_window
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.analysis import Analysed
-from cepheid.pattern.layout import Mark, Move, Step
-from cepheid.pattern.placement import When, place
-from cepheid.pattern.tree import Strategy
-from cepheid.pattern.uses import is_iterated
-from cepheid.pattern.walk import children
+from cepheid.pattern.binding.analysis import Analysed
+from cepheid.pattern.binding.placement import When, place
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.layout import Mark, Move, Step
+from cepheid.pattern.tree.nodes import Strategy
+from cepheid.pattern.tree.uses import is_iterated
+from cepheid.pattern.tree.walk import children
 from cepheid.pictures import Edge, Graph, Kind, Node, Style
 
 MOST = 24

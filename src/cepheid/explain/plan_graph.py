@@ -12,10 +12,10 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import Decision
 from cepheid.errors import CepheidError
 from cepheid.language import print_expression
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.components import Component
-from cepheid.pattern.uses import uses
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.components import Component
+from cepheid.pattern.tree.uses import uses
 from cepheid.pictures import Edge, Graph, Kind, Node
 from cepheid.plan.spec import Way, order_of
 from cepheid.values.bindings import Bindings

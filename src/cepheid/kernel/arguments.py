@@ -8,7 +8,7 @@ from enum import Enum
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.types import INT32, INT64, UINT8, UINT16, UINT32
 from cepheid.kernel.runtime import NIL
-from cepheid.pattern import expressions as ex
+from cepheid.pattern.expressions import nodes as ex
 
 NOWHERE = n.Constant(NIL, UINT32, "NIL")
 """No node, no run, no lane."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.types import FLOAT64, INT64
-from cepheid.pattern import expressions as ex
+from cepheid.pattern.expressions import nodes as ex
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.fold import all_of, any_of, choose, negate
 from cepheid.kernel.code.types import BOOL, FLOAT64, INT64, UINT8, Scalar
 from cepheid.kernel.constants import Constants
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.types import Kind, Type
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Kind, Type
 
 
 class Sort(Enum):

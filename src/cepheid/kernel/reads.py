@@ -23,7 +23,7 @@ from cepheid.kernel.code.types import BOOL, INT64, UINT8
 from cepheid.kernel.constants import Constants
 from cepheid.kernel.expressions import Sort, Translator, Value, sort_of
 from cepheid.kernel.names import identifier
-from cepheid.pattern import expressions as ex
+from cepheid.pattern.expressions import nodes as ex
 
 I = n.Variable("i", INT64)  # noqa: E741  the event at hand
 KIND = n.Variable("kind", INT64)  # the number of its type in the query

@@ -9,8 +9,8 @@ from cepheid.language.printer import (
     print_query,
     print_window,
 )
-from cepheid.pattern.expressions import Expression
-from cepheid.pattern.tree import Program
+from cepheid.pattern.expressions.nodes import Expression
+from cepheid.pattern.tree.nodes import Program
 
 __all__ = [
     "parse",

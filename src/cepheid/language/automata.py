@@ -9,10 +9,10 @@ from lark.tree import Meta
 
 from cepheid.errors import ParseError
 from cepheid.language.expressions import ExpressionBuilder, name_of
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.registers import read_slot_type
-from cepheid.pattern.tree import Arc, Assign, Fires, Slot
-from cepheid.pattern.types import NULL
+from cepheid.pattern.automata.registers import read_slot_type
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import NULL
+from cepheid.pattern.tree.nodes import Arc, Assign, Fires, Slot
 
 
 @v_args(meta=True)

@@ -12,11 +12,12 @@ from cepheid.errors import ParseError, PatternError, Span, did_you_mean
 from cepheid.language.automata import AutomatonBuilder
 from cepheid.language.elements import with_elements
 from cepheid.language.expressions import name_of, read_integer
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.durations import NANOSECONDS, UNITS, units_of
-from cepheid.pattern.lengths import with_lengths
-from cepheid.pattern.schema import MATCH_ID
-from cepheid.pattern.tree import (
+from cepheid.pattern.binding.schema import MATCH_ID
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.durations import NANOSECONDS, UNITS, units_of
+from cepheid.pattern.expressions.types import INT
+from cepheid.pattern.tree.lengths import with_lengths
+from cepheid.pattern.tree.nodes import (
     AnyOrder,
     Arc,
     Automaton,
@@ -39,8 +40,7 @@ from cepheid.pattern.tree import (
     Ties,
     Window,
 )
-from cepheid.pattern.types import INT
-from cepheid.pattern.walk import conjuncts
+from cepheid.pattern.tree.walk import conjuncts
 
 _CLAUSES = {
     "where": "WHERE",

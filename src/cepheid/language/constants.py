@@ -17,11 +17,11 @@ from cepheid.errors import CepheidError
 from cepheid.language.expressions import text_of
 from cepheid.language.parser import parse_expression
 from cepheid.language.skeleton import Spelling, spellings
-from cepheid.pattern import types
-from cepheid.pattern.durations import NANOSECONDS, UNITS
-from cepheid.pattern.expressions import Literal
-from cepheid.pattern.timestamps import read_timestamp
-from cepheid.pattern.types import Kind, Type
+from cepheid.pattern.expressions import types
+from cepheid.pattern.expressions.durations import NANOSECONDS, UNITS
+from cepheid.pattern.expressions.nodes import Literal
+from cepheid.pattern.expressions.timestamps import read_timestamp
+from cepheid.pattern.expressions.types import Kind, Type
 
 _SIGNS = re.compile(r"[-\s(]*")
 _CLOSED = re.compile(r"[\s)]*")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cepheid.errors import ParseError, Span
-from cepheid.pattern.components import name_events
-from cepheid.pattern.expressions import Attribute, Element, Expression, Field, Index, Literal, Name, Nth, Rows
-from cepheid.pattern.registers import EVENT, FIRST, LAST, REGISTER
-from cepheid.pattern.tree import Automaton, Event, Query, Repeat
-from cepheid.pattern.types import INT
-from cepheid.pattern.walk import rewrite, rewrite_expressions, walk
+from cepheid.pattern.automata.registers import EVENT, FIRST, LAST, REGISTER
+from cepheid.pattern.expressions.nodes import Attribute, Element, Expression, Field, Index, Literal, Name, Nth, Rows
+from cepheid.pattern.expressions.types import INT
+from cepheid.pattern.tree.components import name_events
+from cepheid.pattern.tree.nodes import Automaton, Event, Query, Repeat
+from cepheid.pattern.tree.walk import rewrite, rewrite_expressions, walk
 
 
 def with_elements(query: Query) -> Query:

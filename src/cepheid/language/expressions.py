@@ -13,13 +13,13 @@ from lark import Token, Transformer, v_args
 from lark.tree import Meta
 
 from cepheid.errors import ParseError, Span
-from cepheid.pattern import expressions as ex
-from cepheid.pattern import types
-from cepheid.pattern.casts import read_type_name
-from cepheid.pattern.durations import NANOSECONDS, UNITS
-from cepheid.pattern.intervals import read_interval, total
-from cepheid.pattern.timestamps import read_timestamp
-from cepheid.pattern.tree import Column
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions import types
+from cepheid.pattern.expressions.casts import read_type_name
+from cepheid.pattern.expressions.durations import NANOSECONDS, UNITS
+from cepheid.pattern.expressions.intervals import read_interval, total
+from cepheid.pattern.expressions.timestamps import read_timestamp
+from cepheid.pattern.tree.nodes import Column
 
 _COMPARISONS = {"==": "=", "<>": "!=", "≠": "!=", "^neq": "!=", "≤": "<=", "≥": ">="}
 _LATEX = {"neq": "!=", "ne": "!=", "leq": "<=", "le": "<=", "geq": ">=", "ge": ">="}

@@ -33,10 +33,10 @@ from cepheid.language.template import (
     with_constants,
     with_literals,
 )
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.tree import Program, Query
-from cepheid.pattern.types import BOOL, INT
-from cepheid.pattern.walk import expressions, walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import BOOL, INT
+from cepheid.pattern.tree.nodes import Program, Query
+from cepheid.pattern.tree.walk import expressions, walk
 
 
 @dataclass(frozen=True, slots=True)

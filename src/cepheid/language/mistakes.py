@@ -9,7 +9,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput
 
 from cepheid.errors import ParseError, Span, did_you_mean, nearest
 from cepheid.language.advice import advise
-from cepheid.pattern.tree import Strategy
+from cepheid.pattern.tree.nodes import Strategy
 
 # The names of terminals in error messages.
 _WORDS = {

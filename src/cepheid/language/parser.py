@@ -14,9 +14,9 @@ from cepheid.language.algebra.scanner import after_blanks
 from cepheid.language.builder import QueryBuilder
 from cepheid.language.mistakes import syntax_error
 from cepheid.language.tables import grammar
-from cepheid.pattern.expressions import Expression
-from cepheid.pattern.tree import Arc, Automaton, Program, Query
-from cepheid.pattern.walk import MAX_DEPTH, too_deep
+from cepheid.pattern.expressions.nodes import Expression
+from cepheid.pattern.tree.nodes import Arc, Automaton, Program, Query
+from cepheid.pattern.tree.walk import MAX_DEPTH, too_deep
 
 
 def parse(text: str) -> Program:

@@ -8,15 +8,15 @@ from datetime import date, timedelta
 from functools import singledispatch
 from typing import NamedTuple
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern import tree
 from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.durations import spell
-from cepheid.pattern.paths import spell as spell_path
-from cepheid.pattern.registers import REGISTER
-from cepheid.pattern.timestamps import print_timestamp
-from cepheid.pattern.types import Kind, zone_of
-from cepheid.pattern.walk import walk
+from cepheid.pattern.automata.registers import REGISTER
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.durations import spell
+from cepheid.pattern.expressions.paths import spell as spell_path
+from cepheid.pattern.expressions.timestamps import print_timestamp
+from cepheid.pattern.expressions.types import Kind, zone_of
+from cepheid.pattern.tree import nodes as tree
+from cepheid.pattern.tree.walk import walk
 
 _WORD = re.compile(r"[^\W\d]\w*\Z")
 _INDEXED = re.compile(r"[α-ωΑ-Ω]_|µ(?:_|\Z)")  # which CESAR reads as a letter with an index: θ_3 is θ3 there
@@ -66,7 +66,7 @@ OR, AND, NOT, PREDICATE, SUM, PRODUCT, UNARY, PRIMARY = range(8)
 def print_expression(node: ex.Expression) -> str:
     """One expression as text.
 
-    >>> from cepheid.pattern.types import INT
+    >>> from cepheid.pattern.expressions.types import INT
     >>> print_expression(ex.Arithmetic("*", ex.Minus(ex.Name("x")), ex.Literal(2, INT)))
     '-x * 2'
     """

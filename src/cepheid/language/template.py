@@ -16,11 +16,11 @@ from cepheid.language.constants import Constants, Reader, as_literal
 from cepheid.language.known_drafts import Draft, KnownDrafts
 from cepheid.language.parser import parse
 from cepheid.language.skeleton import WHOLE, Cut, Spelling, cut, pieces_of
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.functions import UNITS_OF
-from cepheid.pattern.tree import Automaton, Program, Query
-from cepheid.pattern.walk import expressions, rewrite, rewrite_expressions, walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.functions import UNITS_OF
+from cepheid.pattern.tree.nodes import Automaton, Program, Query
+from cepheid.pattern.tree.walk import expressions, rewrite, rewrite_expressions, walk
 
 _OF_THE_TEXT = {"CEP101", "CEP102", "CEP103", "CEP104", "CEP106", "CEP108"}
 """Errors that have nothing to do with constants: all texts with the same skeleton have them."""

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.walk import walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.walk import walk
 from cepheid.plan.join import Join, Joint, Of
 
 FEW = 32

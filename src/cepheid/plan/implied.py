@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.types import NUMERIC, STRING, Kind
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import NUMERIC, STRING, Kind
 from cepheid.plan.taken import E, Taken
 from cepheid.values.comparison import COMPARISONS, order
 

@@ -13,12 +13,24 @@ from functools import cached_property
 
 from cepheid.automaton.model import NotNative, Now, Test
 from cepheid.automaton.resolve import check_missing
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Output, Pattern, Repeat, Seq, Strategy, Ties
-from cepheid.pattern.types import Type
-from cepheid.pattern.uses import variables
-from cepheid.pattern.walk import substitute, walk
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Type
+from cepheid.pattern.tree.nodes import (
+    AnyOrder,
+    Either,
+    Event,
+    Maybe,
+    Negation,
+    Output,
+    Pattern,
+    Repeat,
+    Seq,
+    Strategy,
+    Ties,
+)
+from cepheid.pattern.tree.uses import variables
+from cepheid.pattern.tree.walk import substitute, walk
 from cepheid.values.bindings import NOTHING
 from cepheid.values.evaluate import Compiler
 from cepheid.values.lanes import Lanes, lane_of

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.placement import When
-from cepheid.pattern.scope import EVENT
-from cepheid.pattern.tree import Strategy
-from cepheid.pattern.uses import uses
-from cepheid.pattern.walk import conjuncts, rewrite, walk
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.placement import When
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.nodes import Strategy
+from cepheid.pattern.tree.scope import EVENT
+from cepheid.pattern.tree.uses import uses
+from cepheid.pattern.tree.walk import conjuncts, rewrite, walk
 
 E = "e"
 """The variable of the event at hand."""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 import pyarrow as pa
 
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra import bound as b
 from cepheid.pattern.algebra.attributes import END, START, last_of
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.types import Type
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Type
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.facts import Fact, Stream, fact_of, plain_zero, stream_of

@@ -29,9 +29,9 @@ from cepheid.automaton.model import (
     Time,
     Witnessed,
 )
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.types import ANY
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import ANY
 from cepheid.reference.partition import Substream
 from cepheid.values.bindings import NOTHING
 from cepheid.values.evaluate import Compiler

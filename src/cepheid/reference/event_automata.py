@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.registers import EVENT
+from cepheid.pattern.automata.registers import EVENT
+from cepheid.pattern.binding.bind import Bound
 from cepheid.reference.watching_arcs import UNSEEN, EdgeWatcher
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler

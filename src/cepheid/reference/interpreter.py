@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from cepheid.pattern.bind import Bound
+from cepheid.pattern.binding.bind import Bound
 from cepheid.reference.negation import Absence
 from cepheid.reference.output import arrange, choose, results
 from cepheid.reference.own_automata import interpret_automaton

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.tree import Ties
-from cepheid.pattern.uses import uses
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.nodes import Ties
+from cepheid.pattern.tree.uses import uses
 from cepheid.reference.runs import Gap, Run, Runner
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.tree import Output, Ties
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.nodes import Output, Ties
 from cepheid.reference.partition import UNSET
 from cepheid.reference.runs import Run
 from cepheid.reference.watching import SILENT, Dropped, Watcher

@@ -8,12 +8,12 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.bound_automata import BoundArc
-from cepheid.pattern.registers import EVENT, FIRST, LAST
-from cepheid.pattern.tree import Fires, Ties
-from cepheid.pattern.types import Type
+from cepheid.pattern.automata.bound import BoundArc
+from cepheid.pattern.automata.registers import EVENT, FIRST, LAST
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Type
+from cepheid.pattern.tree.nodes import Fires, Ties
 from cepheid.reference.partition import substreams
 from cepheid.reference.watching_arcs import UNWATCHED, ArcWatcher
 from cepheid.values.bindings import Bindings, Evaluator

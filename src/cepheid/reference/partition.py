@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.expressions import Literal
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions.nodes import Literal
 from cepheid.values.comparison import equal
 from cepheid.values.lanes import lane_key
 from cepheid.values.rows import Event

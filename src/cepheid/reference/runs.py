@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.expressions import Expression, Nth
-from cepheid.pattern.layout import Loop, Mark, Move, Place, Step
-from cepheid.pattern.placement import When
-from cepheid.pattern.subsets import too_many_runs
-from cepheid.pattern.tree import Strategy, Ties
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.placement import When
+from cepheid.pattern.expressions.nodes import Expression, Nth
+from cepheid.pattern.lints.subsets import too_many_runs
+from cepheid.pattern.tree.layout import Loop, Mark, Move, Place, Step
+from cepheid.pattern.tree.nodes import Strategy, Ties
 from cepheid.reference.partition import UNSET, Agreement, Key, Substream
 from cepheid.reference.watching import SILENT, Refusal, Watcher, Why
 from cepheid.values.bindings import NOTHING, Bindings

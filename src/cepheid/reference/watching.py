@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from cepheid.pattern.expressions import Expression
-from cepheid.pattern.layout import Move
+from cepheid.pattern.expressions.nodes import Expression
+from cepheid.pattern.tree.layout import Move
 from cepheid.values.bindings import Bindings
 from cepheid.values.rows import Event
 

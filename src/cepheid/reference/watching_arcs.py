@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cepheid.pattern.algebra.linear import Edge
-from cepheid.pattern.bound_automata import BoundArc
+from cepheid.pattern.automata.bound import BoundArc
 from cepheid.values.bindings import Bindings
 from cepheid.values.rows import Event
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pyarrow as pa
 
 from cepheid.api import Query
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.walk import walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.walk import walk
 from cepheid.spark.worker import WorkerQuery
 
 CODES = pa.dictionary(pa.int32(), pa.string())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cepheid.api.speculating import ALL, spelt_speculation
-from cepheid.pattern.paths import spell
+from cepheid.pattern.expressions.paths import spell
 from cepheid.spark.batch import direct_scan, slice_count, why_keys_are_whole
 from cepheid.spark.job import Job
 from cepheid.spark.stream import bucket_count

@@ -20,7 +20,7 @@ from cepheid.api.observed import Observed
 from cepheid.diagnosis.diagnosis import Diagnosis
 from cepheid.diagnosis.facts import Hint
 from cepheid.errors import CepheidWarning
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 from cepheid.spark import batch
 from cepheid.spark.collected import COLLECTED, batch_job, collect, first_events
 from cepheid.spark.job import Job, make_job

@@ -26,7 +26,7 @@ from cepheid.api.observed import (
 )
 from cepheid.api.surprises import ENOUGH
 from cepheid.errors import CepheidWarning, Place, calling_place
-from cepheid.pattern.uses import uses
+from cepheid.pattern.tree.uses import uses
 from cepheid.spark.introspect import is_plain_read, sources_read_all, spark_context
 from cepheid.spark.job import Job
 from cepheid.spark.names import column_named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from cepheid.pattern.paths import spell
+from cepheid.pattern.expressions.paths import spell
 from cepheid.pictures import Edge, Graph, Kind, Node
 from cepheid.spark.batch import direct_scan, slice_count
 from cepheid.spark.job import Job

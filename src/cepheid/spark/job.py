@@ -19,8 +19,8 @@ from cepheid.api.query_changes import with_queries
 from cepheid.api.speculating import spelt_speculation
 from cepheid.engine.stream.operations import WORDS
 from cepheid.errors import BindError, InputError, UsageError, did_you_mean
-from cepheid.pattern.paths import Path
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions.paths import Path
 from cepheid.spark.names import column_named
 from cepheid.spark.options import Options
 from cepheid.spark.outputs import match_schema, output_number

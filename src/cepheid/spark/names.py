@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cepheid.pattern.paths import Path
+from cepheid.pattern.expressions.paths import Path
 
 
 def quote(name: str) -> str:

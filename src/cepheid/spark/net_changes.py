@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from cepheid.engine.matches.changes import OP, REMOVED
-from cepheid.pattern.schema import MATCH_ID
+from cepheid.pattern.binding.schema import MATCH_ID
 
 
 def net_changes(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:

@@ -15,7 +15,7 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.stream.event_log import EventLog
 from cepheid.engine.stream.rows import Arrival, arrival_of
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 from cepheid.spark.signs import joined_signs
 
 TOGETHER = 1 << 18

@@ -10,11 +10,11 @@ from cepheid.api import Query
 from cepheid.engine.matches.changes import OP
 from cepheid.engine.matches.long_form import long_schema
 from cepheid.errors import BindError, PatternError, UsageError, did_you_mean
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.declared import declared_type, how_to_declare
-from cepheid.pattern.schema import MATCH_ID
-from cepheid.pattern.types import Kind
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import MATCH_ID
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.declared import declared_type, how_to_declare
+from cepheid.pattern.expressions.types import Kind
 
 QUERY = "query"
 """The column with the name of the query that gave a match, in a stream whose queries can change."""

@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from cepheid.automaton.model import NotNative
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.linear import attributes_with
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.flow import Source
-from cepheid.pattern.layout import always_bound
-from cepheid.pattern.paths import Path
-from cepheid.pattern.tree import Output
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.paths import Path
+from cepheid.pattern.tree.flow import Source
+from cepheid.pattern.tree.layout import always_bound
+from cepheid.pattern.tree.nodes import Output
 from cepheid.plan.join import NotJoined, make_join
 
 

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from cepheid.engine.matches.changes import ADDED, OP, REMOVED
 from cepheid.errors import UsageError, did_you_mean
-from cepheid.pattern.schema import MATCH_ID
+from cepheid.pattern.binding.schema import MATCH_ID
 from cepheid.spark.names import column_named
 
 _NET, _MATCH, _LAST = (f"__cepheid_{name}" for name in ("net", "match", "last"))

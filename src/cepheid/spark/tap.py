@@ -13,7 +13,7 @@ import pyarrow as pa
 from cepheid.api.observed import TINY, smallest_distance
 from cepheid.api.surprises import ENOUGH
 from cepheid.engine.encoding.times import ticks
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 from cepheid.spark.reports import Channel, Seen
 from cepheid.spark.worker import Batches
 

@@ -16,8 +16,8 @@ from cepheid.api.history import AnyChange
 from cepheid.api.matching import How, match_arrivals
 from cepheid.engine.matches.changes import OP, REMOVED
 from cepheid.engine.stream.rows import Arrival, arrival_of
-from cepheid.pattern.paths import Path
-from cepheid.pattern.schema import MATCH_ID, Schema, make_schema
+from cepheid.pattern.binding.schema import MATCH_ID, Schema, make_schema
+from cepheid.pattern.expressions.paths import Path
 from cepheid.spark.netting import Changed, Unmet, net_arrivals
 from cepheid.spark.outputs import QUERY
 from cepheid.spark.signs import signs_of

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cepheid.language.printer import quote_name, quote_type
-from cepheid.pattern.expressions import AGGREGATES
-from cepheid.pattern.functions import BUILT_IN
-from cepheid.pattern.tree import Strategy
+from cepheid.pattern.expressions.functions import BUILT_IN
+from cepheid.pattern.expressions.nodes import AGGREGATES
+from cepheid.pattern.tree.nodes import Strategy
 from cepheid.studio.describing import Facts
 
 _KEYWORDS = (

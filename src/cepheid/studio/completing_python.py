@@ -11,8 +11,8 @@ from cepheid.builder.columns import Column
 from cepheid.builder.patterns import Pattern
 from cepheid.builder.printed_expressions import quote
 from cepheid.builder.python_values import CALLED
-from cepheid.pattern.functions import BUILT_IN
-from cepheid.pattern.tree import Strategy
+from cepheid.pattern.expressions.functions import BUILT_IN
+from cepheid.pattern.tree.nodes import Strategy
 from cepheid.studio.completing import UNITS, Completion, Completions, columns, fitting, types, values
 from cepheid.studio.describing import Facts
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from math import floor, log10
 
 from cepheid.errors import Span
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.durations import NANOSECONDS, UNITS
-from cepheid.pattern.tree import Negation, Pattern, Program, Query, Window
-from cepheid.pattern.walk import children, expressions, walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.durations import NANOSECONDS, UNITS
+from cepheid.pattern.tree.nodes import Negation, Pattern, Program, Query, Window
+from cepheid.pattern.tree.walk import children, expressions, walk
 from cepheid.studio.describing import ColumnFacts, Facts
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")

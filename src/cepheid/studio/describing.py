@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.api.files.text_values import values
-from cepheid.pattern.durations import ARROW_UNITS, NANOSECONDS, UNITS
+from cepheid.pattern.expressions.durations import ARROW_UNITS, NANOSECONDS, UNITS
 from cepheid.studio.plain import plain
 from cepheid.studio.source import Columns
 

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from cepheid.builder.read_python import read_python
 from cepheid.language import parse, print_program
-from cepheid.pattern.tree import Program
+from cepheid.pattern.tree.nodes import Program
 
 Form = Literal["text", "python"]
 FORMS: tuple[Form, ...] = get_args(Form)

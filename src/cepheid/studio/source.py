@@ -14,8 +14,8 @@ from cepheid.api import Query
 from cepheid.api.files.told import Told
 from cepheid.api.readable import readable_schema
 from cepheid.errors import CepheidError
-from cepheid.pattern.schema import Roles, make_schema
-from cepheid.pattern.tree import Program
+from cepheid.pattern.binding.schema import Roles, make_schema
+from cepheid.pattern.tree.nodes import Program
 
 SAMPLE = 20_000
 """How many events, the first ones, a query is tried on before it runs on all."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 
-from cepheid.pattern.types import time_zone
+from cepheid.pattern.expressions.types import time_zone
 
 SECOND = 10**9
 DAY = 86_400 * SECOND

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.functions import PARTS
-from cepheid.pattern.types import Kind, zone_of
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.functions import PARTS
+from cepheid.pattern.expressions.types import Kind, zone_of
 from cepheid.values import calendar, functions
 from cepheid.values.bindings import Bindings, Evaluator
 from cepheid.values.user_functions import Time, as_python, called

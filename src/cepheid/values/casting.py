@@ -9,8 +9,8 @@ from decimal import ROUND_HALF_UP, Decimal
 import pyarrow as pa
 
 from cepheid.errors import EvaluationError
-from cepheid.pattern.casts import can_cast
-from cepheid.pattern.types import BOOL, FLOAT, INT, STRING, Kind, Type, decimal, plain, scale_of, zone_of
+from cepheid.pattern.expressions.casts import can_cast
+from cepheid.pattern.expressions.types import BOOL, FLOAT, INT, STRING, Kind, Type, decimal, plain, scale_of, zone_of
 from cepheid.values.arithmetic import DECIMALS
 from cepheid.values.calendar import DAY, SECOND, from_zone, in_zone
 from cepheid.values.read_text import read_boolean, read_date, read_decimal, read_double, read_integer, read_moment

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 
 from cepheid.errors import InputError
-from cepheid.pattern.durations import ARROW_UNITS
-from cepheid.pattern.paths import Path
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import Kind, from_arrow
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions.durations import ARROW_UNITS
+from cepheid.pattern.expressions.paths import Path
+from cepheid.pattern.expressions.types import Kind, from_arrow
 from cepheid.values.value import Value
 
 

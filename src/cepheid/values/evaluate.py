@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import singledispatchmethod
 
 from cepheid.errors import EvaluationError
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.nested import key_type
-from cepheid.pattern.types import DURATION, Kind
-from cepheid.pattern.uses import RANGES, ranges, uses
-from cepheid.pattern.walk import substitute
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.nested import key_type
+from cepheid.pattern.expressions.types import DURATION, Kind
+from cepheid.pattern.tree.uses import RANGES, ranges, uses
+from cepheid.pattern.tree.walk import substitute
 from cepheid.values import functions, nested
 from cepheid.values.arithmetic import ARITHMETIC, TIME_ARITHMETIC, negate
 from cepheid.values.bindings import Bindings, Evaluator

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.common_types import shown
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.types import Kind, Type
-from cepheid.pattern.walk import walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.common_types import shown
+from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.expressions.types import Kind, Type
+from cepheid.pattern.tree.walk import walk
 from cepheid.values.casting import caster
 from cepheid.values.user_functions import Time, unusable
 from cepheid.values.value import Value

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import cmp_to_key
 
-from cepheid.pattern.regular import compile_regular
+from cepheid.pattern.expressions.regular import compile_regular
 from cepheid.values.arithmetic import DECIMALS, add, wrap
 from cepheid.values.calendar import PARTS
 from cepheid.values.comparison import equal, order

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.lanes import Lanes as Lanes
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.lanes import Lanes as Lanes
 from cepheid.values.keys import group_key
 from cepheid.values.rows import Event
 from cepheid.values.value import Value

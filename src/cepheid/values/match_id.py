@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from hashlib import blake2b
 
-from cepheid.pattern.parameters import literal
+from cepheid.pattern.expressions.parameters import literal
 from cepheid.values.value import Value
 
 BYTES = 16

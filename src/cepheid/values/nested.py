@@ -8,8 +8,8 @@ from datetime import date
 import pyarrow as pa
 
 from cepheid.errors import EvaluationError
-from cepheid.pattern.timestamps import nanoseconds_of, nanoseconds_since_epoch
-from cepheid.pattern.types import Kind, Type, plain
+from cepheid.pattern.expressions.timestamps import nanoseconds_of, nanoseconds_since_epoch
+from cepheid.pattern.expressions.types import Kind, Type, plain
 from cepheid.values.value import Value
 
 _EPOCH = date(1970, 1, 1)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from cepheid.errors import BindError
-from cepheid.pattern.types import time_zone
+from cepheid.pattern.expressions.types import time_zone
 from cepheid.values.calendar import DAY, SECOND, day_number, from_zone, month_length
 
 _SPACES = "".join(map(chr, range(33))) + "\x7f"  # what Spark cuts off at both ends

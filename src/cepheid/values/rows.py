@@ -9,9 +9,9 @@ from itertools import groupby
 import pyarrow as pa
 
 from cepheid.errors import InputError
-from cepheid.pattern.durations import NANOSECONDS
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import Kind
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions.durations import NANOSECONDS
+from cepheid.pattern.expressions.types import Kind
 from cepheid.values.columns import column_values, read_column
 from cepheid.values.keys import sort_key
 from cepheid.values.value import Value

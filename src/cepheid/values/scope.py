@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.scope import EVENT
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.scope import EVENT
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.rows import Event

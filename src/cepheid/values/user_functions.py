@@ -8,9 +8,9 @@ from decimal import Decimal
 import pyarrow as pa
 
 from cepheid.errors import BindError, EvaluationError
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.types import Kind, Type, from_arrow, zone_of
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.expressions.types import Kind, Type, from_arrow, zone_of
 from cepheid.values.value import Value
 
 

@@ -11,8 +11,8 @@ import cepheid as cep
 from cepheid.api.control import ControlRow, Decision, decide, read_row
 from cepheid.api.history import AnyChange
 from cepheid.api.query_changes import AddQuery, RemoveQuery, ReplaceQuery
-from cepheid.pattern.timeline import AddArc, RemoveArc
-from cepheid.pattern.tree import Fires
+from cepheid.pattern.automata.timeline import AddArc, RemoveArc
+from cepheid.pattern.tree.nodes import Fires
 
 QUERY = cep.Query("AUTOMATON a -> b ARC up: a -> b WHEN e.x > 5", type=None)
 SCHEMA = pa.schema([("ts", pa.int64()), ("x", pa.int64())])

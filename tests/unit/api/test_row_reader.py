@@ -10,7 +10,7 @@ import pytest
 
 from cepheid import InputError, Query
 from cepheid.api.row_reader import RowReader
-from cepheid.pattern.schema import Roles, make_schema
+from cepheid.pattern.binding.schema import Roles, make_schema
 
 COLUMNS = pa.schema(
     {

@@ -6,7 +6,7 @@ import pytest
 from cepheid import Query
 from cepheid.automaton.build import build
 from cepheid.automaton.model import Automaton, NotNative
-from cepheid.pattern.schema import make_schema
+from cepheid.pattern.binding.schema import make_schema
 
 SCHEMA = pa.schema(
     [("ts", pa.int64()), ("type", pa.string()), ("k", pa.int64()), ("x", pa.int64()), ("s", pa.string())]

@@ -9,9 +9,9 @@ import pytest
 from cepheid import UsageError
 from cepheid import builder as cep
 from cepheid.builder import Draft
-from cepheid.pattern import types
-from cepheid.pattern.expressions import And, Attribute, Compare, Index, Length, Literal, Name, SameValue
-from cepheid.pattern.tree import (
+from cepheid.pattern.expressions import types
+from cepheid.pattern.expressions.nodes import And, Attribute, Compare, Index, Length, Literal, Name, SameValue
+from cepheid.pattern.tree.nodes import (
     Column,
     Event,
     Output,

@@ -8,8 +8,8 @@ import pytest
 
 from cepheid import builder as cep
 from cepheid.builder import Column
-from cepheid.pattern import types
-from cepheid.pattern.expressions import (
+from cepheid.pattern.expressions import types
+from cepheid.pattern.expressions.nodes import (
     Aggregate,
     And,
     Arithmetic,

@@ -4,7 +4,7 @@ import pytest
 
 from cepheid import builder as cep
 from cepheid.builder import Pattern
-from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Program, Query, Repeat, Seq
+from cepheid.pattern.tree.nodes import AnyOrder, Either, Event, Maybe, Negation, Program, Query, Repeat, Seq
 
 A, B, C = Event(("A",), "a"), Event(("B",), "b"), Event(("C",), "c")
 a, b, c = cep.event("A", "a"), cep.event("B", "b"), cep.event("C", "c")

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from cepheid import builder as cep
 from cepheid.builder import Column, Draft, Pattern
 from cepheid.language import parse
-from cepheid.pattern.components import name_events
-from cepheid.pattern.tree import Event
-from cepheid.pattern.walk import walk
+from cepheid.pattern.tree.components import name_events
+from cepheid.pattern.tree.nodes import Event
+from cepheid.pattern.tree.walk import walk
 
 a, b, c = cep.var("a"), cep.var("b"), cep.var("c")
 x, y, z = cep.var("x"), cep.var("y"), cep.var("z")

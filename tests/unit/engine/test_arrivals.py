@@ -13,7 +13,7 @@ from cepheid.engine.stream.late import LateFilter
 from cepheid.engine.stream.parts import FlatSink, FlatSource
 from cepheid.engine.stream.rows import FAN, Arrival, arrival_of
 from cepheid.errors import InputError
-from cepheid.pattern.schema import Roles, make_schema
+from cepheid.pattern.binding.schema import Roles, make_schema
 
 COLUMNS = pa.schema([("ts", pa.int64()), ("type", pa.dictionary(pa.int32(), pa.string())), ("x", pa.int64())])
 SCHEMA = make_schema(COLUMNS, Roles())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cepheid.engine.encoding.content_order import ranks
 from cepheid.engine.stream.arrivals import arrange
-from cepheid.pattern.schema import Roles, make_schema
+from cepheid.pattern.binding.schema import Roles, make_schema
 from cepheid.values.keys import sort_key
 from cepheid.values.rows import read_events
 

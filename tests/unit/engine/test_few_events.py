@@ -15,8 +15,8 @@ from cepheid.engine.machines.policy import Policy, When
 from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arrays import Pins
-from cepheid.pattern.lanes import Lanes
-from cepheid.pattern.schema import Roles, make_schema
+from cepheid.pattern.binding.schema import Roles, make_schema
+from cepheid.pattern.tree.lanes import Lanes
 
 SCHEMA = make_schema(
     pa.schema({"ts": pa.int64(), "type": pa.string(), "n": pa.int32(), "x": pa.float64(), "at": pa.timestamp("us")}),

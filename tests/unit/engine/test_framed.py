@@ -6,16 +6,16 @@ import pyarrow as pa
 import pytest
 
 from cepheid import Query
-from cepheid.engine.many.chain import Bounds, Chain, Constant, Fence, RuleConstant
-from cepheid.engine.many.chain_reader import chain_of
-from cepheid.engine.many.framed import shared_rules
-from cepheid.engine.many.level import Rules
+from cepheid.engine.many.tables.chain import Bounds, Chain, Constant, Fence, RuleConstant
+from cepheid.engine.many.tables.chain_reader import chain_of
+from cepheid.engine.many.tables.level import Rules
+from cepheid.engine.many.texts.framed import shared_rules
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.language import parse
 from cepheid.language.frames import read_frames
-from cepheid.pattern.expressions import Literal
-from cepheid.pattern.schema import make_schema
-from cepheid.pattern.tree import Program
+from cepheid.pattern.binding.schema import make_schema
+from cepheid.pattern.expressions.nodes import Literal
+from cepheid.pattern.tree.nodes import Program
 
 _COLUMNS = {"ts": pa.int64(), "type": pa.string(), "k": pa.int64(), "x": pa.int64(), "y": pa.float64()}
 SCHEMA = pa.schema(list({**_COLUMNS, "s": pa.string(), "t": pa.timestamp("us")}.items()))

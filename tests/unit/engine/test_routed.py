@@ -9,16 +9,16 @@ import pytest
 import cepheid as cep
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.factory import MachineFactory
-from cepheid.engine.many.concerns import concerns
-from cepheid.engine.many.routed import RoutedTier, cuts
-from cepheid.engine.many.variants import Share, Template
+from cepheid.engine.many.routed.concerns import concerns
+from cepheid.engine.many.routed.routed import RoutedTier, cuts
+from cepheid.engine.many.routed.variants import Share, Template
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.language import parse
-from cepheid.pattern.rule_columns import NotJoinedError
-from cepheid.pattern.schema import Roles, make_schema
-from cepheid.pattern.template_parameters import parameters, shapes, window_parameter
+from cepheid.pattern.binding.schema import Roles, make_schema
+from cepheid.pattern.templates.parameters import parameters, shapes, window_parameter
+from cepheid.pattern.templates.rule_columns import NotJoinedError
 from cepheid.plan.spec import AUTO
 
 EVENTS = pa.table(

@@ -9,7 +9,7 @@ import pytest
 
 from cepheid.engine.encoding.few_events import Events, FewEvents, RowForm
 from cepheid.engine.stream.row_log import LARGE, RowLog
-from cepheid.pattern.schema import Roles, make_schema
+from cepheid.pattern.binding.schema import Roles, make_schema
 
 SCHEMA = make_schema(pa.schema({"ts": pa.int64(), "type": pa.string()}), Roles())
 FORM = RowForm(SCHEMA)

@@ -5,8 +5,8 @@ import pytest
 import cepheid as cep
 from cepheid.explain.nondeterminism import bound, splits
 from cepheid.language import parse
-from cepheid.pattern.analysis import Analysed, analyse
-from cepheid.pattern.schema import Roles
+from cepheid.pattern.binding.analysis import Analysed, analyse
+from cepheid.pattern.binding.schema import Roles
 
 
 def analysed(text: str) -> Analysed:

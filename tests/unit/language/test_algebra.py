@@ -4,7 +4,6 @@ import pytest
 
 from cepheid import ParseError
 from cepheid.language import parse, print_program
-from cepheid.pattern import types
 from cepheid.pattern.algebra.tree import (
     Add,
     Algebra,
@@ -21,7 +20,8 @@ from cepheid.pattern.algebra.tree import (
     Then,
     Union,
 )
-from cepheid.pattern.expressions import (
+from cepheid.pattern.expressions import types
+from cepheid.pattern.expressions.nodes import (
     And,
     Arithmetic,
     Attribute,
@@ -33,7 +33,7 @@ from cepheid.pattern.expressions import (
     Literal,
     Name,
 )
-from cepheid.pattern.tree import Event, Query
+from cepheid.pattern.tree.nodes import Event, Query
 
 TRUE = Literal(True, types.BOOL)
 A, B, C, S = Named("A"), Named("B"), Named("C"), Named("S")

@@ -4,8 +4,8 @@ import pytest
 
 from cepheid import CepheidError, ParseError
 from cepheid.language import parse, print_program
-from cepheid.pattern import types
-from cepheid.pattern.expressions import (
+from cepheid.pattern.expressions import types
+from cepheid.pattern.expressions.nodes import (
     Aggregate,
     And,
     Arithmetic,
@@ -22,7 +22,7 @@ from cepheid.pattern.expressions import (
     Or,
     SameValue,
 )
-from cepheid.pattern.tree import (
+from cepheid.pattern.tree.nodes import (
     AnyOrder,
     Either,
     Event,

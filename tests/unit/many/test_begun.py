@@ -7,8 +7,8 @@ import pytest
 from rule_sets import Row, check, collect, rows
 
 import cepheid as cep
-from cepheid.engine.many.begun import BegunRules
-from cepheid.engine.many.routed import RoutedTier
+from cepheid.engine.many.routed.routed import RoutedTier
+from cepheid.engine.many.tables.begun import BegunRules
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 

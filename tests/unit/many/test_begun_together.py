@@ -6,7 +6,7 @@ import pytest
 from rule_sets import Row, check, collect, rows
 
 import cepheid as cep
-from cepheid.engine.many import listening
+from cepheid.engine.many.tables import listening
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 

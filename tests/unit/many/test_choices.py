@@ -6,7 +6,7 @@ import pytest
 from rule_sets import Row, check, quotes
 
 import cepheid as cep
-from cepheid.engine.many import node_tables, ranges
+from cepheid.engine.many.tables import node_tables, ranges
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 TEMPLATES = {

@@ -4,7 +4,7 @@ import pytest
 from rule_sets import PAIR, heads, quotes
 
 import cepheid as cep
-from cepheid.engine.many import renewal, shared
+from cepheid.engine.many.tables import renewal, shared
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cepheid.engine.many.growing import Growing
+from cepheid.engine.many.tables.growing import Growing
 
 
 def made(*values: int) -> Growing:

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from cepheid.engine.many.packed import packed, unpacked
+from cepheid.engine.many.tables.packed import packed, unpacked
 
 FEW = [0.5, None, float("inf"), -2.5] * 100
 

@@ -8,7 +8,7 @@ import pytest
 from rule_sets import heads, quotes
 
 import cepheid as cep
-from cepheid.engine.many.level import LevelBuilder
+from cepheid.engine.many.tables.level import LevelBuilder
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 TEMPLATES = {

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cepheid.engine.many import value_index
-from cepheid.engine.many.value_index import ValueIndex
+from cepheid.engine.many.routed import value_index
+from cepheid.engine.many.routed.value_index import ValueIndex
 
 VALUES: dict[str, list[Any]] = {
     "integers": [-(2**63), -1, 0, 1, 2**63 - 1, None],

@@ -4,8 +4,8 @@ import pytest
 
 import cepheid as cep
 from cepheid.engine.planning.lifetimes import TimedAutomaton
-from cepheid.pattern.arc_forms import form_of, marked
-from cepheid.pattern.schema import make_schema
+from cepheid.pattern.automata.arc_forms import form_of, marked
+from cepheid.pattern.binding.schema import make_schema
 
 QUERY = cep.Query("AUTOMATON a -> b REGISTER x DOUBLE = 0.0, n INT = 0 ARC a -> b", type=None)
 EVENTS = [{"ts": t, "v": t % 5, "f": t / 4, "s": "p" if t % 2 else "q"} for t in range(20)]

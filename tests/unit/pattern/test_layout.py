@@ -4,7 +4,7 @@ import pytest
 
 from cepheid import PatternError
 from cepheid.language import parse
-from cepheid.pattern.layout import Layout, Mark, Move, Step, lay_out
+from cepheid.pattern.tree.layout import Layout, Mark, Move, Step, lay_out
 
 
 def laid_out(pattern: str) -> Layout:

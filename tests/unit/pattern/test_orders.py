@@ -9,10 +9,10 @@ from random import Random
 import pytest
 
 from cepheid import Query
-from cepheid.pattern import analysis
-from cepheid.pattern.layout import Layout, lay_out
-from cepheid.pattern.tree import AnyOrder, Either, Pattern, Seq, Strategy
-from cepheid.pattern.walk import rewrite
+from cepheid.pattern.binding import analysis
+from cepheid.pattern.tree.layout import Layout, lay_out
+from cepheid.pattern.tree.nodes import AnyOrder, Either, Pattern, Seq, Strategy
+from cepheid.pattern.tree.walk import rewrite
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 

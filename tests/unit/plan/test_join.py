@@ -5,7 +5,7 @@ import pytest
 
 from cepheid import Query, UsageError
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.pattern.bind import Bound
+from cepheid.pattern.binding.bind import Bound
 from cepheid.plan.join import MAX_STACKS, Join, NotJoined, make_join
 
 SCHEMA = pa.schema(

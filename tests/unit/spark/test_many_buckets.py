@@ -15,7 +15,7 @@ import pytest
 import cepheid as cep
 from cepheid.api.control import Refused
 from cepheid.engine.encoding.times import ticks
-from cepheid.pattern.schema import make_schema
+from cepheid.pattern.binding.schema import make_schema
 from cepheid.spark.many.arranged import arranged, by_ids, forms_to_come, with_all_parameters
 from cepheid.spark.many.book import Book
 from cepheid.spark.many.bucket import ManyBucket, ManyBuckets

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cepheid.pattern.regular import NotTheSame, compile_regular
+from cepheid.pattern.expressions.regular import NotTheSame, compile_regular
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,13 @@ from cepheid.api.many.read_rules import example
 from cepheid.api.many.shaping import by_types_alone, key_of_types, shaping
 from cepheid.engine.encoding.arrow import to_numpy
 from cepheid.engine.many.protocol import constant_column
+from cepheid.engine.many.routed.variants import Template as VariedTemplate
 from cepheid.engine.many.rules import Rules, RuleSet, Template
-from cepheid.engine.many.variants import Template as VariedTemplate
 from cepheid.errors import CepheidError
-from cepheid.pattern.parameter_uses import window_uses
-from cepheid.pattern.rule_columns import NotJoinedError
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import Kind, from_arrow
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions.parameter_uses import window_uses
+from cepheid.pattern.expressions.types import Kind, from_arrow
+from cepheid.pattern.templates.rule_columns import NotJoinedError
 
 
 def check_bound(rules: RuleSet, options: Options, schema: Schema, problems: Problems) -> None:

@@ -19,7 +19,7 @@ from cepheid.engine.many.protocol import Found
 from cepheid.engine.many.rules import Rules, RuleSet
 from cepheid.engine.matches.matches import Matches
 from cepheid.errors import CepheidWarning
-from cepheid.pattern.schema import make_schema
+from cepheid.pattern.binding.schema import make_schema
 
 
 def each_query(rules: RuleSet, options: Options) -> Iterator[tuple[int, int, Query]]:

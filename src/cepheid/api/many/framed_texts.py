@@ -20,11 +20,11 @@ from cepheid.language.frames import Conjunct, Frame, Framed, blocks_of, frames_o
 from cepheid.language.known_drafts import KnownDrafts
 from cepheid.language.skeleton import Cut
 from cepheid.language.template import parameter, with_constants, with_literals
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.parameter_uses import window_uses
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.tree import Program
-from cepheid.pattern.types import NULL
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameter_uses import window_uses
+from cepheid.pattern.expressions.types import NULL
+from cepheid.pattern.tree.nodes import Program
 
 MANY_SKELETONS = 64
 """Texts of one frame that are at least so many when their constants are cut out are read by their conditions."""

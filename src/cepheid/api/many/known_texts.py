@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.language.known_drafts import KnownDrafts
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 
 MOST_SOUND = 1 << 16
 """Keys that are remembered: with more of them, they do not come again."""

@@ -18,7 +18,7 @@ from cepheid.engine.matches.matches import Matches, require
 from cepheid.engine.matches.pandas_frame import to_frame
 from cepheid.engine.matches.shown import HTML_ROWS, as_html
 from cepheid.errors import UsageError, did_you_mean
-from cepheid.pattern.schema import END, START
+from cepheid.pattern.binding.schema import END, START
 from cepheid.pictures import Picture, Scale, Timeline, draw_timeline, side_by_side, to_chart
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from cepheid.api.query import Query
 from cepheid.engine.many.rules import Template
 from cepheid.engine.program import CompiledProgram, compile_program
 from cepheid.errors import CepheidWarning, UsageError
-from cepheid.pattern.calls import check_calls
-from cepheid.pattern.schema import Roles
-from cepheid.pattern.tree import Program
+from cepheid.pattern.binding.schema import Roles
+from cepheid.pattern.expressions.calls import check_calls
+from cepheid.pattern.tree.nodes import Program
 
 
 @dataclass(frozen=True)

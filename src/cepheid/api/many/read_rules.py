@@ -23,7 +23,7 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.many.protocol import constant_column
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.errors import BindError, FileError, InputError, UsageError, did_you_mean, nearest
-from cepheid.pattern.parameter_uses import bare_names, set_names, window_uses
+from cepheid.pattern.expressions.parameter_uses import bare_names, set_names, window_uses
 
 TEMPLATE = "template"
 """The column that says which template a rule is of, where there are several."""

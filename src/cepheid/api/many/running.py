@@ -9,7 +9,7 @@ from cepheid.engine.many.rules import Rules, RuleSet
 from cepheid.engine.many.stream import ManyStream
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.input_stream import InputStream
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 from cepheid.plan.spec import AUTO
 
 

@@ -37,7 +37,7 @@ from cepheid.engine.stream.retyped import as_types, typed_like
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import telling_damage, to_bytes
 from cepheid.errors import InputError, PatternError, UsageError, did_you_mean
-from cepheid.pattern.schema import Schema, make_schema
+from cepheid.pattern.binding.schema import Schema, make_schema
 from cepheid.pictures import fact_table
 
 if TYPE_CHECKING:

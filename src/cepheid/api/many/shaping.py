@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from cepheid.engine.many.protocol import constant_column
 from cepheid.engine.many.rules import Rules, Template
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.functions import UNITS_OF
-from cepheid.pattern.parameter_uses import window_uses
-from cepheid.pattern.tree import Program
-from cepheid.pattern.walk import expressions, walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.functions import UNITS_OF
+from cepheid.pattern.expressions.parameter_uses import window_uses
+from cepheid.pattern.tree.nodes import Program
+from cepheid.pattern.tree.walk import expressions, walk
 
 _WITH_UNIT = {name.lower() for name in UNITS_OF}
 

@@ -14,7 +14,7 @@ from cepheid.api.surprises import Surprises
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.many.rules import RuleSet
 from cepheid.errors import CepheidWarning
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 
 MOST_TEMPLATES, MOST_EVENTS = 16, 100_000
 """How many are looked at: it must not take long."""

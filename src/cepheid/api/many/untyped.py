@@ -8,7 +8,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from cepheid.engine.stream.retyped import as_types, typed_like
-from cepheid.pattern.types import is_untyped
+from cepheid.pattern.expressions.types import is_untyped
 
 MOST_EVENTS = 1_000_000
 """So many events are kept for that; after more, a column that gets a type is an error."""

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from cepheid.api.many.problems import Problems, told
 from cepheid.errors import CepheidError
-from cepheid.pattern.durations import ARROW_UNITS, NANOSECONDS
-from cepheid.pattern.parameter_uses import WindowUse
-from cepheid.pattern.parameters import resolve_window, window_nanoseconds
+from cepheid.pattern.expressions.durations import ARROW_UNITS, NANOSECONDS
+from cepheid.pattern.expressions.parameter_uses import WindowUse
+from cepheid.pattern.expressions.parameters import resolve_window, window_nanoseconds
 
 _LONGEST = 2**63 - 1
 

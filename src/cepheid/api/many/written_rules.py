@@ -15,7 +15,7 @@ from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.errors import UsageError
 from cepheid.language import print_program
-from cepheid.pattern.schema import Roles
+from cepheid.pattern.binding.schema import Roles
 
 
 def mark_of(template: Template, roles: Roles) -> str:

@@ -30,9 +30,9 @@ from cepheid.engine.encoding.strings import Strings
 from cepheid.engine.encoding.times import ticks_of
 from cepheid.engine.progress import Report
 from cepheid.kernel.runtime import NEVER
-from cepheid.pattern.lanes import Lanes
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import Kind
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.tree.lanes import Lanes
 from cepheid.values.columns import column_values
 from cepheid.values.value import Value
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import flags_to_numpy, to_numpy
 from cepheid.engine.encoding.dictionaries import unified
-from cepheid.pattern.durations import ARROW_UNITS
-from cepheid.pattern.types import Kind
+from cepheid.pattern.expressions.durations import ARROW_UNITS
+from cepheid.pattern.expressions.types import Kind
 from cepheid.values.value import Value
 
 TOO_LATE = 2**62  # nanoseconds: the difference of two such times still fits into 64 bits

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import flags_to_numpy, from_numpy
 from cepheid.engine.encoding.columns import as_dictionary
-from cepheid.pattern.types import Kind, from_arrow
+from cepheid.pattern.expressions.types import Kind, from_arrow
 from cepheid.values.columns import column_values
 from cepheid.values.keys import sort_key
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import to_numpy
 from cepheid.engine.encoding.columns import Unfit, as_dictionary
 from cepheid.errors import EvaluationError
-from cepheid.pattern.nested import is_list
-from cepheid.pattern.types import Kind, Type, from_arrow
+from cepheid.pattern.expressions.nested import is_list
+from cepheid.pattern.expressions.types import Kind, Type, from_arrow
 from cepheid.values.bindings import Bindings
 from cepheid.values.columns import column_values, field_of
 from cepheid.values.rows import Event

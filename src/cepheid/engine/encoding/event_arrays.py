@@ -10,7 +10,7 @@ from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.encoding.masks import evaluate_mask
 from cepheid.errors import CepheidError
 from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray, EventFact, Mask, PieceBits, PieceValues
-from cepheid.pattern.bind import Bound
+from cepheid.pattern.binding.bind import Bound
 
 Errors = dict[int, CepheidError]
 """What could not be computed, by the event."""

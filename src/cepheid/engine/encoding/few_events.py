@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.reordered import Reordered
-from cepheid.pattern.durations import ARROW_UNITS
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import Kind, plain
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions.durations import ARROW_UNITS
+from cepheid.pattern.expressions.types import Kind, plain
 from cepheid.values.value import Value
 
 FEW = 32

@@ -15,8 +15,8 @@ from cepheid.engine.encoding.reordered import Reordered
 from cepheid.kernel.arrays import Pins
 from cepheid.kernel.compile import has_compiler, library_function
 from cepheid.kernel.runtime import NIL
-from cepheid.pattern.lanes import Lanes
-from cepheid.pattern.types import Kind
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.tree.lanes import Lanes
 from cepheid.values.columns import column_values
 from cepheid.values.keys import group_key
 from cepheid.values.value import Value

@@ -13,11 +13,11 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.columns import as_dictionary, take_codes, type_numbers
 from cepheid.errors import CepheidError, EvaluationError
 from cepheid.kernel.arguments import Mask
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import Kind
-from cepheid.pattern.walk import walk
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.tree.walk import walk
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.rows import read_rows

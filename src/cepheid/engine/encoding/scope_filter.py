@@ -17,10 +17,10 @@ from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.whole_arrays import evaluate
 from cepheid.kernel.constants import Constant, Constants
 from cepheid.kernel.reads import EventReader, I
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.scope import EVENT
-from cepheid.pattern.walk import conjuncts, substitute, walk
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.scope import EVENT
+from cepheid.pattern.tree.walk import conjuncts, substitute, walk
 
 
 @dataclass(frozen=True, slots=True)

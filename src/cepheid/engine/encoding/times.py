@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import to_numpy
 from cepheid.errors import InputError, UsageError
-from cepheid.pattern.durations import ARROW_UNITS
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import Kind, plain
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions.durations import ARROW_UNITS
+from cepheid.pattern.expressions.types import Kind, plain
 from cepheid.values.rows import starts_late
 
 _EPOCH = date(1970, 1, 1).toordinal()

@@ -27,8 +27,8 @@ from cepheid.engine.planning.decision import Decision, decide
 from cepheid.engine.planning.remembered import Remembered
 from cepheid.engine.planning.sample import ENOUGH, take_sample, type_shares
 from cepheid.engine.stream.lane_times import LaneTimes
-from cepheid.pattern.lanes import Lanes
-from cepheid.pattern.tree import Output
+from cepheid.pattern.tree.lanes import Lanes
+from cepheid.pattern.tree.nodes import Output
 from cepheid.plan.spec import AUTO, AUTOMATON, TREE, PlanSpec, Way
 from cepheid.plan.statistics import Statistics, moved
 

@@ -17,8 +17,8 @@ from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.pattern.algebra.linear import amount_of
-from cepheid.pattern.subsets import too_many_runs
-from cepheid.pattern.types import Kind, Type, plain
+from cepheid.pattern.expressions.types import Kind, Type, plain
+from cepheid.pattern.lints.subsets import too_many_runs
 
 MOST = 10_000_000
 """Instances at once, beyond which a query ends with an error before it takes all the memory."""

@@ -19,8 +19,8 @@ from cepheid.engine.matches.register_matches import KEPT, RegisterMatches, pairs
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.errors import EvaluationError
 from cepheid.kernel.compile import library_function
-from cepheid.pattern.tree import Fires
-from cepheid.pattern.types import Kind
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.tree.nodes import Fires
 
 MOST = 50_000_000
 """Matches that are enumerated at once."""

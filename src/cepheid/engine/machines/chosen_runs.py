@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cepheid.engine.encoding.codec import decode, encode
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.tree import Output
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.nodes import Output
 from cepheid.reference.output import (
     EVER,
     UNKNOWN,

@@ -19,8 +19,8 @@ from cepheid.engine.planning.candidates import Question
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import consider
 from cepheid.errors import UsageError
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.tree import Output
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.nodes import Output
 from cepheid.plan.spec import AUTO, AUTOMATON, PlanSpec
 
 

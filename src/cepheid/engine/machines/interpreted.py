@@ -16,11 +16,11 @@ from cepheid.engine.machines.chosen_runs import ChosenRuns
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.match_table import MatchTable, from_matches
 from cepheid.engine.stream.lane_times import LaneTimes
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.lanes import Lanes
-from cepheid.pattern.layout import Move
-from cepheid.pattern.subsets import too_many_runs
-from cepheid.pattern.tree import Output, Ties
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.lints.subsets import too_many_runs
+from cepheid.pattern.tree.lanes import Lanes
+from cepheid.pattern.tree.layout import Move
+from cepheid.pattern.tree.nodes import Output, Ties
 from cepheid.plan.spec import AUTOMATON
 from cepheid.reference.negation import Absence
 from cepheid.reference.output import results

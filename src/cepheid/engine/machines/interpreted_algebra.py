@@ -15,8 +15,8 @@ from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.pattern.algebra.linear import amount_of
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.subsets import too_many_runs
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.lints.subsets import too_many_runs
 from cepheid.plan.spec import AUTOMATON
 from cepheid.reference.event_automata import EventRunner, Instance
 from cepheid.values.facts import Fact

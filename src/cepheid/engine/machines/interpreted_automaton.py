@@ -14,9 +14,9 @@ from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.machines.without_codes import WithoutCodes
 from cepheid.engine.matches.match_table import MatchTable, from_matches
 from cepheid.engine.stream.lane_times import LaneTimes
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.subsets import too_many_runs
-from cepheid.pattern.tree import Fires
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.lints.subsets import too_many_runs
+from cepheid.pattern.tree.nodes import Fires
 from cepheid.plan.spec import AUTOMATON
 from cepheid.reference.own_automata import Accepted, Lane, OwnAutomaton, Run, given, instants
 from cepheid.values.lanes import lane_key

@@ -22,8 +22,8 @@ from cepheid.kernel.constants import Constant
 from cepheid.kernel.join.state import StackState
 from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan.state import ScanState
-from cepheid.pattern.lanes import Lanes
-from cepheid.pattern.tree import Output
+from cepheid.pattern.tree.lanes import Lanes
+from cepheid.pattern.tree.nodes import Output
 
 OFTEN = 0.1
 """Seconds of work that are worth a report."""

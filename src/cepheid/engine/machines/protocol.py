@@ -11,7 +11,7 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.lane_times import LaneTimes
-from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.tree.lanes import Lanes
 
 
 class KeptRows(Protocol):

@@ -31,7 +31,7 @@ from cepheid.kernel.compile import Compilable
 from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan.kernel import ScanKernel
 from cepheid.kernel.scan.state import MOST_NODES, ScanState
-from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.tree.lanes import Lanes
 from cepheid.plan.spec import AUTOMATON
 
 FEW, FEW_EACH = 1_000, 8

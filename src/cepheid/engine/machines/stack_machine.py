@@ -21,7 +21,7 @@ from cepheid.kernel.join.kernel import JoinKernel
 from cepheid.kernel.join.output import Output
 from cepheid.kernel.join.run import construct, put_aside, select
 from cepheid.kernel.join.state import StackState
-from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.tree.lanes import Lanes
 from cepheid.plan.spec import PlanSpec, Way, order_of
 
 PART = 2**20

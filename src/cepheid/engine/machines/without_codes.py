@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.tree.lanes import Lanes
 
 
 class WithoutCodes:

@@ -21,7 +21,7 @@ from cepheid.engine.stream.pipeline import MachineFactory, Pipeline
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import load_pipeline, write_pipeline
 from cepheid.pattern.algebra.flow import is_hidden
-from cepheid.pattern.schema import Roles, Schema
+from cepheid.pattern.binding.schema import Roles, Schema
 
 if TYPE_CHECKING:
     from cepheid.engine.planning.compiled_query import CompiledQuery

@@ -11,8 +11,8 @@ import pyarrow as pa
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.matches import Matches
-from cepheid.pattern.rule_columns import RULE, WINDOW
-from cepheid.pattern.sampled import constant_column
+from cepheid.pattern.expressions.sampled import constant_column
+from cepheid.pattern.templates.rule_columns import RULE, WINDOW
 
 __all__ = ["RULE", "WINDOW", "Found", "Router", "Tier", "constant_column"]
 

@@ -16,8 +16,8 @@ from cepheid.engine.matches.made_matches import one_each
 from cepheid.engine.matches.match_table import MatchTable, concatenate, in_order
 from cepheid.engine.matches.matches import Matches
 from cepheid.pattern.algebra.result import column_of
-from cepheid.pattern.templates import Joined
-from cepheid.pattern.tree import Ties
+from cepheid.pattern.templates.template import Joined
+from cepheid.pattern.tree.nodes import Ties
 
 Part = tuple[Any, MatchTable | pa.Table]
 """Matches, whose rows are ids of events, and the numbers of their rules; results of CESAR are rows of a table."""

@@ -17,7 +17,7 @@ from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import MachineFactory
 from cepheid.engine.stream.rows import Arrival
 from cepheid.engine.stream.snapshot import read_stream, write_stream
-from cepheid.pattern.flow import EVENTS
+from cepheid.pattern.tree.flow import EVENTS
 
 NO_TIER = -1
 

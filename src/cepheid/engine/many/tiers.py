@@ -12,28 +12,28 @@ import pyarrow.compute as pc
 
 from cepheid.automaton.model import NotNative
 from cepheid.engine.many.alone import Alone
-from cepheid.engine.many.chain import Chain, NotChained
-from cepheid.engine.many.chain_reader import chain_of
-from cepheid.engine.many.code import check_code
-from cepheid.engine.many.framed import fitting, shared_rules
-from cepheid.engine.many.keys import fits
-from cepheid.engine.many.known_chains import KnownChains
-from cepheid.engine.many.level import Rules as SharedRules
 from cepheid.engine.many.protocol import WINDOW, Tier, constant_column
-from cepheid.engine.many.routed import RoutedTier
+from cepheid.engine.many.routed.routed import RoutedTier
+from cepheid.engine.many.routed.variants import Template as VariedTemplate
+from cepheid.engine.many.routed.variants import Variant
 from cepheid.engine.many.rules import Rules, Template
-from cepheid.engine.many.shared import ChainKind, SharedTier, TextRules
-from cepheid.engine.many.variants import Template as VariedTemplate
-from cepheid.engine.many.variants import Variant
+from cepheid.engine.many.tables.chain import Chain, NotChained
+from cepheid.engine.many.tables.chain_reader import chain_of
+from cepheid.engine.many.tables.code import check_code
+from cepheid.engine.many.tables.keys import fits
+from cepheid.engine.many.tables.level import Rules as SharedRules
+from cepheid.engine.many.tables.shared import ChainKind, SharedTier, TextRules
+from cepheid.engine.many.texts.framed import fitting, shared_rules
+from cepheid.engine.many.texts.known_chains import KnownChains
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.pipeline import MachineFactory
 from cepheid.kernel.compile import has_compiler
 from cepheid.language.template import read_texts
-from cepheid.pattern.rule_columns import NotJoinedError
-from cepheid.pattern.schema import Roles
-from cepheid.pattern.templates import Joined, join
-from cepheid.pattern.tree import Program
+from cepheid.pattern.binding.schema import Roles
+from cepheid.pattern.templates.rule_columns import NotJoinedError
+from cepheid.pattern.templates.template import Joined, join
+from cepheid.pattern.tree.nodes import Program
 
 Planned = tuple[str, Tier, Rules, object]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.layout import Layout, Move
-from cepheid.pattern.layout import absences as absences_of
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.layout import Layout, Move
+from cepheid.pattern.tree.layout import absences as absences_of
 
 
 def absences(

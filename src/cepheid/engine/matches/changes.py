@@ -17,7 +17,7 @@ from cepheid.engine.matches.matches import Matches, require
 from cepheid.engine.matches.pandas_frame import to_frame
 from cepheid.engine.matches.shown import HTML_ROWS, ROWS, as_html, as_text
 from cepheid.errors import CepheidError, PatternError
-from cepheid.pattern.schema import MATCH_ID
+from cepheid.pattern.binding.schema import MATCH_ID
 
 if TYPE_CHECKING:
     import pandas

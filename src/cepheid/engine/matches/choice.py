@@ -15,8 +15,8 @@ from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_columns import Ints
 from cepheid.engine.matches.match_table import NONE, MatchTable, arranged, concatenate
 from cepheid.kernel.runtime import NEVER
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.tree import Output, Ties
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.nodes import Output, Ties
 from cepheid.values.columns import column_values, read_column
 from cepheid.values.keys import group_key
 from cepheid.values.value import Value

@@ -15,8 +15,8 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.match_table import MatchTable, concatenate, in_order
 from cepheid.engine.matches.matches import Matches
 from cepheid.errors import EvaluationError
-from cepheid.pattern.tree import Ties
-from cepheid.pattern.types import Kind
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.tree.nodes import Ties
 
 MOST = 1_000_000
 """Matches of one call that are compared with those of others."""

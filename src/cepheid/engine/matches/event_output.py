@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.match_columns import MatchColumns
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions import nodes as ex
 
 Ints = Any
 FEW = 32_768

@@ -19,8 +19,8 @@ from cepheid.engine.matches.match_columns import Ints, MatchColumns
 from cepheid.engine.matches.match_table import MANY, NONE, MatchTable, first_of, some_or_one
 from cepheid.errors import EvaluationError
 from cepheid.kernel.compile import run_on_arrays
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.tree import Strategy
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.nodes import Strategy
 
 TOO_MANY = "CEP505"
 """The code of the error for matches that are too many to enumerate."""

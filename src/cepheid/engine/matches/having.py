@@ -11,7 +11,7 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.graph_matches import Decoder, too_many
 from cepheid.engine.matches.match_table import MatchTable, bindings
 from cepheid.errors import EvaluationError
-from cepheid.pattern.bind import Bound
+from cepheid.pattern.binding.bind import Bound
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.rows import Event, read_rows

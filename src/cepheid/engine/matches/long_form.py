@@ -10,8 +10,8 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.errors import InputError
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.schema import MATCH_ID, Schema
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import MATCH_ID, Schema
 from cepheid.values.match_id import event_digest, match_digest
 from cepheid.values.rows import read_rows
 

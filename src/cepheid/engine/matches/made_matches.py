@@ -16,9 +16,9 @@ from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.matches.matches import Matches, as_column
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.result import BEGAN, EVENT, TIME, column_of
-from cepheid.pattern.bind import Bound, Result
-from cepheid.pattern.durations import ARROW_UNITS
-from cepheid.pattern.types import Kind, Type, plain
+from cepheid.pattern.binding.bind import Bound, Result
+from cepheid.pattern.expressions.durations import ARROW_UNITS
+from cepheid.pattern.expressions.types import Kind, Type, plain
 from cepheid.values.facts import Fact
 from cepheid.values.keys import sort_key
 

@@ -13,8 +13,8 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.event_output import EventOutput
 from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_columns import Ints, MatchColumns
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound, Result
+from cepheid.pattern.binding.bind import Bound, Result
+from cepheid.pattern.expressions import nodes as ex
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.match import Match

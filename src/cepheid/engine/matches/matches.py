@@ -22,10 +22,10 @@ from cepheid.engine.matches.shown import HTML_ROWS, ROWS, as_html, as_text
 from cepheid.engine.matches.timeline import MATCHES as MOST
 from cepheid.engine.matches.timeline import make_timeline, scale_of
 from cepheid.errors import CepheidError, EvaluationError, UsageError
-from cepheid.pattern.bind import Bound, Result
-from cepheid.pattern.durations import ARROW_UNITS
-from cepheid.pattern.schema import END, START
-from cepheid.pattern.types import Kind, Type, from_arrow, plain
+from cepheid.pattern.binding.bind import Bound, Result
+from cepheid.pattern.binding.schema import END, START
+from cepheid.pattern.expressions.durations import ARROW_UNITS
+from cepheid.pattern.expressions.types import Kind, Type, from_arrow, plain
 from cepheid.pictures import Picture, Timeline, draw_timeline, to_chart
 
 if TYPE_CHECKING:

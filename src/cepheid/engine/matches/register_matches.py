@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.match_columns import Ints
 from cepheid.engine.matches.match_table import MatchTable
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound, Result
-from cepheid.pattern.registers import FIRST, LAST
-from cepheid.pattern.types import Kind, plain
+from cepheid.pattern.automata.registers import FIRST, LAST
+from cepheid.pattern.binding.bind import Bound, Result
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Kind, plain
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.keys import sort_key

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.pattern.types import Kind, from_arrow
+from cepheid.pattern.expressions.types import Kind, from_arrow
 from cepheid.pictures import html_table
 
 ROWS, HTML_ROWS = 5, 10

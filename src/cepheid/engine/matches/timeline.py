@@ -18,11 +18,11 @@ from cepheid.engine.matches.event_output import write_times
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.matches.shown import one_row
 from cepheid.errors import UsageError, did_you_mean
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import Kind, plain
-from cepheid.pattern.walk import walk
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Kind, plain
+from cepheid.pattern.tree.walk import walk
 from cepheid.pictures.timeline import Band, Lane, Point, Scale, Stretch, Timeline
 
 EVENTS = 300

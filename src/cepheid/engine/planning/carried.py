@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.linear import Edge, EventAutomaton
-from cepheid.pattern.types import STRING, Kind, Type
-from cepheid.pattern.walk import substitute, walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import STRING, Kind, Type
+from cepheid.pattern.tree.walk import substitute, walk
 
 
 def carried_as_texts(automaton: EventAutomaton) -> EventAutomaton:

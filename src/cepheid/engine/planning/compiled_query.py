@@ -24,10 +24,10 @@ from cepheid.kernel.scan.kernel import ScanKernel
 from cepheid.kernel.scan.program import Program, make_program
 from cepheid.kernel.scan.setting import Setting
 from cepheid.kernel.scan.state import ScanState
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.having import Folding, folding
-from cepheid.pattern.tree import Output, Strategy
-from cepheid.pattern.types import Kind
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.having import Folding, folding
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.tree.nodes import Output, Strategy
 from cepheid.plan.join import Join, NotJoined, make_join
 from cepheid.plan.spec import PlanSpec
 

@@ -15,17 +15,17 @@ from cepheid.engine.encoding.derived import EVENT, Derived, Step, carried
 from cepheid.engine.planning.carried import carried_as_texts
 from cepheid.engine.planning.lifetimes import Settled, settle_lifetimes
 from cepheid.language import print_expression
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.result import BoundAlgebra
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.bound_automata import BoundAutomaton
-from cepheid.pattern.nested import key_type
-from cepheid.pattern.paths import read_path
-from cepheid.pattern.placement import Placement
-from cepheid.pattern.types import Kind, Type
-from cepheid.pattern.typing import Typer
-from cepheid.pattern.uses import uses
-from cepheid.pattern.walk import conjuncts, substitute, walk
+from cepheid.pattern.automata.bound import BoundAutomaton
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.placement import Placement
+from cepheid.pattern.binding.typing import Typer
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.nested import key_type
+from cepheid.pattern.expressions.paths import read_path
+from cepheid.pattern.expressions.types import Kind, Type
+from cepheid.pattern.tree.uses import uses
+from cepheid.pattern.tree.walk import conjuncts, substitute, walk
 from cepheid.values.evaluate import Compiler
 from cepheid.values.functions import NULLABLE
 

@@ -20,14 +20,14 @@ from cepheid.engine.encoding.derived import EVENT as ROW
 from cepheid.engine.encoding.derived import Derived, carried
 from cepheid.engine.encoding.pieces import Pieces, merged
 from cepheid.engine.encoding.times import ticks_of
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.arc_forms import is_plain, literals_of, plain_numbers, with_values
-from cepheid.pattern.bound_automata import BoundArc, BoundAutomaton
-from cepheid.pattern.registers import EVENT
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.tree import Fires
-from cepheid.pattern.types import BOOL, Kind, Type
-from cepheid.pattern.walk import conjuncts, substitute
+from cepheid.pattern.automata.arc_forms import is_plain, literals_of, plain_numbers, with_values
+from cepheid.pattern.automata.bound import BoundArc, BoundAutomaton
+from cepheid.pattern.automata.registers import EVENT
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import BOOL, Kind, Type
+from cepheid.pattern.tree.nodes import Fires
+from cepheid.pattern.tree.walk import conjuncts, substitute
 from cepheid.values.bindings import Bindings
 from cepheid.values.value import Value
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cepheid.engine.planning.lifetimes import Member, TimedAutomaton, literals_in, member_of, shape_of
-from cepheid.pattern.arc_forms import form_of, marked, numbers_in
-from cepheid.pattern.bound_automata import BoundArc, BoundAutomaton
-from cepheid.pattern.named_arcs import NamedArcs
-from cepheid.pattern.timeline import AddArc, Change, RemoveArc
-from cepheid.pattern.tree import Arc, Automaton
+from cepheid.pattern.automata.arc_forms import form_of, marked, numbers_in
+from cepheid.pattern.automata.bound import BoundArc, BoundAutomaton
+from cepheid.pattern.automata.named_arcs import NamedArcs
+from cepheid.pattern.automata.timeline import AddArc, Change, RemoveArc
+from cepheid.pattern.tree.nodes import Arc, Automaton
 
 Numbers = tuple[int | float, ...]
 

@@ -12,9 +12,9 @@ from cepheid.kernel.arguments import EventArray, Mask
 from cepheid.kernel.constants import Constant
 from cepheid.kernel.join.kernel import JoinFunction, JoinKernel
 from cepheid.kernel.scan.kernel import ScanKernel
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.placement import Placement
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.placement import Placement
+from cepheid.pattern.expressions import nodes as ex
 
 Renewed = dict[int, tuple[ex.Literal, ex.Literal]]
 """Literals by their identity, each with the one in its place."""

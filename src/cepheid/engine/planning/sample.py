@@ -13,7 +13,7 @@ from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.event_arrays import reader
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.errors import CepheidError
-from cepheid.pattern.bind import Bound
+from cepheid.pattern.binding.bind import Bound
 from cepheid.plan.join import Join, Stack
 from cepheid.plan.statistics import Statistics
 

@@ -22,7 +22,7 @@ from cepheid.engine.encoding.reordered import Reordered
 from cepheid.engine.encoding.times import is_ascending, ticks
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.rows import FAN, SEGMENT, Arrival, RowsInMemory, arrival_of, is_crowded
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 from cepheid.values.keys import sort_key
 
 Timed = tuple[Events, Any]

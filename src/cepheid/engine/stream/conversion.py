@@ -16,9 +16,9 @@ from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.snapshot import load_pipeline
 from cepheid.errors import PatternError
-from cepheid.pattern.analysis import Analysed
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.tree import Automaton, Fires, Output
+from cepheid.pattern.binding.analysis import Analysed
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.nodes import Automaton, Fires, Output
 from cepheid.plan.join import Join
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.rows import Rows, RowsInMemory
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 
 LARGE = 1 << 16
 """Rows from which on those that came together are not merged with others."""

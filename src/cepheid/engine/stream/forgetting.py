@@ -8,7 +8,7 @@ import numpy as np
 
 from cepheid.engine.stream.event_arrays import NOWHERE
 from cepheid.kernel.arguments import ColumnValues
-from cepheid.pattern.types import Kind
+from cepheid.pattern.expressions.types import Kind
 
 if TYPE_CHECKING:
     from cepheid.engine.stream.lane_replay import LaneReplay

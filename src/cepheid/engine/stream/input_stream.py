@@ -13,7 +13,7 @@ from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.stream.arrivals import Arrivals
 from cepheid.engine.stream.row_log import RowLog
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 
 FEW_ROWS, FEW_LANES, FEW_STRINGS = 256, 16, 1024
 """How much there must be before it is asked what can go; then twice as much as was left."""

@@ -44,7 +44,7 @@ from cepheid.engine.stream.snapshot import write_pipeline
 from cepheid.errors import InputError
 from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.stretches import APPENDED, CUT
-from cepheid.pattern.tree import Output, Ties
+from cepheid.pattern.tree.nodes import Output, Ties
 
 NO_EVENTS: Any = np.zeros(0, np.int64)
 EVER = -(2**62)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.lanes import LaneNumbers
-from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.tree.lanes import Lanes
 from cepheid.values.columns import column_values
 from cepheid.values.keys import group_key
 from cepheid.values.value import Value

@@ -22,12 +22,12 @@ from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.view import View
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.flow import EVENTS, Source
-from cepheid.pattern.schema import Schema, make_schema
-from cepheid.pattern.scope import Scope
-from cepheid.pattern.tree import Output
-from cepheid.pattern.types import Kind
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import Schema, make_schema
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.tree.flow import EVENTS, Source
+from cepheid.pattern.tree.nodes import Output
+from cepheid.pattern.tree.scope import Scope
 
 if TYPE_CHECKING:
     from cepheid.engine.planning.compiled_query import CompiledQuery

@@ -14,10 +14,10 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.stream.arrivals import Arrivals
 from cepheid.engine.stream.lane_times import Key, LaneTimes, keys_of
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.walk import conjuncts, walk
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.tree.walk import conjuncts, walk
 from cepheid.plan.implied import implies
 from cepheid.plan.taken import E, Taken, events_taken, last_taken
 from cepheid.values.bindings import Bindings

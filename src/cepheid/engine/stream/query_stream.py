@@ -16,8 +16,8 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.arrivals import arrange
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.errors import InputError
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.tree import Ties
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.nodes import Ties
 
 
 class QueryStream:

@@ -10,10 +10,10 @@ from cepheid.engine.machines.automaton_machine import AutomatonMachine
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.lifetimes import Member, Settled
 from cepheid.engine.stream.pipeline import Pipeline
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.one_arc import BindArc
-from cepheid.pattern.timeline import AddArc, Change, RemoveArc, lasting
-from cepheid.pattern.tree import Fires
+from cepheid.pattern.automata.one_arc import BindArc
+from cepheid.pattern.automata.timeline import AddArc, Change, RemoveArc, lasting
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.tree.nodes import Fires
 
 
 def retimed(pipeline: Pipeline, changes: Sequence[Change], since: int | None, bind: BindArc) -> CompiledQuery | None:

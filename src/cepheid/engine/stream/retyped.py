@@ -10,7 +10,7 @@ from cepheid.engine.stream.parts import FlatSink, FlatSource
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import Rows, RowsInMemory
 from cepheid.engine.stream.snapshot import saved_source
-from cepheid.pattern.types import is_untyped
+from cepheid.pattern.expressions.types import is_untyped
 
 
 def with_types(known: pa.DataType, given: pa.DataType) -> pa.DataType:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.few_events import Events, FewEvents, as_table
 from cepheid.engine.encoding.times import check_starts, is_ascending, ticks
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 
 SEGMENT = 1 << 20
 """Bytes from which on rows are no longer merged with others."""

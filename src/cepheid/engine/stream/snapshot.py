@@ -23,9 +23,9 @@ from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.parts import FlatSink, FlatSource, Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
-from cepheid.pattern.flow import EVENTS
-from cepheid.pattern.flow import Source as StreamSource
-from cepheid.pattern.lanes import Lanes
+from cepheid.pattern.tree.flow import EVENTS
+from cepheid.pattern.tree.flow import Source as StreamSource
+from cepheid.pattern.tree.lanes import Lanes
 
 MAGIC = b"CEPHEID\n"
 VERSION = 3

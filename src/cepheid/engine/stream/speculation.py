@@ -34,9 +34,9 @@ from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import load_pipeline, write_pipeline
-from cepheid.pattern.flow import EVENTS
-from cepheid.pattern.tree import Output
-from cepheid.pattern.types import Kind
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.tree.flow import EVENTS
+from cepheid.pattern.tree.nodes import Output
 
 FEW_EVENTS = 1024
 """Events that are gone over again rather than that a state is kept."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.scope_filter import ScopeFilter
 from cepheid.engine.stream.input_stream import InputStream
-from cepheid.pattern.bind import Bound
+from cepheid.pattern.binding.bind import Bound
 
 
 class View:

@@ -8,7 +8,7 @@ from cepheid.kernel.code import nodes as n
 from cepheid.kernel.constants import Constants
 from cepheid.kernel.expressions import Translator, Value
 from cepheid.kernel.join.layout import Layout, StackLayout
-from cepheid.pattern import expressions as ex
+from cepheid.pattern.expressions import nodes as ex
 from cepheid.plan.join import Joint, Of
 
 

@@ -59,7 +59,7 @@ from cepheid.kernel.scan.variables import (
     soon,
     witness,
 )
-from cepheid.pattern import expressions as ex
+from cepheid.pattern.expressions import nodes as ex
 
 LASTING_BITS = 12
 """Of a word that says what an event is bound by, where states may be added while nodes have such words."""

@@ -12,7 +12,7 @@ from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.types import UINT8, Scalar
 from cepheid.kernel.expressions import Leaf, Sort, Translator, Value, as_sort, sort_of
 from cepheid.kernel.scan.variables import MATCH_COUNT
-from cepheid.pattern import expressions as ex
+from cepheid.pattern.expressions import nodes as ex
 
 Read = Callable[[str, Scalar], n.Expression]
 """The code of a field, by its name."""

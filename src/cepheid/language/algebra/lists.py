@@ -10,9 +10,9 @@ from typing import NoReturn
 from cepheid.errors import ParseError, Span, did_you_mean
 from cepheid.language.algebra.scanner import NAME, Scanner
 from cepheid.language.algebra.values import ValueReader
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.tree import Add, Change, Item, Let, Operator, Rename, Term
 from cepheid.pattern.algebra.walk import rewrite_operators
+from cepheid.pattern.expressions import nodes as ex
 
 ASSIGN = re.compile(r":=|≡|:\s*=")
 _SIGN = re.compile(r"->|→|↦|⟼|:=|≡")

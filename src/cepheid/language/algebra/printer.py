@@ -6,7 +6,6 @@ from functools import singledispatch
 
 from cepheid.language.algebra.words import A_WORD, OPERATOR
 from cepheid.language.printer import print_expression, print_pattern, quote_name, quote_type
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.tree import (
     Add,
     Algebra,
@@ -26,7 +25,8 @@ from cepheid.pattern.algebra.tree import (
     Then,
     Union,
 )
-from cepheid.pattern.types import Kind
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Kind
 
 _UNION, _THEN, _FACTOR = range(3)
 

@@ -11,7 +11,6 @@ from cepheid.language.algebra.lists import ASSIGN, Draft, Entry, ListReader, wit
 from cepheid.language.algebra.scanner import NAME, Scanner
 from cepheid.language.algebra.values import ValueReader
 from cepheid.language.algebra.words import LETTERS, OPERATOR
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.tree import (
     Algebra,
     Apply,
@@ -24,8 +23,9 @@ from cepheid.pattern.algebra.tree import (
     Then,
     Union,
 )
-from cepheid.pattern.tree import Query
-from cepheid.pattern.types import BOOL
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import BOOL
+from cepheid.pattern.tree.nodes import Query
 
 _CESAR = re.compile(r"cesar\b", re.IGNORECASE)
 _LET = re.compile(r"let\b", re.IGNORECASE)

@@ -9,7 +9,7 @@ from cepheid.errors import ParseError, Span, nearest
 from cepheid.language.algebra.scanner import Scanner, after_blanks
 from cepheid.language.algebra.values import ValueReader
 from cepheid.language.algebra.words import LETTERS, OPERATORS
-from cepheid.pattern.durations import UNITS
+from cepheid.pattern.expressions.durations import UNITS
 
 _FORMS = {
     "SELECT": "SELECT[price > 10](S)",

@@ -14,8 +14,8 @@ from cepheid.language.elements import as_elements
 from cepheid.language.expressions import ExpressionBuilder
 from cepheid.language.mistakes import syntax_error
 from cepheid.language.tables import grammar
-from cepheid.pattern.durations import NANOSECONDS
-from cepheid.pattern.expressions import Expression
+from cepheid.pattern.expressions.durations import NANOSECONDS
+from cepheid.pattern.expressions.nodes import Expression
 
 _OPENING, _CLOSING = {"LPAR", "LSQB", "LBRACE"}, {"RPAR", "RSQB", "RBRACE"}
 _ENDS = {"_AND", "_OR", "_WHEN", "_THEN", "_ELSE", "_CASE", "COMMA", "_WHERE", "_DISTINCT"}

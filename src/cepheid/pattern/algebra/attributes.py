@@ -7,12 +7,12 @@ from fractions import Fraction
 from math import ceil, floor
 
 from cepheid.errors import BindError, Span, did_you_mean
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.durations import NANOSECONDS
-from cepheid.pattern.sampled import Constant, reread
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import BOOL, FLOAT, INT, NUMERIC, Kind, Type
-from cepheid.pattern.walk import substitute
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.durations import NANOSECONDS
+from cepheid.pattern.expressions.sampled import Constant, reread
+from cepheid.pattern.expressions.types import BOOL, FLOAT, INT, NUMERIC, Kind, Type
+from cepheid.pattern.tree.walk import substitute
 
 START, END = "\0start", "\0end"
 """When an event starts and ends, in ticks of the time column; no attribute has such a name."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from cepheid.errors import BindError, Span, did_you_mean
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra import bound as b
 from cepheid.pattern.algebra.attributes import END, START, Attributes, last_of
 from cepheid.pattern.algebra.flow import HIDDEN_START, MERGED_TYPE, RAW
@@ -24,13 +23,14 @@ from cepheid.pattern.algebra.tree import (
     Then,
     Union,
 )
-from cepheid.pattern.common_types import common_type, comparable, converted, shown
-from cepheid.pattern.declared import declared_type, how_to_declare
-from cepheid.pattern.schema import START as START_COLUMN
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import INT, Kind, Type, from_arrow
-from cepheid.pattern.typing import Typer
-from cepheid.pattern.walk import substitute, walk
+from cepheid.pattern.binding.schema import START as START_COLUMN
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.binding.typing import Typer
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.common_types import common_type, comparable, converted, shown
+from cepheid.pattern.expressions.declared import declared_type, how_to_declare
+from cepheid.pattern.expressions.types import INT, Kind, Type, from_arrow
+from cepheid.pattern.tree.walk import substitute, walk
 
 Origins = Mapping[str, tuple[str | None, str]]
 """The stream and the column that an attribute has come from; not of those that were computed."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.types import Type
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Type
 
 Values = Mapping[str, ex.Expression]
 """Attributes, and what they are made of."""

@@ -22,9 +22,9 @@ from cepheid.pattern.algebra.tree import (
     Union,
 )
 from cepheid.pattern.algebra.walk import algebra_expressions, terms, walk_terms
-from cepheid.pattern.parameters import Params
-from cepheid.pattern.tree import Program, Query, Ties
-from cepheid.pattern.walk import walk
+from cepheid.pattern.expressions.parameters import Params
+from cepheid.pattern.tree.nodes import Program, Query, Ties
+from cepheid.pattern.tree.walk import walk
 
 HIDDEN = "#"
 """What the names of streams begin with that only the engine knows."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra import bound as b
 from cepheid.pattern.algebra.attributes import END, START, last_of
 from cepheid.pattern.algebra.names import MOST_NODES, too_large
-from cepheid.pattern.registers import EVENT
-from cepheid.pattern.types import INT, Kind, Type
-from cepheid.pattern.walk import conjuncts, substitute, walk
+from cepheid.pattern.automata.registers import EVENT
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import INT, Kind, Type
+from cepheid.pattern.tree.walk import conjuncts, substitute, walk
 
 EVENT_START, EVENT_END = "\0e.start", "\0e.end"
 """When the event at hand starts and ends, in ticks; START and END are of the instance."""

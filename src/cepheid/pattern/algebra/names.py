@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from cepheid.errors import PatternError, Span
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.attributes import path_of
 from cepheid.pattern.algebra.tree import (
     Add,
@@ -25,8 +24,9 @@ from cepheid.pattern.algebra.tree import (
     Then,
     Union,
 )
-from cepheid.pattern.parameters import Params, resolve_parameters
-from cepheid.pattern.walk import MAX_DEPTH, rewrite, substitute, walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import Params, resolve_parameters
+from cepheid.pattern.tree.walk import MAX_DEPTH, rewrite, substitute, walk
 
 MOST_NODES, MOST_STREAMS = 10_000, 200
 """How large a condition, and how many named streams an expression may have once its definitions are put in."""

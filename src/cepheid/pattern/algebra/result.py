@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cepheid.errors import BindError, Span
-from cepheid.pattern import expressions as ex
 from cepheid.pattern.algebra.bound import BoundTerm, Iteration, Sequence, terms
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.linear import EventAutomaton, attributes_with, build_linear, keys_of
-from cepheid.pattern.schema import END as MATCH_END
-from cepheid.pattern.schema import START as MATCH_START
-from cepheid.pattern.schema import Roles, Schema
-from cepheid.pattern.types import Type
+from cepheid.pattern.binding.schema import END as MATCH_END
+from cepheid.pattern.binding.schema import START as MATCH_START
+from cepheid.pattern.binding.schema import Roles, Schema
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Type
 
 EVENT = "m"
 """The variable of the row that is a match."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cepheid.errors import Span
-from cepheid.pattern.expressions import Expression
-from cepheid.pattern.tree import Pattern
+from cepheid.pattern.expressions.nodes import Expression
+from cepheid.pattern.tree.nodes import Pattern
 
 # Operators on one stream.
 

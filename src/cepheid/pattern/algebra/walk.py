@@ -22,7 +22,7 @@ from cepheid.pattern.algebra.tree import (
     Then,
     Union,
 )
-from cepheid.pattern.expressions import Expression
+from cepheid.pattern.expressions.nodes import Expression
 
 Rewriting = Callable[[Expression], Expression]
 

@@ -15,7 +15,7 @@ from cepheid.api.many.read_rules import TEMPLATE, with_parameters
 from cepheid.engine.many.protocol import constant_column
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.errors import CepheidError
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 from cepheid.spark.many.split import Part, Way, filled, parts_of
 from cepheid.spark.many.steady import Steadily
 

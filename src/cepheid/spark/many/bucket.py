@@ -19,7 +19,7 @@ from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
 from cepheid.engine.stream.parts import FlatSink, FlatSource
 from cepheid.engine.stream.rows import Arrival
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 from cepheid.spark.many.book import Base, Book, read_book
 from cepheid.spark.many.changes import Decided, ManyControl, Rulings
 from cepheid.spark.many.shipped import Shipped

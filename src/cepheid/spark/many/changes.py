@@ -24,7 +24,7 @@ from cepheid.api.queries import Queries
 from cepheid.engine.many.lifetimes import NEVER
 from cepheid.engine.many.rules import TEXT, RuleSet
 from cepheid.errors import CepheidError, InputError, PatternError, UsageError, did_you_mean
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
 from cepheid.spark.many.arranged import arranged
 from cepheid.spark.many.book import Base, Book, Life, remembered
 from cepheid.spark.many.columns import of_other_columns

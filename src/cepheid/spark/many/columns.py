@@ -14,7 +14,7 @@ from cepheid.engine.many.protocol import Found
 from cepheid.engine.many.rules import RuleSet, Template
 from cepheid.engine.matches.long_form import EVENTS, events_type
 from cepheid.errors import UsageError
-from cepheid.pattern.schema import END, START, make_schema
+from cepheid.pattern.binding.schema import END, START, make_schema
 from cepheid.spark.outputs import match_schema
 
 

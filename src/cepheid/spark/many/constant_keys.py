@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.automaton.model import Now
-from cepheid.engine.many.concerns import concerns
 from cepheid.engine.many.protocol import RULE
-from cepheid.engine.many.variants import Share
+from cepheid.engine.many.routed.concerns import concerns
+from cepheid.engine.many.routed.variants import Share
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.types import Kind
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Kind
 
 Equality = tuple[str, str | ex.Literal]
 """A column of the events, and the column of the rules or the constant that it is equal to."""

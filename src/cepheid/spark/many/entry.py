@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 
 from cepheid.explain import Explanation
-from cepheid.pattern.paths import spell
-from cepheid.pattern.schema import make_schema
+from cepheid.pattern.binding.schema import make_schema
+from cepheid.pattern.expressions.paths import spell
 from cepheid.spark.checks import check_workers
 from cepheid.spark.introspect import parallelism, spark_context
 from cepheid.spark.job import check_key, check_names, session_zone

@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from cepheid.api.many.options import Options
 from cepheid.api.many.read_rules import example
 from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.many.routed.variants import Template as VariedTemplate
 from cepheid.engine.many.rules import Rules, RuleSet, Template
-from cepheid.engine.many.variants import Template as VariedTemplate
-from cepheid.pattern.flow import EVENTS
-from cepheid.pattern.paths import Path
-from cepheid.pattern.rule_columns import NotJoinedError
-from cepheid.pattern.schema import Schema
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions.paths import Path
+from cepheid.pattern.templates.rule_columns import NotJoinedError
+from cepheid.pattern.tree.flow import EVENTS
 from cepheid.spark.many.constant_keys import constant_keys
 from cepheid.spark.partitioning import Partitioning, choose_partitioning
 

@@ -20,7 +20,7 @@ from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.stream.parts import FlatSink
 from cepheid.engine.stream.snapshot import to_bytes
 from cepheid.errors import UsageError
-from cepheid.pattern.schema import Schema, make_schema
+from cepheid.pattern.binding.schema import Schema, make_schema
 from cepheid.spark.checks import WATERMARK, check_stream
 from cepheid.spark.introspect import spark_context
 from cepheid.spark.job import session_zone

@@ -17,7 +17,7 @@ from cepheid.engine.many.protocol import Found
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
-from cepheid.pattern.schema import START, Schema, make_schema
+from cepheid.pattern.binding.schema import START, Schema, make_schema
 from cepheid.spark.many.columns import own_rows, rows_with_events
 from cepheid.spark.many.shipped import Shipped
 from cepheid.spark.worker import AT_ONCE, PUSH, Batches, SliceRows, conform, starts_of

@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 import pyarrow as pa
 
-from cepheid.pattern.types import Kind, from_arrow
+from cepheid.pattern.expressions.types import Kind, from_arrow
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.pattern.types import Kind, from_arrow
+from cepheid.pattern.expressions.types import Kind, from_arrow
 
 _OFFSET = b"offset"  # in the metadata of a column: what was subtracted from its values
 _SAMPLE = 4096  # rows that show whether the strings of a column repeat

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cepheid.pattern.types import Kind, from_arrow
+from cepheid.pattern.expressions.types import Kind, from_arrow
 from cepheid.spark.parquet.not_direct import NotDirect
 
 

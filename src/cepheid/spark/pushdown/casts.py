@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from cepheid.pattern.types import Kind, Type, plain
+from cepheid.pattern.expressions.types import Kind, Type, plain
 from cepheid.spark.pushdown.computed import Computed, Doubt
 from cepheid.spark.pushdown.predicate import NotPushable
 from cepheid.spark.pushdown.regular import outside_ascii

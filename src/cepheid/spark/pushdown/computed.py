@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Column
 
-from cepheid.pattern.types import Type
+from cepheid.pattern.expressions.types import Type
 
 MakeColumn = Callable[[], Column]
 """Columns of Spark are made late: without a session there are none."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.durations import ARROW_UNITS
-from cepheid.pattern.types import Kind, Type, plain
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.durations import ARROW_UNITS
+from cepheid.pattern.expressions.types import Kind, Type, plain
 from cepheid.spark.pushdown.predicate import Constant, NotPushable
 
 _EXACT = 2**53

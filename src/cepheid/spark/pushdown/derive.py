@@ -12,10 +12,10 @@ from pyspark.sql import Column
 from cepheid.api import Query
 from cepheid.engine.program import CompiledProgram
 from cepheid.engine.stream.operations import SIGNS
-from cepheid.pattern.analysis import paths_read, reads_whole_events
-from cepheid.pattern.flow import EVENTS
-from cepheid.pattern.schema import Schema
-from cepheid.pattern.types import STRING
+from cepheid.pattern.binding.analysis import paths_read, reads_whole_events
+from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.expressions.types import STRING
+from cepheid.pattern.tree.flow import EVENTS
 from cepheid.spark.names import column_named
 from cepheid.spark.pushdown.narrow import Narrowed, narrow
 from cepheid.spark.pushdown.predicate import (

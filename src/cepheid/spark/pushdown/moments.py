@@ -12,7 +12,7 @@ from decimal import Decimal
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from cepheid.pattern.types import DATE, INT, Kind, Type, zone_of
+from cepheid.pattern.expressions.types import DATE, INT, Kind, Type, zone_of
 from cepheid.spark.pushdown.computed import Computed, Doubt
 from cepheid.spark.pushdown.predicate import NotPushable
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from cepheid.pattern.types import Kind, Type
+from cepheid.pattern.expressions.types import Kind, Type
 from cepheid.spark.pushdown.computed import Computed, Operand
 
 Constant = bool | int | float | Decimal | str

@@ -6,7 +6,7 @@ import re
 
 from pyspark.sql import functions as F
 
-from cepheid.pattern.types import BOOL
+from cepheid.pattern.expressions.types import BOOL
 from cepheid.spark.pushdown.computed import Computed, Doubt
 from cepheid.spark.pushdown.predicate import NotPushable
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cepheid.language.printer import print_expression
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.paths import read_path
-from cepheid.pattern.placement import When
-from cepheid.pattern.tree import Strategy
-from cepheid.pattern.types import Kind
-from cepheid.pattern.uses import uses
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.placement import When
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.paths import read_path
+from cepheid.pattern.expressions.types import Kind
+from cepheid.pattern.tree.nodes import Strategy
+from cepheid.pattern.tree.uses import uses
 from cepheid.spark.pushdown.predicate import (
     TRUE,
     NotPushable,

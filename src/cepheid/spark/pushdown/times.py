@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.types import INT, Kind, timestamp, zone_of
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import INT, Kind, timestamp, zone_of
 from cepheid.spark.pushdown.computed import Computed
 from cepheid.spark.pushdown.constants import exact_value, why_computed
 from cepheid.spark.pushdown.predicate import CompareConstant, NotPushable, Predicate

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.pattern.types import Kind, Type, plain
+from cepheid.pattern.expressions.types import Kind, Type, plain
 from cepheid.spark.pushdown.predicate import AllOf, AnyOf, CompareColumns, CompareConstant, IsNull, OneOf, Predicate
 
 _OPERATORS: dict[str, Any] = {

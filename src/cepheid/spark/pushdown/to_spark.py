@@ -9,9 +9,9 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from cepheid.pattern.durations import ARROW_UNITS
-from cepheid.pattern.timestamps import print_timestamp
-from cepheid.pattern.types import Kind, Type, plain, zone_of
+from cepheid.pattern.expressions.durations import ARROW_UNITS
+from cepheid.pattern.expressions.timestamps import print_timestamp
+from cepheid.pattern.expressions.types import Kind, Type, plain, zone_of
 from cepheid.spark.names import column_named
 from cepheid.spark.pushdown.computed import Computed, Operand
 from cepheid.spark.pushdown.predicate import (

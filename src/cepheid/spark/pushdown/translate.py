@@ -8,10 +8,10 @@ from dataclasses import replace
 import pyarrow as pa
 
 from cepheid.language.printer import print_expression
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.types import BOOL, Kind, Type, plain
-from cepheid.pattern.uses import uses
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import BOOL, Kind, Type, plain
+from cepheid.pattern.tree.uses import uses
 from cepheid.spark.pushdown.computed import Operand
 from cepheid.spark.pushdown.constants import exact_value, literal_of, why_computed
 from cepheid.spark.pushdown.predicate import (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import functions as F
 
 from cepheid.language.printer import print_expression
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.nested import field_names, key_type
-from cepheid.pattern.types import Kind, Type, plain
-from cepheid.pattern.walk import substitute
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.nested import field_names, key_type
+from cepheid.pattern.expressions.types import Kind, Type, plain
+from cepheid.pattern.tree.walk import substitute
 from cepheid.spark.names import column_named
 from cepheid.spark.pushdown import moments
 from cepheid.spark.pushdown.casts import OF_TIME_ZONES, cast

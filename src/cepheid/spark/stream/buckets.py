@@ -6,7 +6,7 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from cepheid.pattern.paths import Path
+from cepheid.pattern.expressions.paths import Path
 from cepheid.spark.job import Job
 from cepheid.spark.names import column_at
 

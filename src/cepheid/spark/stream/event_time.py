@@ -18,8 +18,8 @@ from pyspark.sql import types as st
 
 from cepheid.engine.encoding.times import ticks
 from cepheid.errors import UsageError
-from cepheid.pattern.bind import Bound
-from cepheid.pattern.schema import END, START
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import END, START
 from cepheid.spark.checks import WATERMARK
 from cepheid.spark.introspect import plan_nodes
 from cepheid.spark.job import Job

@@ -9,11 +9,11 @@ from itertools import pairwise
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.components import name_events
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.registers import EVENT, FIRST, LAST
-from cepheid.pattern.tree import (
+from cepheid.pattern.automata.registers import EVENT, FIRST, LAST
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.tree.components import name_events
+from cepheid.pattern.tree.nodes import (
     Arc,
     Assign,
     Automaton,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from cepheid.pattern import expressions as ex
+from cepheid.pattern.expressions import nodes as ex
 from cepheid.testing.strategies.expressions import conditions, quantifications
 from cepheid.testing.strategies.literals import literals
 from cepheid.testing.strategies.scope import Reference, Scope, earlier, settled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from cepheid.pattern import expressions as ex
+from cepheid.pattern.expressions import nodes as ex
 from cepheid.testing.strategies.operators import VALUES
 from cepheid.testing.strategies.predicates import PREDICATES, quantified
 from cepheid.testing.strategies.scope import Scope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cepheid.pattern.tree import Output, Strategy, Ties
+from cepheid.pattern.tree.nodes import Output, Strategy, Ties
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from cepheid.pattern import types
-from cepheid.pattern.durations import NANOSECONDS
-from cepheid.pattern.expressions import Literal
-from cepheid.pattern.parameters import literal
+from cepheid.pattern.expressions import types
+from cepheid.pattern.expressions.durations import NANOSECONDS
+from cepheid.pattern.expressions.nodes import Literal
+from cepheid.pattern.expressions.parameters import literal
 from cepheid.testing.strategies.sorts import Sort
 from cepheid.testing.strategies.values import DAY, MOMENT
 

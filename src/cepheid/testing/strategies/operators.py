@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.parameters import literal
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import literal
 from cepheid.testing.strategies.literals import NULL
 from cepheid.testing.strategies.sorts import MOMENTS, NUMBERS, Sort
 from cepheid.testing.strategies.writer import Writer

@@ -8,8 +8,8 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq, Window
+from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.tree.nodes import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq, Window
 from cepheid.testing.strategies.features import EVERYTHING, Features
 from cepheid.testing.strategies.streams import LONGEST, kinds
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.uses import RANGES
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.tree.uses import RANGES
 from cepheid.testing.strategies.literals import NULL
 from cepheid.testing.strategies.operators import COMMON, call, cast
 from cepheid.testing.strategies.scope import SETS

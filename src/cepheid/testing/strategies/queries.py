@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from cepheid.api import Query as MadeQuery
 from cepheid.language import print_program
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.components import name_events
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.tree import (
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.tree.components import name_events
+from cepheid.pattern.tree.nodes import (
     Column,
     Event,
     Negation,
@@ -29,7 +29,7 @@ from cepheid.pattern.tree import (
     Stream,
     Window,
 )
-from cepheid.pattern.walk import walk
+from cepheid.pattern.tree.walk import walk
 from cepheid.testing.strategies.conjuncts import conjuncts, same_values
 from cepheid.testing.strategies.expressions import conditions, expressions
 from cepheid.testing.strategies.features import EVERYTHING, Features

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from cepheid.pattern.tree import Event, Pattern
-from cepheid.pattern.walk import walk
+from cepheid.pattern.tree.nodes import Event, Pattern
+from cepheid.pattern.tree.walk import walk
 from cepheid.testing.strategies.features import EVERYTHING, Features
 from cepheid.testing.strategies.queries import GeneratedQuery, is_demanding, queries
 from cepheid.testing.strategies.schemas import KEY, TIME, TYPE, schemas

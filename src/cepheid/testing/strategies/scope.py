@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.pattern.aggregates import Aggregate
-from cepheid.pattern.expressions import AnyIndex, Index, Nth
+from cepheid.pattern.expressions.aggregates import Aggregate
+from cepheid.pattern.expressions.nodes import AnyIndex, Index, Nth
 from cepheid.testing.strategies.schemas import TIME, TYPE
 from cepheid.testing.strategies.sorts import Sort, sort_of
 from cepheid.testing.strategies.values import DAY, MOMENT

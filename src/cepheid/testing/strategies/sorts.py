@@ -6,7 +6,7 @@ from enum import Enum
 
 import pyarrow as pa
 
-from cepheid.pattern.types import Kind, from_arrow, zone_of
+from cepheid.pattern.expressions.types import Kind, from_arrow, zone_of
 
 
 class Sort(Enum):

@@ -7,7 +7,7 @@ import re
 from hypothesis import strategies as st
 
 from cepheid.language import print_query
-from cepheid.pattern.tree import Query
+from cepheid.pattern.tree.nodes import Query
 from cepheid.testing.strategies.queries import queries
 from cepheid.testing.strategies.schemas import PLAIN
 from cepheid.testing.strategies.trees import any_algebra

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from cepheid.language.elements import as_elements, with_elements
 from cepheid.language.printer import quote_name
-from cepheid.pattern import expressions as ex
-from cepheid.pattern import tree, types
 from cepheid.pattern.algebra import tree as algebra
-from cepheid.pattern.components import name_events
-from cepheid.pattern.durations import NANOSECONDS
-from cepheid.pattern.walk import rewrite, rewrite_expressions, walk
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions import types
+from cepheid.pattern.expressions.durations import NANOSECONDS
+from cepheid.pattern.tree import nodes as tree
+from cepheid.pattern.tree.components import name_events
+from cepheid.pattern.tree.walk import rewrite, rewrite_expressions, walk
 from cepheid.testing.strategies.literals import any_literals
 from cepheid.testing.strategies.names import names, type_names
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from cepheid.pattern.types import Kind, from_arrow
+from cepheid.pattern.expressions.types import Kind, from_arrow
 
 DAY = date(2024, 2, 28)
 MOMENT = datetime(2024, 2, 28, 23, 59, 59)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
-from cepheid.pattern.tree import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq
-from cepheid.pattern.walk import walk
+from cepheid.pattern.tree.nodes import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq
+from cepheid.pattern.tree.walk import walk
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from cepheid.pattern import expressions as ex
-from cepheid.pattern.parameters import literal
-from cepheid.pattern.registers import REGISTER
+from cepheid.pattern.automata.registers import REGISTER
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.parameters import literal
 from cepheid.testing.strategies.literals import literals
 from cepheid.testing.strategies.scope import PARAMETERS, Part, Scope
 from cepheid.testing.strategies.sorts import Sort

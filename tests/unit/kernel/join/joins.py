@@ -20,10 +20,10 @@ from cepheid.kernel.join.output import Output
 from cepheid.kernel.join.state import StackState
 from cepheid.kernel.runtime import NIL
 from cepheid.language import parse
-from cepheid.pattern.analysis import analyse
-from cepheid.pattern.bind import Bound, bind
-from cepheid.pattern.schema import Roles, make_schema
-from cepheid.pattern.uses import variables
+from cepheid.pattern.binding.analysis import analyse
+from cepheid.pattern.binding.bind import Bound, bind
+from cepheid.pattern.binding.schema import Roles, make_schema
+from cepheid.pattern.tree.uses import variables
 from cepheid.plan.join import Join, make_join
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler

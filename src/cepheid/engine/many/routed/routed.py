@@ -1,0 +1,347 @@
+"""Rules that share a kernel: the events that concern each are joined with its constants, and a rule is a lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.encoding.batch import Batch, StreamCodes
+from cepheid.engine.encoding.scope_filter import ScopeFilter
+from cepheid.engine.machines.adaptive import AdaptiveMachine
+from cepheid.engine.machines.protocol import KeptRows, Machine
+from cepheid.engine.machines.scan_machine import ScanMachine
+from cepheid.engine.many.lifetimes import ALWAYS
+from cepheid.engine.many.protocol import RULE, Found, Router
+from cepheid.engine.many.results import Part, found_of, rows_of
+from cepheid.engine.many.routed.joined_stream import JoinedRows, JoinedStream
+from cepheid.engine.many.routed.routers import router_of
+from cepheid.engine.many.routed.rule_places import FOREVER, RulePlaces
+from cepheid.engine.matches.match_table import MatchTable, returned
+from cepheid.engine.matches.matches import Matches
+from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.engine.stream.query_stream import QueryStream
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.templates.template import Joined
+from cepheid.pattern.tree.lanes import Lanes
+from cepheid.pattern.tree.nodes import Output
+
+MOST_ROWS = 2**18
+"""Rows of a joined stream that are made at a time; those of one instant are made together, however many they are."""
+
+Factory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
+
+
+class RoutedTier:
+    """The rules of one variant of a template."""
+
+    reloads = False
+
+    def __init__(
+        self,
+        template: int,
+        joined: Joined,
+        factory: Factory,
+        router: Router | None = None,
+        rules: RulePlaces | None = None,
+    ) -> None:
+        self.template = template
+        self.joined = joined
+        self.query = joined.bound
+        self.compiled = CompiledQuery(joined.bound)
+        self.factory = factory
+        found, why = router_of(self.compiled)
+        self.router: Router = found if router is None else router
+        self.why_all = why if router is None else ""  # why events are joined with all rules, or all that have begun
+        constants = [(n, t.arrow) for n, t in self.query.schema.columns.items() if n in self.query.schema.constants]
+        self.rules = RulePlaces(pa.schema(constants[1:])) if rules is None else rules  # the first is the number
+        self.stream = JoinedStream(self.query.schema, self.rules)
+        self.running = self._run(None)
+        self.filter = None if self.query.scope is None else ScopeFilter(self.query)
+        self.seen = StreamCodes(self.query.schema)  # of rows that FROM may leave out
+        self.found: list[Part] = []  # matches that are certain
+        self.queue: list[Batch] = []
+        self.ending: dict[int, list[Any]] = {}  # rules that end at a time, in ticks
+        self.gone: Any = np.zeros(0, np.int64)  # rules that give nothing any more
+        self.events = self.touched = 0
+
+    def anew(self, factory: Factory) -> RoutedTier:
+        """The same rules, from the beginning of another stream."""
+        found = RoutedTier(self.template, self.joined, factory, self.router.copy(), self.rules.copy())
+        found.why_all = self.why_all
+        return found
+
+    def _run(self, kind: str | None) -> QueryStream:
+        def make(kind: str | None) -> Machine:
+            return self.factory(self.compiled, self.stream.codes, kind)
+
+        return QueryStream(self.query, self.stream, make(kind), lambda: make("interpreted"))
+
+    @property
+    def machine(self) -> Machine:
+        """What runs the joined query."""
+        return self.running.machine
+
+    # Rules.
+
+    def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
+        """Rules with their constants, which see the events after a time."""
+        self.rules.add(numbers, constants, at)
+        self.router.add(np.asarray(numbers, np.int64), constants)
+
+    def remove(self, numbers: Any, at: int) -> None:
+        """Rules that see no event after a time."""
+        self.rules.end(numbers, at)
+        self.ending.setdefault(at, []).append(np.asarray(numbers, np.int64))
+
+    def settle_rules(self) -> None:
+        """They are found by what they are equal to when an event comes."""
+
+    # Events.
+
+    def feed(self, batch: Batch) -> None:
+        """The next events; they are gone over when their time has come."""
+        if len(batch):
+            self.queue.append(batch)
+            self.events += len(batch)
+
+    def _go_over(self, until: int | None) -> None:
+        """Go over the events up to a time; None: all."""
+        while self.queue:
+            batch = self.queue[0]
+            count = len(batch) if until is None else int(np.searchsorted(batch.times, until, "right"))
+            if not count:
+                return
+            if count < len(batch):
+                self.queue[0] = part_of(batch, count, len(batch))
+            else:
+                self.queue.pop(0)
+            for piece in self._pieces(part_of(batch, 0, count)):
+                self._join(piece)
+
+    def _pieces(self, batch: Batch) -> Iterator[Batch]:
+        """Parts of a batch whose rows can be made together."""
+        begin = 0
+        for end in cuts(batch.times, MOST_ROWS, self.router.most(batch)):
+            yield part_of(batch, begin, end)
+            begin = end
+
+    def _join(self, batch: Batch) -> None:
+        events, numbers = self.router.route(batch)
+        if self.rules.last:
+            places, times = self.rules.places(numbers), batch.times[events]
+            seen = (times > self.rules.since[places]) & (times <= self.rules.until[places])
+            events, numbers = events[seen], numbers[seen]
+        begin = 0
+        times = batch.times[events]
+        for end in cuts(times, MOST_ROWS):
+            rows = JoinedRows(self.query.schema, batch, events[begin:end], self.rules, numbers[begin:end])
+            self._take(rows, times[begin:end])
+            begin = end
+
+    def _take(self, rows: JoinedRows, times: Any) -> None:
+        if self.filter is not None:
+            places = self.filter.places(Batch(self.seen, rows, times, 0))
+            if places is not None:
+                rows, times = rows.only(places), times[places]
+        if len(times):
+            self.touched += len(times)
+            self.running.feed(self.stream.append(rows, np.ascontiguousarray(times)))
+            # A batch may have far more rows than events. Matches are taken out before the rows go that they have.
+            now = int(times[-1])
+            self.found += self._certain(self.machine.settle(now, self.stream))
+            self.stream.compact(now, [self.machine])
+
+    # Matches.
+
+    def settle(self, now: int | None, rows: KeptRows) -> list[Found]:
+        """The matches that became certain, given all events before a time (None: all)."""
+        self.stream.source = rows
+        found: list[Part] = []
+        for at in sorted(at for at in self.ending if now is None or at < now):
+            self._go_over(at)
+            ended = np.concatenate(self.ending.pop(at))
+            found += self._ended(ended, at)
+            self.router.remove(ended)
+            self.gone = np.union1d(self.gone, ended)
+            self._end_lanes(ended)
+        self._go_over(None)
+        found += [*self._taken(), *self._certain(self.machine.settle(now, self.stream))]
+        return found_of(self.template, self.joined, found, rows)
+
+    def _ended(self, ended: Any, at: int) -> list[Part]:
+        """What rules give that end at a time: absences are known up to then (S17)."""
+        found = [*self._taken(), *self._certain(self.machine.settle(at, self.stream))]
+        if self.query.algebra is None and (self.query.waits or self.query.output is not Output.ALL):
+            # What is still open is decided in a copy, which is as if the input had ended.
+            facts, arrays = self.machine.dump()
+            copy = self.factory(self.compiled, self.stream.codes, self.machine.kind)
+            if facts:  # nothing before the first event
+                copy.load(facts, [array.copy() for array in arrays], self.stream)
+            for numbers, table in self._certain(copy.settle(None, self.stream, at)):
+                mine = np.flatnonzero(np.isin(numbers, ended))
+                assert isinstance(table, MatchTable)
+                found.append((numbers[mine], table.take(mine)))
+        return found
+
+    def _taken(self) -> list[Part]:
+        """The matches that were taken out on the way."""
+        found, self.found = self.found, []
+        return found
+
+    def _certain(self, found: Any) -> list[Part]:
+        """Matches of rules that are there, with the ids of their events."""
+        if isinstance(found, Matches):
+            numbers, rows = rows_of(found)
+            assert isinstance(rows, pa.Table)
+            there = np.isin(numbers, self.gone, invert=True)
+            return [(numbers[there], rows.filter(from_numpy(there)))]
+        table: MatchTable = found.all()
+        if not len(table):
+            return []
+        if self.joined.returns_constants and table.values is None:
+            table = self._with_values(table)
+        if len(self.gone):
+            there = np.isin(self.stream.pairs(table.last)[1], self.gone, invert=True)
+            table = table.take(np.flatnonzero(there))
+        ids, owners = self.stream.pairs(table.rows)
+        numbers = owners[table.offsets[:-1]]
+        known = MatchTable(ids, table.variables, table.offsets, table.reached, table.reaches, table.values)
+        return [(numbers, known)]
+
+    def _with_values(self, table: MatchTable) -> MatchTable:
+        """RETURN, where it depends on the rule."""
+        used, place = np.unique(table.rows, return_inverse=True)
+        own = MatchTable(place, table.variables, table.offsets, table.reached, table.reaches)
+        made = returned(self.query, self.stream.taken(used), own, own.columns(len(self.query.positive)))
+        nothing = [None] * len(table)  # of events, which are found in their own table
+        values = tuple(
+            nothing if isinstance(result.expression, ex.Rows) else _in_one(made[result.name])
+            for result in self.query.returns
+        )
+        return MatchTable(table.rows, table.variables, table.offsets, table.reached, table.reaches, values)
+
+    def deadline(self) -> int | None:
+        """When the first rules end; at any time if a match waits, since each rule can have a window of its own."""
+        return ALWAYS if self.machine.unsettled() is not None else min((at + 1 for at in self.ending), default=None)
+
+    # Clearing.
+
+    def compact(self, now: int) -> int | None:
+        """Let go of what no match to come can need; the first event that one can have among those so far."""
+        self.stream.compact(now, [self.machine])
+        if len(self.gone):
+            self._forget()
+        found = [self.stream.first_event, *(batch.first for batch in self.queue)]
+        return min((one for one in found if one is not None), default=None)
+
+    def _end_lanes(self, ended: Any) -> None:
+        """End the runs of rules: without a window, they would wait for ever. Others end with their window."""
+        machine = self.machine.machine if isinstance(self.machine, AdaptiveMachine) else self.machine
+        if isinstance(machine, ScanMachine) and self.query.within is None and machine.lanes.all[:1] == (RULE,):
+            over = set(ended.tolist())
+            lanes = [lane for lane, key in enumerate(machine.lane_numbers.known()) if key[0] in over]
+            machine.end_lanes(np.array(lanes, np.int64))
+
+    def _forget(self) -> None:
+        """Rules that are gone, once no row has them."""
+        kept = self.stream.all_pairs[1]
+        held = np.isin(self.rules.numbers, self.gone, invert=True) | np.isin(self.rules.numbers, kept)
+        if 2 * int(held.sum()) < len(held):
+            self.rules.keep(held)
+            self.gone = np.intersect1d(self.gone, self.rules.numbers)
+
+    # Snapshots.
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The state with the rules: facts for a header, and flat arrays."""
+        assert not self.queue, "what was fed is settled before it is written down"
+        stream, rules = self.stream, self.rules
+        found, own = self.machine.dump()
+        routed = self.router.dump()
+        lanes, keys = [], []
+        for split, numbers in stream.codes.keys.items():
+            named, array = numbers.dump()
+            lanes.append([list(split.columns), list(split.agreed), split.one_key, named])
+            keys.append(array)
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rules.constants.schema) as writer:
+            writer.write_table(rules.constants)
+        constants = np.frombuffer(sink.getvalue(), np.uint8)
+        facts = {
+            "kind": self.machine.kind,
+            "machine": found,
+            "stream": [stream.base, stream.events, stream.last],
+            "strings": list(stream.codes.strings.codes),
+            "lanes": lanes,
+            "ending": [[at, np.concatenate(numbers).tolist()] for at, numbers in self.ending.items()],
+            "counts": [self.events, self.touched],
+            "routed": len(routed),
+        }
+        kept = [rules.numbers, rules.since, rules.until, constants, self.gone, *stream.all_pairs]
+        return facts, [*kept, *routed, *keys, *own]
+
+    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+        """Take up a state that was dumped; it has its rules."""
+        numbers, since, until, constants, gone, ids, owners, *rest = arrays
+        routed = facts.get("routed", 0)  # there were none in earlier releases
+        begun, rest = rest[:routed], rest[routed:]
+        with pa.ipc.open_stream(pa.py_buffer(np.ascontiguousarray(constants))) as reader:
+            self.rules.restore(numbers, reader.read_all(), since, until)
+        self.gone = gone
+        alive = np.isin(numbers, gone, invert=True)
+        places = from_numpy(np.flatnonzero(alive))
+        self.router.clear()
+        self.router.add(numbers[alive], self.rules.constants.take(places))
+        self.router.load(begun, numbers[alive], facts["stream"][2])
+        self.stream.restore_pairs(ids, owners, *facts["stream"])
+        self.stream.source = rows
+        self.stream.codes.strings.codes = {text: code for code, text in enumerate(facts["strings"])}
+        count = len(facts["lanes"])
+        for (columns, agreed, one_key, keys), array in zip(facts["lanes"], rest[:count], strict=True):
+            self.stream.codes.lanes(Lanes(tuple(columns), tuple(agreed), one_key)).load(keys, array)
+        self.stream.postpone()
+        self.ending = {at: [np.array(over, np.int64)] for at, over in facts["ending"]}
+        self.events, self.touched = facts["counts"]
+        self.running = self._run(facts["kind"])
+        if facts["machine"]:
+            self.machine.load(facts["machine"], rest[count:], self.stream)
+
+    def counters(self) -> Mapping[str, int]:
+        """What it has done: events, rules that were touched, runs that are alive."""
+        return {
+            "events": self.events,
+            "touched": self.touched,
+            "rules": int((self.rules.until == FOREVER).sum()),
+            "runs": self.machine.runs,
+            "tests": self.machine.tests,
+        }
+
+
+def part_of(batch: Batch, begin: int, end: int) -> Batch:
+    """Some events of a batch, one after the other."""
+    if begin == 0 and end == len(batch):
+        return batch
+    return Batch(batch.codes, batch.only(np.arange(begin, end)), batch.times[begin:end], batch.first + begin)
+
+
+def cuts(times: Any, most: int, weights: Any = None) -> Iterator[int]:
+    """Where rows, of which each weighs 1 or more, are cut into parts of at most so much; an instant stays together."""
+    begin, count = 0, len(times)
+    total = np.arange(1, count + 1) if weights is None else np.cumsum(np.maximum(weights, 1))
+    while begin < count:
+        before = int(total[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(total, before + most, "right")))
+        if end < count:
+            first = int(np.searchsorted(times, times[end], "left"))
+            end = first if first > begin else int(np.searchsorted(times, times[begin], "right"))
+        yield end
+        begin = end
+
+
+def _in_one(column: Any) -> Any:
+    """A column as one array, or as a list."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

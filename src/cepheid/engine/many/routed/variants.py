@@ -1,0 +1,356 @@
+"""The variants of a template: rules whose constants differ in value only, each a query on a joined stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.many.routed.sets import Lengths, by_length, set_parameters, values_of, with_values
+from cepheid.errors import CepheidError
+from cepheid.pattern.algebra.flow import expand
+from cepheid.pattern.binding.analysis import analyse
+from cepheid.pattern.binding.bind import Bound, Within, bind
+from cepheid.pattern.binding.schema import Roles, Schema
+from cepheid.pattern.expressions.aggregates import with_aggregates
+from cepheid.pattern.expressions.nodes import Literal
+from cepheid.pattern.expressions.parameters import literal, resolve_window, window_nanoseconds
+from cepheid.pattern.expressions.sampled import Sample
+from cepheid.pattern.expressions.types import NULL, Kind, Type
+from cepheid.pattern.templates.parameters import parameters, shapes, window_parameter
+from cepheid.pattern.templates.rule_columns import WINDOW, ConstantColumn, NotJoinedError, power_above
+from cepheid.pattern.templates.template import Joined, join, window_type
+from cepheid.pattern.tree.flow import EVENTS, check_flow, roles_in
+from cepheid.pattern.tree.nodes import Program
+
+FEW_WINDOWS = 4
+"""Windows of rules that are variants of their own; where there are more, each rule has its own."""
+
+_LONGEST = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Rules that are one query on a joined stream. key: what all of them have in common."""
+
+    key: tuple[object, ...]
+    joined: Joined
+    fits: tuple[Type, ...]  # the types of its constants
+
+
+@dataclass(frozen=True)
+class Share:
+    """Some rules of a table, by their places, that are of one variant, and the columns that these have there."""
+
+    variant: Variant
+    rows: Any
+    constants: pa.Table
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """Rules, by their places, that can't be run, and why."""
+
+    rows: Any
+    error: CepheidError
+
+
+class Template:
+    """A query with parameters, on events of a schema."""
+
+    def __init__(
+        self,
+        program: Program,
+        roles: Roles,
+        functions: Mapping[str, Callable[..., object]],
+        schema: Schema,
+        params: Mapping[str, object] | None = None,
+        lengths: Lengths = (),
+    ) -> None:
+        self.program = program
+        self.lengths = lengths  # of sets that became parameters for their values
+        self.roles = roles
+        self.functions = functions
+        self.schema = schema
+        self.params = dict(params or {})  # that all rules have
+        self.variants: dict[tuple[object, ...], list[Variant]] = {}
+        self.few_windows = FEW_WINDOWS
+        self.why_not = ""  # why it can't be one query on a joined stream, where that is so
+        self._shapes: set[str] = set()  # parameters that turned out to be such
+        self._windows: bool | None = None  # whether rules that come have each its own window, once that is known
+        self._lengths_seen: set[int] = set()
+        self._of_sets: dict[Lengths, Template] = {}
+
+    def split(self, rules: pa.Table) -> tuple[list[Share], list[Wrong]]:
+        """The rules of a table by variant. Raises NotJoinedError where the template is not one query."""
+        sets = set_parameters(self.program, rules)
+        if not sets:
+            return self._split_values(rules)
+        shares: list[Share] = []
+        wrong: list[Wrong] = []
+        for lengths, rows in by_length(rules, sets):
+            own = rules.take(from_numpy(rows))
+            found, failed = self._with_values(own, lengths) or self._split_values(own)
+            shares += [replace(share, rows=rows[share.rows]) for share in found]
+            wrong += [replace(one, rows=rows[one.rows]) for one in failed]
+        return shares, wrong
+
+    def _with_values(self, rules: pa.Table, lengths: Lengths | None) -> tuple[list[Share], list[Wrong]] | None:
+        """The same for rules with sets of some lengths; None if they are to be seen as sets, to tell what is wrong."""
+        if lengths is None:
+            return None
+        try:
+            found, wrong = self._sized(lengths).split(values_of(rules, dict(lengths)))
+        except NotJoinedError:
+            return None
+        return None if wrong else (found, wrong)
+
+    def _sized(self, lengths: Lengths) -> Template:
+        if lengths not in self._of_sets:
+            program = with_values(self.program, lengths)
+            self._of_sets[lengths] = Template(program, self.roles, self.functions, self.schema, self.params, lengths)
+        return self._of_sets[lengths]
+
+    def _split_values(self, rules: pa.Table) -> tuple[list[Share], list[Wrong]]:
+        names = parameters(self.program, rules.column_names)
+        window = window_parameter(self.program, rules.column_names)
+        while True:
+            shaping = {*shapes(self.program, names), *self._shapes}
+            shaping |= {name for name in names if pa.types.is_nested(rules.column(name).type)}
+            if window is not None and (self._windows is False or window in shaping):
+                shaping.add(window)
+            shaping.intersection_update(names)
+            try:
+                return self._split(rules, names, sorted(shaping), None if window in shaping else window)
+            except NotJoinedError as why:
+                more = set(why.parameters) & set(names)
+                if more - shaping:
+                    self._shapes |= more
+                elif window is not None and self._windows is not False and window not in shaping:
+                    self._windows = False
+                else:
+                    self.why_not = str(why)
+                    raise
+
+    def _split(
+        self, rules: pa.Table, names: Sequence[str], shaping: Sequence[str], window: str | None
+    ) -> tuple[list[Share], list[Wrong]]:
+        shares: list[Share] = []
+        wrong: list[Wrong] = []
+        if window is not None:
+            lengths, rows, failed = self._lasting(rules, window)
+            wrong += failed
+            if self._windows is None:
+                self._lengths_seen |= set(lengths[rows].tolist())
+                self._windows = len(self._lengths_seen) > self.few_windows or None
+            if not self._windows:
+                shaping, window = [*shaping, window], None
+        else:
+            rows = np.arange(rules.num_rows)
+        free = [name for name in names if name not in shaping and name != window]
+        for values, own in _groups(rules, shaping, rows):
+            if window is None:
+                self._share(rules, values, free, own, (), None, shares, wrong)
+                continue
+            ticks = lengths[own]
+            lasting, codes = np.unique(ticks, return_inverse=True)
+            powers = np.array([power_above(int(tick)) for tick in lasting])[codes]
+            for power in np.unique(powers).tolist():
+                mine = powers == power
+                upper = (window, max(power, int(ticks[mine].max())))
+                self._share(rules, values, free, own[mine], upper, ticks[mine], shares, wrong)
+        return shares, wrong
+
+    def _lasting(self, rules: pa.Table, window: str) -> tuple[Any, Any, list[Wrong]]:
+        """The window of each rule in ticks, those that have one, and those that have none that can be.
+
+        One that is longer than the ticks there are is as long as these.
+        """
+        given = self.program.queries[0].within
+        assert given is not None
+        coded = rules.column(window).combine_chunks().dictionary_encode()
+        codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
+        lengths: list[int] = []
+        wrong: list[Wrong] = []
+        for code, value in enumerate([*coded.dictionary.to_pylist(), None]):
+            own = np.flatnonzero(codes == code) if code == len(coded.dictionary) else None
+            length = 0
+            try:
+                if own is None or len(own):
+                    found = resolve_window(given, {window: value}, "WITHIN")
+                    if found.unit == "events":
+                        raise NotJoinedError("a window of events", [window])
+                    length = min(-(-window_nanoseconds(found, self.roles.unit) // self.schema.tick), _LONGEST)
+            except CepheidError as error:
+                wrong.append(Wrong(np.flatnonzero(codes == code), error))
+            lengths.append(length)
+        every = np.array(lengths, object)[codes]
+        rows = np.flatnonzero(every != 0)
+        return every.astype(np.int64), rows, wrong
+
+    def _share(
+        self,
+        rules: pa.Table,
+        values: Mapping[str, object],
+        free: Sequence[str],
+        rows: Any,
+        upper: tuple[str, int] | tuple[()],
+        ticks: Any,
+        shares: list[Share],
+        wrong: list[Wrong],
+    ) -> None:
+        """Share rules out that have the same shapes: by the types of their constants."""
+        given = rows  # ascending
+        key = (*self.lengths, *((name, repr(value)) for name, value in sorted(values.items())), upper)
+        tried: list[Variant] = list(self.variants.get(key, ()))
+        while len(rows):
+            variant = tried.pop(0) if tried else None
+            made = variant is None
+            if variant is None:
+                sample = _sample(rules, free, rows)
+                try:
+                    variant = self._variant(key, values, sample, upper, _first(rules, rows, upper))
+                except CepheidError as error:
+                    # Only a text may be read as a value in one rule, and not in the other.
+                    texts = any(isinstance(value, str) for value in sample.values())
+                    count = 1 if texts else len(rows)
+                    wrong.append(Wrong(rows[:count], error))
+                    rows = rows[count:]
+                    continue
+                self.variants.setdefault(key, []).append(variant)
+            columns, fits = _constants(variant, rules, rows)
+            own = rows[fits]
+            if len(own):
+                found = columns
+                if len(own) < len(rows):
+                    found = {name: column.filter(from_numpy(fits)) for name, column in columns.items()}
+                if upper:
+                    found[WINDOW] = self._window_column(ticks[np.searchsorted(given, own)])
+                table = pa.table(found)
+                shares.append(Share(variant, own, table))
+            if made and not len(own):
+                raise AssertionError("a rule does not fit the variant that was made for it")
+            rows = rows[~fits]
+
+    def _window_column(self, ticks: Any) -> pa.Array:
+        """Windows as the differences of two times."""
+        type_ = window_type(self.schema)
+        scale = self.schema.tick if type_.kind is Kind.DURATION else 1
+        lasting = np.minimum(ticks.astype(np.int64), _LONGEST // scale) * scale
+        return pa.array(lasting, pa.int64()).cast(type_.arrow)
+
+    def _variant(
+        self,
+        key: tuple[object, ...],
+        values: Mapping[str, object],
+        sample: Mapping[str, object],
+        upper: tuple[str, int] | tuple[()],
+        length: Mapping[str, object],
+    ) -> Variant:
+        params = {**self.params, **values, **{name: Sample(value) for name, value in sample.items()}, **length}
+        bound = self.bind(params)
+        if upper:
+            bound = replace(bound, within=Within(nanoseconds=upper[1] * self.schema.tick))
+        joined = join(bound, windowed=bool(upper))
+        return Variant(key, joined, tuple(column.type for column in joined.columns))
+
+    def bind(self, params: Mapping[str, object]) -> Bound:
+        """The query with values of its parameters, on the events."""
+        program = expand(self.program, params)
+        sources = check_flow(program)
+        if len(program.queries) != 1 or sources[0] != EVENTS:
+            raise NotJoinedError("a program of several queries")
+        query = with_aggregates(program.queries[0], self.functions)
+        found = analyse(query, params, roles_in(sources[0], self.roles, query), sources[0])
+        return bind(found, self.schema, self.functions)
+
+
+def _groups(rules: pa.Table, shaping: Sequence[str], rows: Any) -> Iterator[tuple[dict[str, object], Any]]:
+    """Rows with the same values of some columns."""
+    if not shaping:
+        yield {}, rows
+        return
+    codes = np.zeros(len(rows), np.int64)
+    for name in shaping:
+        values = rules.column(name).take(from_numpy(rows)).to_pylist()
+        known: dict[str, int] = {}
+        own = np.array([known.setdefault(repr(value), len(known)) for value in values], np.int64)
+        codes = np.unique(codes * max(1, len(known)) + own, return_inverse=True)[1]
+    first = np.unique(codes, return_index=True)[1]
+    for code in np.argsort(first):
+        row = rows[first[code]]
+        yield {name: rules.column(name)[int(row)].as_py() for name in shaping}, rows[codes == code]
+
+
+def _sample(rules: pa.Table, free: Sequence[str], rows: Any) -> dict[str, object]:
+    """The values of the first rule; where it has none, those of the first that has one."""
+    found: dict[str, object] = {}
+    for name in free:
+        column = rules.column(name)
+        value = column[int(rows[0])].as_py()
+        if value is None and column.null_count < len(column):
+            chosen = column.take(from_numpy(rows)).drop_null()
+            value = chosen[0].as_py() if len(chosen) else None
+        found[name] = value
+    return found
+
+
+def _first(rules: pa.Table, rows: Any, upper: tuple[str, int] | tuple[()]) -> dict[str, object]:
+    """The window of the first rule."""
+    return {upper[0]: rules.column(upper[0])[int(rows[0])].as_py()} if upper else {}
+
+
+def _constants(variant: Variant, rules: pa.Table, rows: Any) -> tuple[dict[str, pa.ChunkedArray], Any]:
+    """The columns of a variant for some rules, and which of them have constants of its types."""
+    columns: dict[str, pa.ChunkedArray] = {}
+    fits = np.ones(len(rows), bool)
+    index = None if len(rows) == rules.num_rows else from_numpy(rows)  # all are not copied
+    for column in variant.joined.columns:
+        given = rules.column(column.parameter)
+        given = given if index is None else given.take(index)
+        if column.readings or (given.type != column.type.arrow and not _is_natural(given.type, column.type)):
+            columns[column.name], own = _read(column, given)
+            fits &= own
+        else:
+            columns[column.name] = given.cast(column.type.arrow)
+    return columns, fits
+
+
+def _is_natural(arrow: pa.DataType, type_: Type) -> bool:
+    """Whether all values of a column are constants of one type, so that it need not be asked for each."""
+    kinds = {
+        Kind.INT: pa.types.is_integer,
+        Kind.FLOAT: pa.types.is_floating,
+        Kind.BOOL: pa.types.is_boolean,
+        Kind.STRING: lambda t: pa.types.is_string(t) or pa.types.is_large_string(t),
+        Kind.DATE: pa.types.is_date32,
+    }
+    return type_.kind in kinds and bool(kinds[type_.kind](arrow))
+
+
+def _read(column: ConstantColumn, given: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Any]:
+    """The values of a column one by one, and which are of its type."""
+    values: list[Any] = []
+    fits = []
+    for value in given.to_pylist():
+        found: Literal | None = literal(value)
+        for reading in column.readings:
+            found = None if found is None else reading(found)
+        same = found is not None and (found.type == column.type or found.type == NULL)
+        if same and column.most is not None and found is not None and isinstance(found.value, int):
+            same = power_above(found.value) == column.most
+        fits.append(same)
+        values.append(found.value if found is not None and same else None)
+    if column.type.kind in (Kind.TIMESTAMP, Kind.DURATION):
+        raw = pa.array(values, pa.int64())
+        unit = pa.timestamp("ns", column.type.arrow.tz) if column.type.kind is Kind.TIMESTAMP else pa.duration("ns")
+        made = raw.cast(unit).cast(column.type.arrow)
+    elif column.type.kind is Kind.DATE:
+        made = pa.array(values, pa.int32()).cast(pa.date32())
+    else:
+        made = pa.array(values, column.type.arrow)
+    return pa.chunked_array([made]), np.array(fits, bool)

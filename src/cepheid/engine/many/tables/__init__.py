@@ -1,0 +1,1 @@
+"""Rules whose templates are chains, in tables that all of them share."""

@@ -1,0 +1,197 @@
+"""Conditions of many queries that are more than bounds, and what runs hold of events: as one generated kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from cepheid.automaton.model import Now
+from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.many.tables.chain import Chain, Given, Slot, Test
+from cepheid.kernel.code import nodes as n
+from cepheid.kernel.code.build import Code
+from cepheid.kernel.code.reader import declared_types, read_function
+from cepheid.kernel.code.types import BOOL, INT64
+from cepheid.kernel.compile import Compilable
+from cepheid.kernel.constants import Constants
+from cepheid.kernel.expressions import Sort, Translator, Value, as_sort, sort_of
+from cepheid.kernel.library import FUNCTIONS
+from cepheid.kernel.shared import NULLS, REALS, SLOTS_AT, STRIDE
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.types import Type
+from cepheid.pattern.tree.walk import walk
+
+Transfer = tuple[tuple[int, ex.Expression], ...]
+
+
+class CodeNumbers:
+    """The tests and transfers of all templates, each once: their numbers, the columns they read, and the kernel."""
+
+    def __init__(self) -> None:
+        self.tests: dict[ex.Expression, int] = {}
+        self.transfers: dict[Transfer, int] = {}
+        self.columns: dict[str, Type] = {}
+        self.slots = 0
+
+    def copy(self) -> CodeNumbers:
+        """The same, to which more may come; the kernel is the same as long as none does."""
+        found = CodeNumbers()
+        found.tests, found.transfers, found.columns = dict(self.tests), dict(self.transfers), dict(self.columns)
+        found.slots = self.slots
+        return found
+
+    def test(self, test: Test) -> int:
+        """The number of a test; 0 is none."""
+        return self._known(self.tests, test.condition, [test.condition])
+
+    def transfer(self, transfer: Transfer) -> int:
+        """The number of what a step holds; 0 is nothing."""
+        if not transfer:
+            return 0
+        self.slots = max(self.slots, 1 + max(slot for slot, _ in transfer))
+        return self._known(self.transfers, transfer, [value for _, value in transfer])
+
+    def held(self) -> tuple[Any, Any]:
+        """By the number of a transfer: which slots runs have after it, as whole numbers, and as doubles."""
+        whole = np.zeros((1 + len(self.transfers), self.slots), bool)
+        real = whole.copy()
+        translator = _Function("shared_transfer", tuple(self.columns)).translator
+        for transfer, number in self.transfers.items():
+            for slot, value in transfer:
+                (real if translator.value(value).sort is Sort.REAL else whole)[number, slot] = True
+        return whole, real
+
+    def _known(self, known: dict[Any, int], key: Any, nodes: Sequence[ex.Expression]) -> int:
+        if key not in known:
+            known[key] = len(known) + 1
+            for node in nodes:
+                for part in walk(node):
+                    if isinstance(part, Now):
+                        self.columns.setdefault(part.column, part.type)
+            vars(self).pop("kernel", None)
+        return known[key]
+
+    def of(self, batch: Batch) -> tuple[Any, Any, Any]:
+        """What tests and transfers read of events, row by row: whole numbers, doubles, and where they are NULL."""
+        count, width = len(batch), max(len(self.columns), 1)
+        numbers, reals = np.zeros((count, width), np.int64), np.zeros((count, width))
+        nulls = np.zeros((count, width), np.uint8)
+        for at, (name, type_) in enumerate(self.columns.items()):
+            (reals if sort_of(type_) is Sort.REAL else numbers)[:, at] = batch.values(name)
+            if batch.has_nulls(name):
+                nulls[:, at] = batch.nulls(name)
+        return numbers.reshape(-1), reals.reshape(-1), nulls.reshape(-1)
+
+    @cached_property
+    def kernel(self) -> Compilable:
+        """The loop, with the tests and transfers that there are."""
+        return _kernel(tuple(self.tests), tuple(self.transfers), tuple(self.columns))
+
+
+@cache
+def _form(name: str) -> n.Function:
+    """A function of the library as a tree."""
+    return read_function(FUNCTIONS[name], declared_types(FUNCTIONS[name]), name)
+
+
+@lru_cache(256)
+def _kernel(tests: tuple[ex.Expression, ...], transfers: tuple[Transfer, ...], columns: tuple[str, ...]) -> Compilable:
+    """The same for all tables that have them."""
+    own = {}
+    if tests:
+        own["shared_test"] = _Function("shared_test", columns).tests(tests)
+    if transfers:
+        own["shared_transfer"] = _Function("shared_transfer", columns).transfers(transfers)
+    return Compilable(_form("run_shared"), own)
+
+
+class _Function:
+    """One of the two functions under construction: it has the parameters of the one whose place it takes."""
+
+    def __init__(self, name: str, columns: Sequence[str]) -> None:
+        self.form = _form(name)
+        self.given: dict[str, Any] = {parameter.name: parameter for parameter in self.form.parameters}
+        self.columns = list(columns)
+        self.code = Code()
+        self.translator = Translator(self.leaf, _Written())
+        self.slots_at = self.given["cells"][SLOTS_AT]
+        self.old = self.given["run"] * self.given["cells"][STRIDE]
+        self.old_real = self.given["run"] * self.given["cells"][REALS]
+
+    def tests(self, tests: Sequence[ex.Expression]) -> n.Function:
+        """One test after the other, by its number."""
+        for number, condition in enumerate(tests, start=1):
+            with self.code.when(self.given["test"].equals(number)):
+                self.code.add(n.Return(self.translator.holds(condition)))
+        self.code.add(n.Return(n.FALSE))
+        return n.Function(self.form.name, self.form.parameters, self.code.block, BOOL)
+
+    def transfers(self, transfers: Sequence[Transfer]) -> n.Function:
+        """Likewise."""
+        given, code = self.given, self.code
+        row = given["row"] * given["cells"][STRIDE]
+        real_row = given["row"] * given["cells"][REALS]
+        for number, transfer in enumerate(transfers, start=1):
+            with code.when(given["transfer"].equals(number)):
+                for slot, value in transfer:
+                    found = self.translator.value(value)
+                    sort = found.sort
+                    if sort is Sort.REAL:
+                        code.put(given["real_into"], real_row + slot, as_sort(found, sort))
+                    else:
+                        code.put(given["into"], row + self.slots_at + slot, as_sort(found, sort).to(INT64))
+                    if not isinstance(value, Slot):  # one that is kept is NULL as before
+                        bits = given["into"][row + NULLS] & ~(1 << slot)
+                        null = found.null.to(INT64) << slot
+                        code.put(given["into"], row + NULLS, bits | null)
+                code.give(number)
+        code.give(0)
+        return n.Function(self.form.name, self.form.parameters, code.block)
+
+    def leaf(self, node: ex.Expression) -> Value | None:
+        """What a test reads: the event, the run, the constants of the rule."""
+        given = self.given
+        match node:
+            case Now(column=column, type=type_):
+                sort = sort_of(type_)
+                at = given["i"] * len(self.columns) + self.columns.index(column)
+                source = given["reals"] if sort is Sort.REAL else given["numbers"]
+                return Value(source[at].to(sort.scalar), sort, given["nulls"][at].differs(0))
+            case Slot(number=number, type=type_):
+                sort = sort_of(type_)
+                null = ((given["runs"][self.old + NULLS] >> number) & 1).differs(0)
+                if sort is Sort.REAL:
+                    return Value(given["held"][self.old_real + number], sort, null)
+                return Value(given["runs"][self.old + self.slots_at + number].to(sort.scalar), sort, null)
+            case Given(number=number, type=type_):
+                sort = sort_of(type_)
+                source = given["real_constants"] if sort is Sort.REAL else given["constants"]
+                null = given["constants"][given["at"] + (2 * number + 1)].differs(0)
+                return Value(source[given["at"] + 2 * number].to(sort.scalar), sort, null)
+        return None
+
+
+class _Written(Constants):
+    """Literals are written into the code: those of texts and rules are no literals by now."""
+
+    def literal(self, node: ex.Literal, value: int | float | str) -> Any:
+        """The number itself."""
+        assert isinstance(value, int | float)
+        return n.expression(value, sort_of(node.type).scalar)
+
+
+def check_code(chain: Chain) -> None:
+    """Raise NotNative if a test or a transfer of a chain has no code."""
+    numbers = CodeNumbers()
+    for step in chain.steps:
+        fences = [step.fence, *step.fence.ways]
+        if step.wait is not None and step.wait.ending is not None:
+            fences.append(step.wait.ending)
+        for fence in fences:
+            for test in fence.tests:
+                numbers.test(test)
+        numbers.transfer(step.transfer)
+    assert numbers.kernel

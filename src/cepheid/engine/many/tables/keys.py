@@ -1,0 +1,180 @@
+"""What events are compared by in the tables: whole numbers that are in the order of the values, and NULL below all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.encoding.columns import as_dictionary, numbers_of, take_codes
+from cepheid.engine.encoding.lanes import LaneNumbers
+from cepheid.engine.encoding.masks import evaluate_mask
+from cepheid.engine.many.tables.chain import Chain, Computed, Constant, Form, Key, RuleConstant
+from cepheid.errors import CepheidError
+from cepheid.kernel.compile import has_compiler, run_on_arrays
+from cepheid.kernel.runtime import NIL
+from cepheid.kernel.shared import HALF, NAN_KEY, NULL, POSITIVE
+from cepheid.pattern.expressions.types import Kind
+
+LEAST, MOST = NULL + 1, POSITIVE
+"""The bounds of what is not NULL."""
+UNKNOWN = -1
+"""The code of a text that no rule has."""
+
+
+def real_keys(values: Any) -> Any:
+    """Doubles as whole numbers of the same order; NaN is the greatest, and there is one zero."""
+    values = np.ascontiguousarray(values, np.float64)
+    bits = values.view(np.int64)
+    found = np.where(bits < 0, bits ^ POSITIVE, bits)
+    found = np.where(values == 0.0, 0, found)
+    return np.where(np.isnan(values), NAN_KEY, found)
+
+
+class KeyColumns:
+    """The columns of the tables: column 0 says nothing, the others are the keys of templates in the order they came."""
+
+    def __init__(self) -> None:
+        self.keys: list[Key | None] = [None]
+        self.places: dict[Key, int] = {}
+        self.wide: list[int] = [0]  # whether a column is compared by its upper half first
+        self.texts: dict[str, int] = {}
+
+    def copy(self) -> KeyColumns:
+        """The same, to which more may come."""
+        found = KeyColumns()
+        found.keys, found.places, found.wide = list(self.keys), dict(self.places), list(self.wide)
+        found.texts = dict(self.texts)
+        return found
+
+    def place(self, key: Key) -> int:
+        """The column of a key."""
+        if key not in self.places:
+            self.places[key] = len(self.keys)
+            self.keys.append(key)
+            self.wide.append(int(key.form == Form.REAL or key.kind in (Kind.TIMESTAMP, Kind.DURATION)))
+        return self.places[key]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    # Constants.
+
+    def code(self, text: str) -> int:
+        """The code of a text that a rule has."""
+        return self.texts.setdefault(text, len(self.texts))
+
+    def constants(self, key: Key, constant: Constant, rules: pa.Table, count: int) -> tuple[Any, Any]:
+        """The key of a constant of each of so many rules, and where it is NULL."""
+        if isinstance(constant, RuleConstant):
+            column = rules.column(constant.column)
+            null = np.asarray(column.is_null().combine_chunks().to_numpy(zero_copy_only=False), bool)
+            return self._of_column(key, constant, column), null
+        if constant.value is None:
+            return np.zeros(count, np.int64), np.ones(count, bool)
+        return np.full(count, self._of_value(key, constant.value), np.int64), np.zeros(count, bool)
+
+    def _of_column(self, key: Key, constant: RuleConstant, column: pa.ChunkedArray) -> Any:
+        if key.form in (Form.TEXT, Form.TYPE):
+            coded = as_dictionary(column)
+            codes = np.array([self.code(text) for text in coded.dictionary.to_pylist()], np.int64)
+            return take_codes(codes, coded.indices, UNKNOWN)
+        numbers = numbers_of(constant.column, constant.type.kind, column)
+        return real_keys(numbers) if key.form == Form.REAL else np.asarray(numbers, np.int64)
+
+    def _of_value(self, key: Key, value: object) -> int:
+        if key.form in (Form.TEXT, Form.TYPE):
+            return self.code(str(value))
+        assert isinstance(value, int | float)
+        return int(real_keys(np.array([value]))[0]) if key.form == Form.REAL else int(value)
+
+    # Events.
+
+    def of(self, batch: Batch, lanes: Sequence[LaneNumbers | None], *, native: bool) -> tuple[Any, Any]:
+        """The keys of events, row by row, and the same in 32 bits."""
+        count, width = len(batch), len(self.keys)
+        keys = np.zeros((count, width), np.int64)
+        for at, key in enumerate(self.keys):
+            if key is not None:
+                self._write(batch, key, lanes[at], keys, at, native=native)
+        quick = np.zeros((count, width), np.uint32)
+        flat = keys.reshape(-1), quick.reshape(-1)
+        shifts = np.array([32 * wide for wide in self.wide], np.int64)
+        if count:
+            run_on_arrays("quick_keys", count, width, shifts, *flat, native=native)
+        return flat
+
+    def of_one(self, batch: Batch, key: Key) -> Any:
+        """The keys of events by one column, which is none of the tables and no lane."""
+        keys = np.zeros((len(batch), 1), np.int64)
+        self._write(batch, key, None, keys, 0, native=has_compiler())
+        return keys[:, 0]
+
+    def _write(self, batch: Batch, key: Key, lanes: LaneNumbers | None, keys: Any, at: int, *, native: bool) -> None:
+        if key.form == Form.LANE:
+            assert lanes is not None
+            found = batch.lanes(lanes).astype(np.int64)
+            keys[:, at] = np.where(found == NIL, NULL, found)
+            return
+        if key.form == Form.MASK:
+            assert key.computed is not None
+            keys[:, at] = _answers(batch, key.computed)
+            return
+        if key.form == Form.TYPE:
+            codes, names = batch.type_codes
+            keys[:, at] = self._known(names)[codes]
+            return
+        if key.form == Form.TEXT:
+            coded = as_dictionary(batch.column(key.column))
+            keys[:, at] = take_codes(self._known(coded.dictionary.to_pylist()), coded.indices, NULL)
+            return
+        values = batch.values(key.column)
+        if key.form == Form.REAL:
+            values = np.ascontiguousarray(values, np.float64)
+            if len(values):
+                flat = keys.reshape(-1)
+                run_on_arrays(
+                    "float_keys", values, len(values), values.view(np.int64), keys.shape[1], at, flat, native=native
+                )
+        else:
+            # No rule is compared with the least two numbers, so that they need not be told apart; see `fits`.
+            keys[:, at] = np.maximum(np.asarray(values, np.int64), LEAST)
+        if batch.has_nulls(key.column):
+            keys[batch.nulls(key.column).astype(bool), at] = NULL
+
+    def _known(self, texts: Sequence[str | None]) -> Any:
+        found = [NULL if text is None else self.texts.get(text, UNKNOWN) for text in texts]
+        return np.array(found, np.int64)
+
+
+def _answers(batch: Batch, computed: Computed) -> Any:
+    """Where a condition on one event holds."""
+    errors: dict[int, CepheidError] = {}
+    found = evaluate_mask(computed.query, batch, computed.mask, errors)
+    if errors:
+        raise errors[min(errors)]
+    return found
+
+
+def short(values: Any) -> Any:
+    """Which keys are exact in 32 bits: the least are for NULL and all that is below, the greatest for all above."""
+    return (values > 1 - HALF) & (values < HALF - 1)
+
+
+def fits(chain: Chain, rules: pa.Table) -> bool:
+    """Whether no constant of some rules is next to what stands for NULL."""
+    fences = [fence for step in chain.steps for fence in (step.fence, *step.fence.ways)]
+    fences += [step.wait.ending for step in chain.steps if step.wait is not None and step.wait.ending is not None]
+    for bounds in (bounds for fence in fences for bounds in fence.bounds if bounds.key.form == Form.VALUE):
+        if isinstance(bounds.constant, RuleConstant):
+            if bounds.constant.type.kind is Kind.INT:
+                least = pc.min(rules.column(bounds.constant.column)).as_py()
+                if least is not None and least < LEAST + 2:
+                    return False
+        elif isinstance(bounds.constant.value, int) and bounds.constant.value < LEAST + 2:
+            return False
+    return True

@@ -1,0 +1,379 @@
+"""Steps as rows of numbers: nodes and edges side by side, and a hash table in which an event finds its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cepheid.engine.many.tables.asked import Asked, Ways, distinct, stir
+from cepheid.engine.many.tables.chain import Form
+from cepheid.engine.many.tables.condition_lists import NO_STAMP, ConditionLists
+from cepheid.engine.many.tables.keys import LEAST, MOST, KeyColumns, short
+from cepheid.engine.many.tables.ranges import MANY, block, segments
+from cepheid.kernel import shared as k
+from cepheid.kernel.compile import run_on_arrays
+from cepheid.kernel.shared_ranges import RANGED, SEGMENT, SEGMENTS_AT
+
+FEW = 4
+"""Children that are tried one by one."""
+MOST_SETS, MOST_COLUMNS = 16, k.SET - 1
+"""Sets of columns that are looked up; columns of one set."""
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Begin:
+    """How much there is in the tables before a level: of each kind, where its own begin."""
+
+    level: int = 0
+    nodes: int = 1
+    kinds: int = 1
+    rules: int = 0
+    lists: int = 1
+    constants: int = 0
+    ranges: int = 0
+    members: int = 0
+    stamps: int = 0
+
+
+@dataclass(frozen=True)
+class Level:
+    """Tables of some rules, and where their matches go."""
+
+    edges: Any
+    nodes: Any
+    kinds: Any
+    rules: Any
+    lists: Any
+    constants: Any
+    reals: Any
+    hashes: Any
+    ranges: Any
+    sets: Any
+    root_sets: int
+    members: Any
+    paths: Any  # the nodes of each rule, step by step; 0 where it has none
+    listening: frozenset[int]
+    depths: tuple[int, ...]  # how many nodes there are, by depth
+    stamps: int  # how many nodes can be reached in several ways
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps of some rows."""
+
+    asked: Asked
+    parent: Any
+    flags: Any
+    listens: Any
+    lasts: Any
+    ending: Asked
+    ahead: Asked
+    decides: Any  # whether what is ahead matters
+
+    def take(self, rows: Any) -> Steps:
+        """Some of them."""
+        parent, flags, listens, lasts = (a[rows] for a in (self.parent, self.flags, self.listens, self.lasts))
+        ending, ahead = self.ending.take(rows), self.ahead.take(rows)
+        return Steps(self.asked.take(rows), parent, flags, listens, lasts, ending, ahead, self.decides[rows])
+
+    def codes(self, *, merge: bool) -> tuple[Any, Any]:
+        """The code of each step, equal ones having the same, and a row of each code."""
+        count = len(self.parent)
+        if not merge:
+            return np.arange(count), np.arange(count)
+        mixed = self.asked.hashes()
+        numbers = (self.parent, self.flags, self.listens, self.lasts)
+        ahead = np.where(self.decides, self.ahead.hashes(), np.uint64(0))
+        for values in (*numbers, self.ending.hashes().view(np.int64), ahead.view(np.int64)):
+            mixed = stir(mixed, values)
+        first, codes = distinct(mixed)
+        other = first[codes]
+        alike = all((values == values[other]).all() for values in numbers)
+        decided = self.ahead.take(np.flatnonzero(self.decides))
+        places = np.cumsum(self.decides) - 1
+        alike = alike and self.asked.same_as(other) and self.ending.same_as(other)
+        assert alike, "two hashes of 64 bits are equal"
+        assert decided.same_as(places[other[self.decides]]), "two hashes of 64 bits are equal"
+        return codes, first
+
+
+class NodeTables:
+    """Arrays under construction."""
+
+    def __init__(self, keys: KeyColumns, ranks: Any, begin: Begin) -> None:
+        self.wide = np.array(keys.wide, bool)
+        # That an event has a lane is asked by all alike.
+        self.searched = np.array([key is not None and key.form != Form.LANE for key in keys.keys], bool)
+        self.ranks = ranks
+        self.begin = begin
+        self.count = 0
+        self.edges: list[Any] = []
+        self.nodes: list[Any] = []
+        self.kinds: list[Any] = []  # of each node, what many have in common
+        self.lists = ConditionLists(begin.lists)
+        self.sets: dict[tuple[int, ...], int] = {}
+        self.buckets: list[tuple[Any, Any, Any, Any]] = []
+        self.ranges: list[Any] = []
+        self.range_count = 0
+        self.root_sets = 0
+        self.listening: set[int] = set()
+        self.depths: list[int] = []
+        self.stamps = begin.stamps
+
+    def add(self, steps: Steps, ways: Ways, depth: int) -> Any:
+        """The nodes of one depth: those of one parent side by side, and of these, those with equal values.
+
+        A node that can be reached in several ways has a row for each: the first is its own, the others lead to it.
+        Returns the numbers of the nodes.
+        """
+        asked, keyed, sets = self._keyed(ways.asked)
+        steps = steps.take(ways.rows)
+        parent, count = steps.parent, len(steps.parent)
+        values = _padded(asked, keyed)
+        order = np.lexsort((*values.T[::-1], sets, parent))
+        parent, sets, values, keyed = (a[order] for a in (parent, sets, values, keyed))
+        hashed = _has_many(parent) if depth else np.ones(count, bool)
+        begin, length = _buckets(parent, sets, values)
+        begin, length = begin[hashed[begin]], length[hashed[begin]]
+        first = self.begin.nodes + self.count
+        where = (first + begin) | length << 32
+        for at in np.flatnonzero(length > MANY).tolist():
+            rows = order[begin[at] : begin[at] + length[at]]
+            where[at] = self._arrange(asked, rows, int(keyed[begin[at]]), first + int(begin[at]), int(where[at]))
+        place = np.empty(count, np.int64)
+        place[order] = np.arange(count)
+        edges = self._edges(asked.take(order), keyed, hashed, self._stamps(ways)[order])
+        nodes, kinds = np.zeros((count, k.NODE), np.int64), np.zeros((count, k.NODE_KIND), np.int64)
+        nodes[:, k.LISTENS] = steps.listens[order]
+        kinds[:, k.FLAGS], kinds[:, k.LASTS] = steps.flags[order], steps.lasts[order]
+        kinds[:, k.FLAGS] |= self.begin.level << k.LEVEL_AT
+        numbers = first + place[ways.first]
+        other = ~ways.first[order]
+        nodes[other], kinds[other] = 0, 0
+        kinds[other, k.FLAGS] = k.ALIAS | depth | self.begin.level << k.LEVEL_AT
+        nodes[other, k.CHILDREN] = numbers[ways.rows[order][other]]
+        waiting = (kinds[:, k.FLAGS] & (k.LEAF | k.EVERYTHING | k.ALIAS)) == 0
+        self.listening.update(np.unique(kinds[waiting, k.FLAGS] >> k.LISTEN_AT & 65535).tolist())
+        ending = steps.ending.take(order).only(~other)
+        if len(ending.columns):
+            kinds[:, k.ENDING] = np.where(ending.counts > 0, self.lists.add(ending), 0)
+            kinds[:, k.FLAGS] |= np.where(ending.counts > 0, k.LOOKS, 0)
+        if depth:
+            self._link(parent, first)
+        self._look_up(parent[begin], sets[begin], values[begin], where, first, depth)
+        self.edges.append(edges)
+        self.nodes.append(nodes)
+        self.kinds.append(kinds)
+        self.count += count
+        self.depths.append(len(numbers))
+        return numbers
+
+    def _stamps(self, ways: Ways) -> Any:
+        """The stamps of nodes that can be reached in several ways, so that an event does so once; -1: of others."""
+        several = ways.several
+        begins = ways.first & several
+        number = self.stamps + np.cumsum(begins) - 1
+        self.stamps += int(begins.sum())
+        return np.where(several, number, NO_STAMP)
+
+    def _keyed(self, asked: Asked) -> tuple[Asked, Any, Any]:
+        """How many equalities of each row its node is found by, these first, and the number of the set of columns.
+
+        Where there are too many sets, those that are seldom have one column each: the one with most values.
+        """
+        equal = asked.equal
+        index = np.arange(len(asked.columns)) - np.repeat(asked.offsets[:-1], asked.counts)
+        used = equal & (index < MOST_COLUMNS)
+        sets, names = _sets(asked, used)
+        known = sum(name in self.sets for name in names)
+        if len(self.sets) + len(names) - known > MOST_SETS:
+            often = np.argsort(-np.bincount(sets, minlength=len(names)), kind="stable")[: MOST_SETS // 2]
+            kept = np.isin(sets, often)
+            rank = np.where(equal, self.ranks[np.where(equal, asked.columns, 0)], -1)
+            best = np.maximum.reduceat(rank, np.minimum(asked.offsets[:-1], max(len(rank) - 1, 0)))
+            chosen = equal & (rank == np.repeat(best, asked.counts))
+            used = np.where(np.repeat(kept, asked.counts), used, chosen)
+            asked = asked.ordered(np.where(used, 0, np.where(equal, 1, np.where(asked.columns >= 0, 2, 3))))
+            equal = asked.equal
+            index = np.arange(len(asked.columns)) - np.repeat(asked.offsets[:-1], asked.counts)
+            width = np.where(kept, MOST_COLUMNS, 1)
+            used = equal & (index < np.repeat(width, asked.counts))
+            sets, names = _sets(asked, used)
+        numbers = np.array([self.sets.setdefault(name, len(self.sets)) for name in names], np.int64)
+        assert len(self.sets) <= 56, "more sets of columns than there are bits for"
+        return asked, asked.per_row(used), numbers[sets] if len(names) else sets
+
+    def _edges(self, asked: Asked, keyed: Any, hashed: Any, stamps: Any) -> Any:
+        """Rows of edges: two conditions in 32 bits each, and where all of them are."""
+        count = len(asked)
+        skip = np.where(hashed, keyed, 0)
+        plain = asked.per_row(asked.columns >= 0)
+        more, rough = asked.counts - skip > 2, np.zeros(count, bool)
+        more |= asked.counts > plain
+        quick, exact = [], []
+        for at in range(2):
+            there = skip + at < plain
+            index = np.minimum(asked.offsets[:-1] + skip + at, max(len(asked.columns) - 1, 0))
+            if not len(asked.columns):
+                there, index = np.zeros(count, bool), np.zeros(count, np.int64)
+            column = np.where(there, asked.columns[index] if len(asked.columns) else 0, 0)
+            low = np.where(there, asked.lows[index] if len(asked.columns) else 0, LEAST)
+            high = np.where(there, asked.highs[index] if len(asked.columns) else 0, MOST)
+            wide = self.wide[column]
+            fits = (short(low) | (low == LEAST)) & (short(high) | (high == MOST))
+            more |= ~wide & ~fits
+            least = np.where(wide, (low >> 32) + k.HALF, np.where(fits & (low != LEAST), low + k.HALF, 1))
+            most = np.where(wide, (high >> 32) + k.HALF, np.where(fits & (high != MOST), high + k.HALF, k.LOW))
+            rough |= wide
+            exact.append(there & ~wide & fits)
+            quick.append((column, np.where(there, np.maximum(least, 1), 0), most))
+        found = np.zeros((count, k.EDGE), np.int64)
+        found[:, 0] = quick[0][0] | quick[1][0] << k.COLUMN_BITS | more * k.MORE | rough * k.ROUGH
+        found[:, 1] = quick[0][1] << 32 | quick[1][1]
+        found[:, 2] = quick[0][2] << 32 | quick[1][2]
+        # What an edge is found by, or what its quick bounds decide, is not asked again.
+        many = hashed & (keyed > 2)  # of these, all values are compared when the edge is found
+        each = np.repeat(np.arange(count), asked.counts)
+        index = np.arange(len(asked.columns)) - asked.offsets[each]
+        decided = index < np.where(hashed, keyed, 0)[each]
+        for at in range(2):
+            decided |= (index == (skip + at)[each]) & exact[at][each]
+        kept = asked.pick(~decided | (many[each] & (index < keyed[each])))
+        found[:, 0] |= (stamps != NO_STAMP) * k.AGAIN | np.where(many, keyed, 0) << k.KEYED_AT
+        found[:, 0] |= self.lists.add(kept, stamps) << k.LIST_AT
+        return found
+
+    def _kinds(self, kinds: Any) -> tuple[Any, Any]:
+        """The kinds of nodes, each once, and which of them each node is of."""
+        mixed = np.zeros(len(kinds), np.uint64)
+        for values in kinds.T:
+            mixed = stir(mixed, values)
+        first, codes = distinct(mixed)
+        assert (kinds == kinds[first][codes]).all(), "two hashes of 64 bits are equal"
+        return kinds[first], self.begin.kinds + codes
+
+    def _link(self, parent: Any, first: int) -> None:
+        """Tell nodes of the depth before where their children are."""
+        begin = np.flatnonzero(np.concatenate([[True], parent[1:] != parent[:-1]]))
+        count = np.diff(np.concatenate([begin, [len(parent)]]))
+        nodes = self.nodes[-1]
+        nodes[parent[begin] - (first - len(nodes)), k.CHILDREN] = (first + begin) | count << 32
+
+    def _arrange(self, asked: Asked, rows: Any, keyed: int, first: int, where: int) -> int:
+        """Put the rows of a bucket into an order in which bounds are searched, where they have some; where it is."""
+        own = asked.take(rows)
+        found = segments(own, keyed, self.searched)
+        if found is None:
+            return where
+        rows[:] = rows[np.concatenate([one.rows for one in found])]
+        numbers = block(found)
+        numbers[SEGMENTS_AT + 1 : SEGMENTS_AT + SEGMENT * len(found) : SEGMENT] += first
+        self.ranges.append(numbers)
+        begin, self.range_count = self.range_count, self.range_count + len(numbers)
+        return RANGED | (self.begin.ranges + begin)
+
+    def _look_up(self, parent: Any, sets: Any, values: Any, where: Any, first: int, depth: int) -> None:
+        """Tell nodes which sets of columns their children are found by; of each bucket, its values and where it is."""
+        if not len(where):
+            return
+        self.buckets.append((parent | sets << 32, values[:, 0], self._mixed(sets, values), where))
+        if not depth:
+            self.root_sets = int(np.bitwise_or.reduce(np.left_shift(1, np.unique(sets))))
+            return
+        kinds = self.kinds[-1]
+        bits = np.left_shift(1, sets)
+        kinds[np.unique(parent) - (first - len(kinds)), k.FLAGS] |= k.LOOKS
+        np.bitwise_or.at(kinds[:, k.SETS], parent - (first - len(kinds)), bits)
+
+    def _mixed(self, sets: Any, values: Any) -> Any:
+        """All values but the first as one number, as the kernel makes it of an event."""
+        widths = np.zeros(len(self.sets), np.int64)
+        widths[list(self.sets.values())] = [len(columns) for columns in self.sets]
+        mixed = values[:, 1].copy()
+        for at in range(2, MOST_COLUMNS):
+            rows = np.flatnonzero(widths[sets] > at)
+            mixed[rows] = (mixed[rows] * k.SPREAD + values[rows, at]) & k.HASH
+        return mixed
+
+    def finish(self, leaves: Any, numbers: Any, paths: Any, constants: tuple[Sequence[Any], Sequence[Any]]) -> Level:
+        """The arrays, with the rules of each leaf and the hash table."""
+        nodes = np.concatenate([np.zeros((0, k.NODE), np.int64), *self.nodes])
+        kinds, nodes[:, k.KIND_OF] = self._kinds(np.concatenate([np.zeros((0, k.NODE_KIND), np.int64), *self.kinds]))
+        rules, lists = self.lists.finish(self.begin.rules, self.begin.constants)
+        order = np.lexsort((numbers, leaves))
+        leaves, numbers = leaves[order], numbers[order]
+        if len(leaves):
+            begin = np.flatnonzero(np.concatenate([[True], leaves[1:] != leaves[:-1]]))
+            count = np.diff(np.concatenate([begin, [len(leaves)]]))
+            nodes[leaves[begin] - self.begin.nodes, k.CHILDREN] = (self.begin.members + begin) | count << 32
+        buckets = [np.ascontiguousarray(_joined(column)) for column in zip(*self.buckets, strict=True)]
+        total = len(buckets[0]) if buckets else 0
+        size = 1 << max(4, int(1.5 * total + 1).bit_length())
+        hashes = np.full(k.SLOT * size, k.NOBODY, np.int64)
+        if total:
+            run_on_arrays("fill_hashes", total, *buckets, size - 1, hashes, native=True)
+        sets = np.zeros((max(len(self.sets), 1), k.SET), np.int32)
+        for columns, at in self.sets.items():
+            sets[at, 0] = len(columns)
+            sets[at, 1 : 1 + len(columns)] = columns
+        return Level(
+            edges=_joined([a.reshape(-1) for a in self.edges]),
+            nodes=nodes.reshape(-1),
+            kinds=kinds.reshape(-1),
+            rules=rules,
+            lists=lists,
+            constants=_joined(constants[0]),
+            reals=_joined(constants[1]).astype(np.float64),
+            hashes=hashes,
+            ranges=_joined(self.ranges),
+            sets=sets.reshape(-1),
+            root_sets=self.root_sets,
+            members=numbers.astype(np.int32),
+            paths=paths,
+            listening=frozenset(self.listening),
+            depths=tuple(self.depths),
+            stamps=self.stamps - self.begin.stamps,
+        )
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    return np.concatenate(parts) if parts else _NONE
+
+
+def _buckets(parent: Any, sets: Any, values: Any) -> tuple[Any, Any]:
+    """Where those begin that are found by the same values, and how many they are."""
+    new = np.ones(len(parent), bool)
+    new[1:] = (parent[1:] != parent[:-1]) | (sets[1:] != sets[:-1]) | (values[1:] != values[:-1]).any(axis=1)
+    begin = np.flatnonzero(new)
+    return begin, np.diff(np.concatenate([begin, [len(parent)]]))
+
+
+def _has_many(parent: Any) -> Any:
+    """Whether the parent of each node has more than a few children; nodes of one parent are side by side."""
+    begin = np.flatnonzero(np.concatenate([[True], parent[1:] != parent[:-1]]))
+    count = np.diff(np.concatenate([begin, [len(parent)]]))
+    return np.repeat(count > FEW, count)
+
+
+def _sets(asked: Asked, used: Any) -> tuple[Any, list[tuple[int, ...]]]:
+    """The columns of some conditions of each row: a code, and what the codes stand for."""
+    counts = asked.per_row(used)
+    columns = asked.columns[used]
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    some = Asked(columns, columns, columns, offsets, asked.never)
+    first, codes = distinct(some.hashes())
+    assert some.same_as(first[codes]), "two hashes of 64 bits are equal"
+    return codes, [tuple(columns[offsets[row] : offsets[row + 1]].tolist()) for row in first]
+
+
+def _padded(asked: Asked, keyed: Any) -> Any:
+    """The values that each row is found by, side by side."""
+    found = np.zeros((len(asked), MOST_COLUMNS), np.int64)
+    for at in range(int(keyed.max(initial=0))):
+        rows = np.flatnonzero(keyed > at)
+        found[rows, at] = asked.lows[asked.offsets[rows] + at]
+    return found

@@ -1,0 +1,195 @@
+"""The edges of a bucket by the bounds that they ask for: an event then meets those that it may pass, not all.
+
+See `kernel/shared_ranges` for the numbers that a block has, and what the kinds of segments are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cepheid.engine.many.tables.asked import Asked
+from cepheid.engine.many.tables.keys import LEAST, MOST
+from cepheid.kernel import shared_ranges as r
+
+MANY = 64
+"""Edges of a bucket, or of a segment, from which on they are not all tried."""
+MOST_MARKED, CELLS = 3, 256
+"""Columns of a segment that have cells, and how many."""
+MOST_BITS = 1 << 22
+"""Bits of cells that are made at a time."""
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """What rows ask of one column; those that ask nothing have bounds that all values are in."""
+
+    column: int
+    lows: Any
+    highs: Any
+
+    def take(self, rows: Any) -> Bounded:
+        """Of some rows."""
+        return Bounded(self.column, self.lows[rows], self.highs[rows])
+
+    @property
+    def sides(self) -> Any:
+        """Which bounds each row has: 1 a lower one, 2 an upper one, 3 both."""
+        return (self.lows > LEAST) + 2 * (self.highs < MOST)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Rows that an event finds in one way, in their order. numbers: what the kernel reads of them."""
+
+    kind: int
+    columns: tuple[int, ...]
+    rows: Any
+    numbers: Any
+
+
+def segments(asked: Asked, keyed: int, plain: Any) -> list[Segment] | None:
+    """The rows of a bucket as segments; None: all of them are to be tried.
+
+    keyed: how many conditions of each row, the first ones, are known to hold. plain: the columns whose bounds may tell
+    rows apart.
+    """
+    count = len(asked)
+    index = np.arange(len(asked.columns)) - np.repeat(asked.offsets[:-1], asked.counts)
+    wanted = np.flatnonzero((asked.columns >= 0) & (index >= keyed))
+    wanted = wanted[plain[asked.columns[wanted]]]
+    of_row = np.repeat(np.arange(count), asked.counts)
+    columns = [
+        _bounded(count, int(column), asked, wanted[asked.columns[wanted] == column], of_row)
+        for column in np.unique(asked.columns[wanted])
+    ]
+    # What all ask alike does not tell them apart.
+    columns = [one for one in columns if (one.lows != one.lows[0]).any() or (one.highs != one.highs[0]).any()]
+    if not columns or len(columns) > 60:
+        return None
+    shape = np.zeros(count, np.int64)
+    for at, one in enumerate(columns):
+        shape |= (one.sides > 0).astype(np.int64) << at
+    single = np.flatnonzero((shape & (shape - 1) == 0) & (shape > 0))
+    side = np.zeros(count, np.int64)
+    for at, one in enumerate(columns):
+        mine = single[shape[single] == 1 << at]
+        side[mine] = one.sides[mine]
+    shapes, codes = np.unique(np.stack([shape, side]), axis=1, return_inverse=True)
+    codes = codes.reshape(-1)
+    found: list[Segment] = []
+    rest: list[Any] = []
+    for code, (bits, way) in enumerate(shapes.T.tolist()):
+        rows = np.flatnonzero(codes == code)
+        if not bits or len(rows) <= MANY:
+            rest.append(rows)
+            continue
+        own = [one.take(rows) for at, one in enumerate(columns) if bits >> at & 1]
+        found.append(_single(own[0], rows, way) if len(own) == 1 else _marked(own, rows))
+    if not found:
+        return None
+    if rest:
+        found.append(Segment(r.SCANNED, (), np.concatenate(rest), np.zeros(0, np.int64)))
+    return found
+
+
+def block(found: Sequence[Segment]) -> Any:
+    """Segments as numbers; the edges are counted from the first one of the bucket."""
+    head = r.SEGMENTS_AT + r.SEGMENT * len(found)
+    numbers = np.zeros(head, np.int64)
+    numbers[:2] = len(found), sum(len(one.rows) for one in found)
+    child, parts = 0, [numbers]
+    for at, one in enumerate(found):
+        begin = r.SEGMENTS_AT + r.SEGMENT * at
+        column = len(one.columns) if one.kind == r.MARKED else (*one.columns, 0)[0]
+        own = one.numbers
+        if one.kind == r.MARKED:  # where its words are is counted from the block
+            own = own.copy()
+            own[r.MARKS_AT :][: r.MARKS * len(one.columns)].reshape(-1, r.MARKS)[:, 2:] += head
+        numbers[begin : begin + r.SEGMENT] = one.kind | column << r.KIND_BITS, child, len(one.rows), head
+        parts.append(own)
+        head += len(own)
+        child += len(one.rows)
+    return np.concatenate(parts)
+
+
+def _bounded(count: int, column: int, asked: Asked, where: Any, of_row: Any) -> Bounded:
+    lows, highs = np.full(count, LEAST), np.full(count, MOST)
+    lows[of_row[where]], highs[of_row[where]] = asked.lows[where], asked.highs[where]
+    return Bounded(column, lows, highs)
+
+
+def _single(one: Bounded, rows: Any, sides: int) -> Segment:
+    """Rows with bounds of one column."""
+    if sides < 3:
+        bounds = one.lows if sides == 1 else -one.highs
+        order = np.argsort(bounds, kind="stable")
+        return Segment(r.AT_LEAST if sides == 1 else r.AT_MOST, (one.column,), rows[order], bounds[order])
+    order = np.lexsort((-one.highs, one.lows))
+    highs = _greatest(one.highs[order])
+    numbers = np.concatenate([one.lows[order], highs, _greatest(highs)])
+    return Segment(r.INSIDE, (one.column,), rows[order], numbers)
+
+
+def _greatest(values: Any) -> Any:
+    """The greatest of each 64."""
+    return np.maximum.reduceat(values, np.arange(0, len(values), r.SIDE))
+
+
+def _marked(columns: Sequence[Bounded], rows: Any) -> Segment:
+    """Rows with bounds of several columns; those that tell rows apart best are marked."""
+    count = len(rows)
+    cells = min(CELLS, max(16, count // 2))
+    cut = [_cells(one, cells) for one in columns]
+    dense = [float((last - first + 1).mean()) / (len(cuts) + 1) for cuts, first, last in cut]
+    chosen = np.argsort(dense, kind="stable")[:MOST_MARKED].tolist()
+    order = np.lexsort((columns[chosen[0]].highs, columns[chosen[0]].lows))
+    words = -(-count // r.WORD)
+    head = np.zeros((len(chosen), r.MARKS), np.int64)
+    parts = [np.array([words, -(-words // r.WORD)]), head.reshape(-1)]
+    at = r.MARKS_AT + head.size
+    for place, number in enumerate(chosen):
+        cuts, first, last = cut[number]
+        marks = _words(first[order], last[order], len(cuts) + 1)
+        tops = _packed(marks != 0)
+        head[place] = columns[number].column, len(cuts) + 1, at, at + len(cuts), at + len(cuts) + marks.size
+        parts += [cuts, marks.reshape(-1), tops.reshape(-1)]
+        at += len(cuts) + marks.size + tops.size
+    return Segment(r.MARKED, tuple(columns[number].column for number in chosen), rows[order], np.concatenate(parts))
+
+
+def _cells(one: Bounded, cells: int) -> tuple[Any, Any, Any]:
+    """Where a column is cut so that its cells have about as many bounds each; the first and the last cell of rows.
+
+    At the ends cells are finer: events that only a few rules, or all but a few, are about are often there.
+    """
+    ends = np.sort(np.concatenate([one.lows[one.lows > LEAST], one.highs[one.highs < MOST] + 1]))
+    places = np.linspace(0, len(ends), cells, endpoint=False).astype(np.int64)
+    outer = np.left_shift(1, np.arange(int(len(ends) // cells + 1).bit_length()))
+    outer = outer[outer < len(ends)]
+    cuts = np.unique(ends[np.concatenate([places, outer, len(ends) - outer])])
+    return cuts, np.searchsorted(cuts, one.lows, "right"), np.searchsorted(cuts, one.highs, "right")
+
+
+def _words(first: Any, last: Any, cells: int) -> Any:
+    """By cell, a bit for each row that a value of the cell may pass."""
+    step = max(1, MOST_BITS // len(first))
+    parts = []
+    for begin in range(0, cells, step):
+        cell = np.arange(begin, min(begin + step, cells))[:, None]
+        parts.append(_packed((first <= cell) & (cell <= last)))
+    return np.concatenate(parts)
+
+
+def _packed(bits: Any) -> Any:
+    """Rows of bits as rows of words."""
+    rows, count = bits.shape
+    words = -(-count // r.WORD)
+    padded = np.zeros((rows, words * r.WORD), bool)
+    padded[:, :count] = bits
+    wide = np.zeros((rows, words, 64), bool)
+    wide[:, :, : r.WORD] = padded.reshape(rows, words, r.WORD)
+    return np.packbits(wide, axis=2, bitorder="little").view(np.int64)[:, :, 0]

@@ -1,0 +1,1 @@
+"""Rules that come as texts, read by their frames and conditions."""

@@ -1,0 +1,33 @@
+"""One arc that comes to an automaton which is bound already: the rules of `analyse` and `bind`, for it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from cepheid.pattern.automata.bound import BoundArc, bind_automaton
+from cepheid.pattern.binding.analysis import analyse
+from cepheid.pattern.binding.bind import Bound
+from cepheid.pattern.binding.schema import Roles
+from cepheid.pattern.expressions.aggregates import with_aggregates
+from cepheid.pattern.expressions.calls import check_calls
+from cepheid.pattern.expressions.parameters import Params
+from cepheid.pattern.tree.flow import EVENTS
+from cepheid.pattern.tree.nodes import Arc, Automaton, Query
+
+BindArc = Callable[[Arc, Bound], BoundArc]
+"""An arc as one of a query that is bound."""
+
+
+def bind_arc(
+    arc: Arc, query: Query, params: Params, roles: Roles, functions: Mapping[str, Callable[..., object]], bound: Bound
+) -> BoundArc:
+    """An arc as one of a query. Rules on all arcs together are not checked: others of its shape are there."""
+    automaton = query.pattern
+    assert isinstance(automaton, Automaton)
+    only = replace(automaton, start=arc.source, finals=(arc.target,), arcs=(arc,))
+    alone = replace(query, pattern=only, returns=(), having=None, into=None)
+    check_calls(alone, functions)
+    found = analyse(with_aggregates(alone, functions), params, roles, EVENTS).query.pattern
+    assert isinstance(found, Automaton)
+    return bind_automaton(found, bound.typer).arcs[0]

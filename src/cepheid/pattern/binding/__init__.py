@@ -1,0 +1,1 @@
+"""A query is checked, and with a schema becomes one typed value."""

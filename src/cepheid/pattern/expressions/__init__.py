@@ -1,0 +1,1 @@
+"""Expressions of WHERE, HAVING and RETURN: nodes, types, functions, constants and parameters."""

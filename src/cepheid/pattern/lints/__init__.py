@@ -1,0 +1,1 @@
+"""What is allowed in a query but likely to surprise."""

@@ -1,0 +1,139 @@
+"""Conditions that cannot hold together: bounds of one value, or comparisons of two, that leave nothing between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from cepheid.errors import CepheidWarning
+from cepheid.pattern.binding.schema import Roles
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.lints.constant_order import order
+from cepheid.pattern.lints.impossible_orders import impossible_orders
+from cepheid.pattern.lints.vacuous import may_be_missing, what_is_left_out
+from cepheid.pattern.tree.nodes import Pattern, Query
+from cepheid.pattern.tree.walk import conjuncts, walk
+
+_REMEDY = "correct one of them, or join them with OR"
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """`value operator constant`, and the condition that says so."""
+
+    value: ex.Expression
+    operator: str
+    constant: ex.Literal
+    condition: ex.Expression
+
+
+def find_contradictions(query: Query, roles: Roles) -> Iterator[CepheidWarning]:
+    """A warning for each value that conditions joined by AND leave no room for."""
+
+    def told_of(conditions: Iterable[ex.Expression]) -> list[ex.Expression]:
+        return [one for one in conditions if not may_be_missing(query.pattern, one, roles)]
+
+    where = told_of(query.where)
+    others = [condition for condition in (query.sees, query.having) if condition is not None]
+    groups = [where, *(told_of(conjuncts(condition)) for condition in others)]
+    # An AND inside another condition, such as one side of an OR, has bounds of its own.
+    inner = [node for condition in (*query.where, *others) for node in walk(condition) if node is not condition]
+    groups += [told_of(conjuncts(node)) for node in inner if isinstance(node, ex.And)]
+    told = set()
+    found = False
+    for conditions in groups:
+        pattern = query.pattern if conditions is where else None
+        for one, other in _opposed(conditions):
+            found = True
+            yield _warning([_text(one), _text(other)], [one, other], pattern)
+        bounds = [bound for condition in conditions for bound in _bounds(condition)]
+        for low, high in combinations(bounds, 2):
+            if low.value == high.value and low.value not in told and _exclude(low, high):
+                told.add(low.value)
+                alone = low.condition is high.condition
+                texts = [_shown(low)] if alone else [_shown(low), _shown(high)]
+                remedy = "give the smaller value first" if alone else _REMEDY
+                yield _warning(texts, [low.condition, high.condition], pattern, remedy)
+    if found or told:
+        return
+    for impossible in impossible_orders(query.pattern, where):
+        remedy = _REMEDY if impossible[1:] else "correct it"
+        yield _warning(list(map(_text, impossible)), impossible, query.pattern, remedy)
+
+
+_SIGNS = {"<": {-1}, "<=": {-1, 0}, "=": {0}, "!=": {-1, 1}, ">=": {0, 1}, ">": {1}}
+
+
+def _opposed(conditions: Iterable[ex.Expression]) -> Iterator[tuple[ex.Expression, ex.Expression]]:
+    """Comparisons of the same two values, neither of them constant, that exclude each other."""
+    left: dict[tuple[ex.Expression, ex.Expression], tuple[ex.Compare, set[int]]] = {}
+    for found in conditions:
+        if not isinstance(found, ex.Compare) or ex.Literal in (type(found.left), type(found.right)):
+            continue
+        if any(isinstance(node, ex.Call) for node in walk(found)):
+            continue  # a function of the user may give another value each time
+        mirrored = (found.right, found.left) in left
+        key = (found.right, found.left) if mirrored else (found.left, found.right)
+        signs = {-sign if mirrored else sign for sign in _SIGNS[found.operator]}
+        first, room = left.get(key, (found, signs))
+        if room and not room & signs:
+            yield first, found
+        left[key] = first, room & signs
+
+
+def _bounds(condition: ex.Expression) -> Iterator[Bound]:
+    match condition:
+        case ex.Compare(operator, value, ex.Literal() as constant) if operator in _MIRRORED:
+            yield Bound(value, operator, constant, condition)
+        case ex.Compare(operator, ex.Literal() as constant, value) if operator in _MIRRORED:
+            yield Bound(value, _MIRRORED[operator], constant, condition)
+        case ex.Between(value, ex.Literal() as low, ex.Literal() as high, False):
+            yield Bound(value, ">=", low, condition)
+            yield Bound(value, "<=", high, condition)
+        case ex.SameValue(attribute, ex.Literal() as constant, fields):
+            yield Bound(ex.SameValue(attribute, fields=fields), "=", constant, condition)
+
+
+def _exclude(one: Bound, other: Bound) -> bool:
+    """Whether no value is within both bounds."""
+    if any(isinstance(node, ex.Call) for node in walk(one.value)):
+        return False  # a function of the user may give another value each time
+    sign = order(one.constant, other.constant)
+    if sign is None:
+        return False
+    touch = {one.operator, other.operator} & {"<", ">"} == set()
+    return (_is_above(one, other) and (sign > 0 or (sign == 0 and not touch))) or (
+        _is_above(other, one) and (sign < 0 or (sign == 0 and not touch))
+    )
+
+
+def _is_above(one: Bound, other: Bound) -> bool:
+    """Whether one is a lower bound and the other an upper bound; an equation is both."""
+    return one.operator in (">", ">=", "=") and other.operator in ("<", "<=", "=")
+
+
+def _warning(
+    texts: Sequence[str], conditions: Iterable[ex.Expression], pattern: Pattern | None, remedy: str = _REMEDY
+) -> CepheidWarning:
+    """pattern: where the conditions are those of WHERE, which asks some of them of no event of a match."""
+    said = f"{', '.join(texts[:-1])} and {texts[-1]} are" if texts[1:] else f"{texts[0]} is"
+    together = "never TRUE together" if texts[1:] else "never TRUE"
+    left_out = "" if pattern is None else what_is_left_out(pattern, conditions)
+    return CepheidWarning("CEP004", f"{said} {together}{left_out}", remedy)
+
+
+def _shown(bound: Bound) -> str:
+    if bound.condition.span is not None:
+        return _text(bound.condition)
+    value = bound.value
+    if isinstance(value, ex.Attribute):
+        return f"{value.variable}{value.index.value}.{value.name} {bound.operator} {bound.constant.value!r}"
+    return f"a condition with {bound.operator} {bound.constant.value!r}"
+
+
+def _text(condition: ex.Expression) -> str:
+    if isinstance(condition, ex.SameValue):
+        return f"[{condition.attribute}]"
+    return "a comparison" if condition.span is None else " ".join(condition.span.excerpt.split())

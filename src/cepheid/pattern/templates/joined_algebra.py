@@ -1,0 +1,61 @@
+"""CESAR expressions on a joined stream: instances wait for events of their rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from cepheid.pattern.algebra.linear import Edge, limit_of
+from cepheid.pattern.algebra.result import BoundAlgebra
+from cepheid.pattern.automata.registers import EVENT
+from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.sampled import Constant
+from cepheid.pattern.expressions.types import INT
+from cepheid.pattern.templates.rule_columns import RULE, attribute, power_above, put
+
+
+def limits_of(algebra: BoundAlgebra) -> dict[str, int]:
+    """The columns that say how long instances may last, each with what no rule of the variant exceeds."""
+    limits = (limit_of(c, edge.start) for edge in algebra.automaton.edges for c in edge.fence)
+    return {c.column: power_above(c.value) for c in limits if isinstance(c, Constant) and isinstance(c.value, int)}
+
+
+def joined_algebra(algebra: BoundAlgebra, limits: Mapping[str, int]) -> BoundAlgebra:
+    """A CESAR expression whose instances wait for events of their rule, which is the last attribute of its results."""
+    now, held = ex.Attribute(EVENT, ex.Index.ONE, RULE), ex.Register(RULE, INT)
+
+    def change(node: ex.Expression) -> ex.Expression:
+        return put(node, attribute(EVENT, ex.Index.ONE))
+
+    given = algebra.automaton
+    found = replace(given, edges=tuple(_limited(edge, limits) for edge in given.edges)).rewritten(change, change)
+    edges = (
+        replace(
+            edge,
+            decides=edge.decides if edge.source is None else (ex.Compare("=", now, held), *edge.decides),
+            values={**edge.values, RULE: now},
+        )
+        for edge in found.edges
+    )
+    states = (replace(state, types={**state.types, RULE: INT}) for state in found.states)
+    flat = replace(found, states=tuple(states), edges=tuple(edges), types={**found.types, RULE: INT})
+    term = replace(algebra.term, types={**algebra.term.types, RULE: INT})
+    return replace(algebra, term=term, names=(*algebra.names, RULE), columns=(RULE, *algebra.columns), flat=flat)
+
+
+def _limited(edge: Edge, limits: Mapping[str, int]) -> Edge:
+    """An edge that also asks for the greatest of the limits of the rules, so that instances are known to end."""
+
+    def with_limit(condition: ex.Expression) -> tuple[ex.Expression, ...]:
+        limit = limit_of(condition, edge.start)
+        if not isinstance(limit, Constant):
+            return (condition,)
+        most = ex.Literal(limits[limit.column], INT)
+        compared = condition.operand if isinstance(condition, ex.Not) else condition
+        assert isinstance(compared, ex.Compare)
+        wider = replace(compared, operator="<=" if compared.operator == "=" else compared.operator, right=most)
+        return condition, ex.Not(wider) if isinstance(condition, ex.Not) else wider
+
+    decides = tuple(part for condition in edge.decides for part in with_limit(condition))
+    asks = tuple(part for condition in edge.asks for part in with_limit(condition))
+    return replace(edge, decides=decides, asks=asks)

@@ -1,0 +1,1 @@
+"""The pattern tree: nodes, walks, paths through a pattern, and what a query reads."""

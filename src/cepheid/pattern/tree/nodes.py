@@ -1,0 +1,229 @@
+"""The pattern tree: what a query says, as one immutable value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from cepheid.errors import Span
+from cepheid.pattern.expressions.nodes import Expression, Literal, Name
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A node of the PATTERN clause."""
+
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Pattern):
+    """`Shelf a`, `ANY(Shelf, Exit) a`; without a variable it is named by its type. No types: `* a`, any event."""
+
+    types: tuple[str, ...]
+    variable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Negation(Pattern):
+    """`!(Register b)`: no such event there. `period`: for how long, of `!(Register b) FOR 10 minutes` (S26)."""
+
+    event: Event
+    period: Window | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Pattern):
+    """`+ * {n,m}` of an event or of a group; its variables are arrays."""
+
+    body: Pattern
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Maybe(Pattern):
+    """`?`: once or not at all; its variables stay single."""
+
+    body: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Seq(Pattern):
+    """One after the other."""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either(Pattern):
+    """`OR(p, q)`: the union of the matches."""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOrder(Pattern):
+    """`AND(p, q)`: all of them, in any order."""
+
+    parts: tuple[Pattern, ...]
+
+
+class Fires(Enum):
+    """What an arc of an automaton is taken on (S18)."""
+
+    EVENT = "an event"
+    INSTANT = "all events of an instant"  # ON ALL
+    NOTHING = "nothing"  # EPSILON
+    END = "the end of the window"  # AT END
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """`balance INT = 0`: a field of the register, the name of its type, and its value at the start."""
+
+    name: str
+    type: str
+    initial: Expression
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`balance = r.balance + 1`: what an arc puts into a field."""
+
+    name: str
+    value: Expression
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """`ARC done: q2 -> q3 ON Stock WHEN … SET …`. No types: an event of any type.
+
+    ignores: it is written as `IGNORE q2 WHEN …`, a loop that changes nothing.
+    since, until: its lifetime, `(since, until]` in ticks of the time column (S17); None: from the beginning, for good.
+    """
+
+    source: str
+    target: str
+    fires: Fires = Fires.EVENT
+    name: str | None = None
+    types: tuple[str, ...] = ()
+    condition: Expression | None = None
+    assigns: tuple[Assign, ...] = ()
+    ignores: bool = False
+    since: int | None = None
+    until: int | None = None
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton(Pattern):
+    """`AUTOMATON q0 -> q3`: states, a register and arcs of the user's own (S18)."""
+
+    start: str
+    finals: tuple[str, ...]
+    register: tuple[Slot, ...] = ()
+    arcs: tuple[Arc, ...] = ()
+
+
+class Strategy(Enum):
+    """Which events a run may ignore (SASE+ 3.2 step 3)."""
+
+    STRICT = "strict_contiguity"
+    PARTITION = "partition_contiguity"
+    NEXT = "skip_till_next_match"
+    ANY = "skip_till_any_match"
+
+
+class Output(Enum):
+    """Which matches are given."""
+
+    ALL = "ALL"
+    NON_OVERLAP = "NON_OVERLAP"
+    LONGEST = "LONGEST"
+
+
+class Ties(Enum):
+    """Whether equal times are ordered by content (S1) or simultaneous (S2)."""
+
+    ORDERED = "ORDERED"
+    SIMULTANEOUS = "SIMULTANEOUS"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A strategy and the variables that it governs; no variables: all of them."""
+
+    strategy: Strategy
+    variables: tuple[str, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`12 hours`, `500 events`, `T`. A bare number counts in the unit of the time column."""
+
+    amount: Literal | Name
+    unit: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """`FROM stream(A, B)`: a stream that a query reads, and the types that it sees of it (S25). No types: all."""
+
+    name: str
+    types: tuple[str, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of PARTITION BY, or a field of a struct in it: `payload.user`."""
+
+    name: str
+    fields: tuple[str, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The column and the fields."""
+        return (self.name, *self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """`expression AS name`."""
+
+    expression: Expression
+    name: str
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query. `where` holds the conjuncts in the order of the text."""
+
+    pattern: Pattern
+    streams: tuple[Stream, ...] = ()  # of FROM; none: the events
+    sees: Expression | None = None  # the condition of FROM
+    strategies: tuple[Selection, ...] = ()
+    where: tuple[Expression, ...] = ()
+    partition_by: tuple[Column, ...] = ()
+    within: Window | None = None
+    having: Expression | None = None
+    returns: tuple[Return, ...] = ()
+    into: str | None = None
+    output: Output = Output.ALL
+    cooldown: Window | None = None
+    ties: Ties = Ties.ORDERED
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Queries that may feed each other: INTO names what a later FROM reads."""
+
+    queries: tuple[Query, ...]
