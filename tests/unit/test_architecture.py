@@ -1,5 +1,6 @@
 """Every node has a printer, a meaning, a strategy and a case; every error code a line in the documentation."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -12,10 +13,18 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
+from cepheid.builder.algebra import Stream as AlgebraStream
+from cepheid.engine.machines.algebra_machine import AlgebraMachine
+from cepheid.engine.machines.automaton_machine import AutomatonMachine
+from cepheid.engine.machines.interpreted_algebra import InterpretedAlgebra
+from cepheid.engine.machines.interpreted_automaton import InterpretedAutomaton
+from cepheid.engine.planning.lifetimes import TimedAutomaton
 from cepheid.errors import CepheidError
 from cepheid.language import parse, printer
 from cepheid.pattern.algebra import tree as algebra
+from cepheid.pattern.algebra.result import BoundAlgebra
 from cepheid.pattern.algebra.walk import walk_terms
+from cepheid.pattern.automata.bound import BoundAutomaton
 from cepheid.pattern.automata.check import with_register
 from cepheid.pattern.binding.schema import make_schema
 from cepheid.pattern.binding.typing import Typer
@@ -244,3 +253,69 @@ print(sorted({"pandas", "llvmlite", "numba"} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+# Languages end at the front. A question is a place that asks which language a query is of.
+
+QUESTIONS = 161
+"""How many places of src/ may ask; it only goes down."""
+OF_ONE_LANGUAGE: tuple[type, ...] = (
+    *(tree.Automaton, BoundAutomaton, TimedAutomaton, AutomatonMachine, InterpretedAutomaton),
+    *(algebra.Algebra, BoundAlgebra, AlgebraStream, AlgebraMachine, InterpretedAlgebra),
+)
+PARTS_OF_ONE_LANGUAGE = {"algebra", "automaton", "own_automaton"}
+"""Attributes that only a query of one language has, and that are None in the others."""
+
+
+def imported(module: ast.Module, name: str) -> dict[str, str]:
+    """What each name of a module stands for: the module that defines it, and its name there."""
+    known = {node.name: f"{name}.{node.name}" for node in module.body if isinstance(node, ast.ClassDef)}
+    for node in ast.walk(module):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return known
+
+
+def questions(path: Path) -> list[int]:
+    """The lines of a file that ask which language a query is of."""
+    module = ast.parse(path.read_text("utf-8"))
+    names = imported(module, ".".join(path.relative_to(ROOT / "src").with_suffix("").parts))
+    classes = {f"{c.__module__}.{c.__qualname__}" for c in OF_ONE_LANGUAGE}
+
+    def names_a_class(node: ast.AST) -> bool:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
+                if f"{names.get(part.value.id)}.{part.attr}" in classes:
+                    return True
+            elif isinstance(part, ast.Name) and names.get(part.id) in classes:
+                return True
+        return False
+
+    def is_part(node: ast.AST) -> bool:
+        return isinstance(node, ast.Attribute) and node.attr in PARTS_OF_ONE_LANGUAGE
+
+    def asks(node: ast.AST) -> bool:
+        match node:
+            case ast.Compare(left=left, comparators=[ast.Constant(value=None)]):
+                return is_part(left)
+            case ast.Compare(left=left, comparators=[ast.Attribute(value=ast.Name(id="ResultForm"))]):
+                return True
+            case ast.BoolOp(values=values):
+                return any(map(is_part, values))
+            case ast.If(test=test) | ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test):
+                return is_part(test)
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, kinds]):
+                return names_a_class(kinds)
+            case ast.MatchClass(cls=kind):
+                return names_a_class(kind)
+            case ast.MatchValue(value=ast.Attribute(value=ast.Name(id="ResultForm"))):
+                return True
+        return False
+
+    return [node.lineno for node in ast.walk(module) if asks(node)]  # type: ignore[attr-defined]
+
+
+def test_that_few_places_ask_for_the_language_of_a_query() -> None:
+    asked = {str(path.relative_to(ROOT)): questions(path) for path in sorted((ROOT / "src").rglob("*.py"))}
+    places = [f"{path}:{line}" for path, lines in asked.items() for line in lines]
+    assert len(places) <= QUESTIONS, "\n".join(places)
