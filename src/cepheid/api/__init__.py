@@ -1,4 +1,8 @@
-"""The user-facing API: queries, sessions, events in, matches out."""
+"""What users call: queries, sessions, events in, matches out.
+
+`Query` and `Queries` run on events in memory, `Session` and `ChangeSession` on a stream. The other modules read
+events and rules in any form, check options, and apply changes to queries that run.
+"""
 
 from cepheid.api.change_session import ChangeSession
 from cepheid.api.many.many_matches import ManyMatches

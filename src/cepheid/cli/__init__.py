@@ -1,4 +1,4 @@
-"""The command line: the only package that prints, and the only one that imports click and rich."""
+"""The command line: the only room that prints, and the only one that imports click and rich."""
 
 from cepheid.cli.group import main
 

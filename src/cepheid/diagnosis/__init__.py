@@ -1,4 +1,7 @@
-"""Why a query matches, why it does not, and what it is doing.
+"""Why a query matches, why it does not, and what its runs do.
 
-All of it is told by the runs themselves (`cepheid.reference.watching`), so that nothing here can disagree with `match`.
+The reference reports each step of its runs (`cepheid.reference.watching`), so that a diagnosis agrees with `match`.
+`diagnose` follows runs within a budget, counts how far they come, looks at the columns of all events, and tries
+single changes of the query; `ranking` puts the likeliest hint first. `trace` lists the steps, and `why_not` finds the
+first rule that keeps given rows from being a match.
 """

@@ -1,4 +1,12 @@
-"""SASE, SASE+ and CESAR as text: the grammar, text to tree, tree to text."""
+"""Query texts: the grammar, from text to tree, and from tree to text.
+
+Lark parses SASE+ and automata by `grammar.lark`; `builder`, `expressions` and `automata` turn its parse tree into
+nodes. CESAR has a reader of its own in `algebra`. When a parse fails, `mistakes` makes the error, with advice for
+those who know SQL (`advice`, `habits`).
+
+Many texts are read together: `skeleton` cuts their constants out, so that texts that differ only in constants are
+parsed once (`template`). Texts that differ in conditions too are cut at their ANDs (`conjuncts`, `frames`).
+"""
 
 from cepheid.language.algebra.printer import print_term
 from cepheid.language.printer import (

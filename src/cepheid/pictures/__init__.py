@@ -1,4 +1,8 @@
-"""Pictures of plain values: graphs as text, Mermaid and SVG, and time lines. It knows nothing of queries."""
+"""Pictures of plain values. This room knows nothing of queries.
+
+A graph is drawn as text, as Mermaid, and by Graphviz as SVG. A time line is drawn as SVG without any program, or as
+an Altair chart. `page`, `highlight`, `facts` and `table` make the pieces that notebooks show.
+"""
 
 from cepheid.pictures.chart import to_chart
 from cepheid.pictures.facts import fact_table

@@ -1,4 +1,10 @@
-"""Queries on Apache Spark: `q.match(df)` on batch and streaming DataFrames."""
+"""Queries on Apache Spark: `q.match(df)` on batch and streaming DataFrames. The only room that knows pyspark.
+
+Spark moves the data; the embedded engine runs in its Python workers (`worker`). In batch, `partitioning` decides how
+the events are divided among tasks: by key, by time (`slices`), or not. `pushdown` drops rows and columns before they
+reach Python, and in `parquet` tasks read the files themselves. Streams are in `stream`, and the state of their
+buckets of keys in `state`. `many` runs many rules.
+"""
 
 from __future__ import annotations
 

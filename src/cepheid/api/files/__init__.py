@@ -1,1 +1,1 @@
-"""Events in files: Parquet, CSV and JSON lines, one file, all of a folder, or those of a pattern."""
+"""Events in files: Parquet, CSV and JSON lines. A path is one file, a folder, or a glob pattern."""

@@ -1,1 +1,4 @@
-"""What is allowed in a query but likely to surprise."""
+"""Queries that are valid but likely to surprise, such as conditions that contradict each other.
+
+Each module finds one kind and returns warnings with a code and a place; none changes the query.
+"""

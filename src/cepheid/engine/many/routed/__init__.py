@@ -1,1 +1,5 @@
-"""Rules that share a kernel: events are joined with the constants of the rules that they concern."""
+"""Rules of one template that share a kernel: a query on events joined with the constants of rules.
+
+An index over the rules' constants finds which rules an event concerns (`value_index`, `range_index`, chosen in
+`routers`). Rules whose constants differ only in value are one variant, and each variant is one query.
+"""

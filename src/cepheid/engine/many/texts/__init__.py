@@ -1,1 +1,1 @@
-"""Rules that come as texts, read by their frames and conditions."""
+"""Rules that come as texts: their conditions are compiled once each, and go into the shared tables."""
