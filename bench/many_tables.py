@@ -98,7 +98,7 @@ class ManyKernel:
         self.batch = Batch(codes, table, ticks(pattern.schema, table), 0)
         self.table = table
         # The columns in the layout of the kernel are made once.
-        self.keys, self.quick = self.tables.keys.of(self.batch, self.tables.lanes(self.batch), native=True)
+        self.keys, self.quick = self.tables.keys.of(self.batch, self.tables.partitions(self.batch), native=True)
         self.numbers = self.tables.numbers.of(self.batch)
         vars(self.tables.keys)["of"] = lambda *_, **__: (self.keys, self.quick)
         vars(self.tables.numbers)["of"] = lambda *_: self.numbers

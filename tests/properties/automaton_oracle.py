@@ -67,8 +67,8 @@ class AutomatonOracle:
         if self.frontier is not None:
             events = [e for e in events if e.time < self.frontier]
         found: dict[tuple[Any, ...], Found] = {}
-        for lane in self.lanes(events):
-            for match in self.matches(lane):
+        for partition in self.partitions(events):
+            for match in self.matches(partition):
                 found.setdefault(match.name, match)
         kept = [match for match in found.values() if self.is_kept(match)]
         kept.sort(key=lambda match: (match.last.position, match.first.position))
@@ -84,7 +84,7 @@ class AutomatonOracle:
             return False
         return scope.condition is None or self.holds(scope.condition, Bindings({"": (event,)}, {"": event}))
 
-    def lanes(self, events: Sequence[Event]) -> list[list[Event]]:
+    def partitions(self, events: Sequence[Event]) -> list[list[Event]]:
         """S3: NULLs are a group of PARTITION BY, and are in no match of [attr]."""
         agreed = [test.attribute for test in self.query.same]
         found: dict[str, list[Event]] = {}
@@ -94,15 +94,15 @@ class AutomatonOracle:
                 found.setdefault(str(list(map(_shown, keys))), []).append(event)
         return list(found.values())
 
-    def instants(self, lane: Sequence[Event]) -> list[Instant]:
+    def instants(self, partition: Sequence[Event]) -> list[Instant]:
         """S18.5: what is consumed in one step, an event or all events of a time."""
         if self.query.ties is not Ties.SIMULTANEOUS:
-            return [(event,) for event in lane]
-        times = dict.fromkeys(event.time for event in lane)
-        return [tuple(event for event in lane if event.time == time) for time in times]
+            return [(event,) for event in partition]
+        times = dict.fromkeys(event.time for event in partition)
+        return [tuple(event for event in partition if event.time == time) for time in times]
 
-    def matches(self, lane: Sequence[Event]) -> Iterator[Found]:
-        steps = self.instants(lane)
+    def matches(self, partition: Sequence[Event]) -> Iterator[Found]:
+        steps = self.instants(partition)
         for begin in range(len(steps)):
             for end in range(begin + 1, len(steps) + 1):
                 stretch = steps[begin:end]

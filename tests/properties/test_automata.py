@@ -29,7 +29,9 @@ def test_that_an_automaton_accepts_what_the_query_means(scenario: tuple[Generate
         assume(False)
     events = read_events(table, query.schema)
     positions = {event.row: event.position for event in events}
-    accepted = {match for lane in substreams(query, events) for match in AutomatonRunner(automaton, query, lane).run()}
+    accepted = {
+        match for partition in substreams(query, events) for match in AutomatonRunner(automaton, query, partition).run()
+    }
     meant = {
         tuple((name, positions[row]) for name, row in zip(match.variables, match.selected, strict=True))
         for match in interpret(query, table)

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from cepheid import Changes, InputError, Matches
-from cepheid.engine.stream import lane_replay, speculation
+from cepheid.engine.stream import partition_replay, speculation
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import PLAIN, rows
 from cepheid.testing.strategies.schemas import TIME
 
-FEW = speculation.FEW_EVENTS, lane_replay.FEW, speculation.BYTES_PER_EVENT
+FEW = speculation.FEW_EVENTS, partition_replay.FEW, speculation.BYTES_PER_EVENT
 BEGINNINGS: Mapping[str, st.SearchStrategy[Any]] = {
     "engine": ENGINES,
     "speculate": st.sampled_from(["all", "all", "all", 3, 1, 0, None]),
@@ -69,7 +69,7 @@ class ChangeSessions(RuleBasedStateMachine):
         chance: Random,
     ) -> None:
         # With few events, states are kept and events are forgotten as they are in long streams.
-        speculation.FEW_EVENTS = lane_replay.FEW = few
+        speculation.FEW_EVENTS = partition_replay.FEW = few
         speculation.BYTES_PER_EVENT = FEW[2] if few == FEW[1] else 2**30  # however large a state is
         self.query, events = scenario
         coming = sorted(map(plain, events.to_pylist()), key=itemgetter(TIME))
@@ -209,7 +209,7 @@ class ChangeSessions(RuleBasedStateMachine):
             assert sorted(map(to_json, found)) == sorted(map(to_json, oracle.set_aside))
 
     def teardown(self) -> None:
-        speculation.FEW_EVENTS, lane_replay.FEW, speculation.BYTES_PER_EVENT = FEW
+        speculation.FEW_EVENTS, partition_replay.FEW, speculation.BYTES_PER_EVENT = FEW
         if not getattr(self, "sound", False):
             return
         while self.state.coming and not self.early:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheid import Query
-from cepheid.engine.stream import lane_replay, speculation
+from cepheid.engine.stream import partition_replay, speculation
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies.schemas import KEY
 
@@ -91,7 +91,7 @@ FEW = max(settings.default.max_examples // 40, 1)
 def few_events(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """States are kept and events are forgotten as they are in streams that are longer still."""
     monkeypatch.setattr(speculation, "FEW_EVENTS", request.param)
-    monkeypatch.setattr(lane_replay, "FEW", request.param)
+    monkeypatch.setattr(partition_replay, "FEW", request.param)
 
 
 @pytest.mark.usefixtures("few_events")

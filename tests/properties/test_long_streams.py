@@ -1,4 +1,4 @@
-"""Streams that are long for the room there is: arrays grow, nodes are cleared, lanes are given up, runs are merged."""
+"""Streams that are long for their room: arrays grow, nodes are cleared, partitions are dropped, runs are merged."""
 
 from collections.abc import Iterator
 from random import Random
@@ -59,7 +59,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ScanState, "__init__", begin_tightly)
     monkeypatch.setattr(state, "MOST_NODES", 256)
     monkeypatch.setattr(scan_machine, "EAGER", 4)
-    monkeypatch.setattr(input_stream, "FEW_LANES", 1)
+    monkeypatch.setattr(input_stream, "FEW_PARTITIONS", 1)
     monkeypatch.setattr(input_stream, "FEW_STRINGS", 1)
     monkeypatch.setattr(input_stream, "FEW_ROWS", 4)
 

@@ -17,7 +17,7 @@ TEMPLATES = {
     "pair": "PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { [k = key] AND a.x > low } WITHIN span",
     "any": "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.k = key AND b.x >= low AND c.x > b.x } "
     "WITHIN span",
-    "lane": "PATTERN SEQ(A a, B b, A c) WHERE [k] AND b.x > a.x AND c.x >= low WITHIN span",
+    "partition": "PATTERN SEQ(A a, B b, A c) WHERE [k] AND b.x > a.x AND c.x >= low WITHIN span",
     "two": "PATTERN SEQ(A a, B b) WHERE a.x > low AND b.k = key AND b.x = low WITHIN span",
     "ties": "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { [k = key] AND c.x > low } "
     "WITHIN span TIES SIMULTANEOUS",

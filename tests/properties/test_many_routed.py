@@ -1,4 +1,4 @@
-"""Rules that run together, each a lane of one joined query, give what each gives alone (S23)."""
+"""Rules that run together, each a partition of one joined query, give what each gives alone (S23)."""
 
 import pyarrow as pa
 import pytest

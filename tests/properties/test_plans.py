@@ -313,7 +313,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "PLAIN_ROOM", 1)
     monkeypatch.setattr(stack_machine, "PART", 7)
     monkeypatch.setattr(state, "FEW", 1)
-    for name, few in (("FEW_LANES", 1), ("FEW_STRINGS", 1), ("FEW_ROWS", 4)):
+    for name, few in (("FEW_PARTITIONS", 1), ("FEW_STRINGS", 1), ("FEW_ROWS", 4)):
         monkeypatch.setattr(input_stream, name, few)
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheid import InputError, Session
-from cepheid.engine.stream import lane_replay, speculation
+from cepheid.engine.stream import partition_replay, speculation
 from cepheid.language import parse
 from cepheid.pattern.tree.nodes import Output
 from cepheid.testing.strategies import (
@@ -35,15 +35,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 EXAMPLES = settings.default.max_examples
 Scenario = tuple[GeneratedQuery, pa.Table]
 KEYED = replace(EVERYTHING, partitions=("[attr]", "PARTITION BY", "PARTITION BY"), declared_types=False)
-BY_LANES = replace(KEYED, outputs=(Output.ALL,))
+BY_PARTITIONS = replace(KEYED, outputs=(Output.ALL,))
 
 _MORE = streams(PLAIN, max_size=8)
 SCENARIOS = (
     scenarios(schema=PLAIN)
     | scenarios(KEYED, schema=PLAIN)
-    | scenarios(BY_LANES, schema=PLAIN)
+    | scenarios(BY_PARTITIONS, schema=PLAIN)
     | st.tuples(programs(PLAIN) | merges(PLAIN), streams(PLAIN, max_size=6))
-    | st.tuples(automata(PLAIN, BY_LANES) | automaton_programs(PLAIN), _MORE)
+    | st.tuples(automata(PLAIN, BY_PARTITIONS) | automaton_programs(PLAIN), _MORE)
 )
 
 
@@ -211,16 +211,16 @@ def test_that_promises_change_only_when_a_match_is_given(
     played.close()
 
 
-FEW = speculation.FEW_EVENTS, lane_replay.FEW, speculation.BYTES_PER_EVENT
+FEW = speculation.FEW_EVENTS, partition_replay.FEW, speculation.BYTES_PER_EVENT
 
 
 @pytest.fixture
 def long_streams() -> Any:
     """With few events, states are kept and events are forgotten as they are in long streams."""
-    speculation.FEW_EVENTS = lane_replay.FEW = 2
+    speculation.FEW_EVENTS = partition_replay.FEW = 2
     speculation.BYTES_PER_EVENT = 2**30
     yield
-    speculation.FEW_EVENTS, lane_replay.FEW, speculation.BYTES_PER_EVENT = FEW
+    speculation.FEW_EVENTS, partition_replay.FEW, speculation.BYTES_PER_EVENT = FEW
 
 
 @pytest.mark.usefixtures("long_streams")
@@ -305,7 +305,7 @@ def crowded(draw: st.DrawFn) -> tuple[list[Row], Random]:
 @pytest.mark.parametrize("text", QUERIES)
 @settings(max_examples=max(EXAMPLES // 4, 10))
 @given(crowded(), ENGINES, st.sampled_from([None, None, 4]), st.booleans())
-def test_that_lanes_go_on_by_themselves(
+def test_that_partitions_go_on_by_themselves(
     text: str, stream: tuple[list[Row], Random], engine: str, lateness: int | None, kept: bool
 ) -> None:
     rows, chance = stream

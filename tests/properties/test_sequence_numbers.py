@@ -36,8 +36,8 @@ CONTIGUOUS = Features(
 """What can be numbered: no event may be skipped, left out or absent, and no choice is made among the matches."""
 
 
-def in_lanes(query: GeneratedQuery, lanes: str) -> GeneratedQuery:
-    match lanes:
+def in_partitions(query: GeneratedQuery, partitions: str) -> GeneratedQuery:
+    match partitions:
         case "PARTITION BY":
             return query.but(partition_by=(Column(KEY),))
         case "[attr]":
@@ -45,29 +45,29 @@ def in_lanes(query: GeneratedQuery, lanes: str) -> GeneratedQuery:
     return query
 
 
-def numbered(events: pa.Table, lanes: str) -> list[Row]:
-    """Events at distinct times that are counted by 1, in each lane or in all of the stream."""
+def numbered(events: pa.Table, partitions: str) -> list[Row]:
+    """Events at distinct times that are counted by 1, in each partition or in all of the stream."""
     counts = Counter[object]()
     found = []
     for time, row in enumerate(events.to_pylist()):
-        lane = row[KEY] if lanes else None
-        counts[lane] += 1
-        found.append({**plain(row), TIME: time, NUMBER: counts[lane]})
+        partition = row[KEY] if partitions else None
+        counts[partition] += 1
+        found.append({**plain(row), TIME: time, NUMBER: counts[partition]})
     return found
 
 
-def stretches(rows: list[Row], lanes: str) -> Iterator[list[Row]]:
+def stretches(rows: list[Row], partitions: str) -> Iterator[list[Row]]:
     """The events between two gaps."""
-    lane_of = {id(row): repr(row[KEY]) if lanes else "" for row in rows}
-    ordered = sorted(rows, key=lambda row: (lane_of[id(row)], row[NUMBER]))
+    partition_of = {id(row): repr(row[KEY]) if partitions else "" for row in rows}
+    ordered = sorted(rows, key=lambda row: (partition_of[id(row)], row[NUMBER]))
     ranked = enumerate(ordered)
-    for _, some in groupby(ranked, key=lambda pair: (lane_of[id(pair[1])], pair[1][NUMBER] - pair[0])):
+    for _, some in groupby(ranked, key=lambda pair: (partition_of[id(pair[1])], pair[1][NUMBER] - pair[0])):
         yield [row for _, row in some]
 
 
-def answer(query: Query, rows: list[Row], lanes: str) -> Counter[str]:
+def answer(query: Query, rows: list[Row], partitions: str) -> Counter[str]:
     found = Counter[str]()
-    for stretch in stretches(rows, lanes):
+    for stretch in stretches(rows, partitions):
         found.update(shown(query.match(pa.Table.from_pylist(stretch, schema=NUMBERED), engine="reference")))
     return found
 
@@ -75,22 +75,22 @@ def answer(query: Query, rows: list[Row], lanes: str) -> Counter[str]:
 @settings(max_examples=settings.default.max_examples // 3)
 @given(
     scenario=scenarios(CONTIGUOUS, schema=PLAIN),
-    lanes=st.sampled_from(["", "PARTITION BY", "[attr]"]),
+    partitions=st.sampled_from(["", "PARTITION BY", "[attr]"]),
     engine=ENGINES,
     speculate=st.sampled_from([None, 0, 2, "all"]),
     chance=CHANCE,
 )
 def test_that_what_has_no_gap_is_given_at_once(
-    scenario: tuple[GeneratedQuery, pa.Table], lanes: str, engine: str, speculate: int | str | None, chance: Random
+    scenario: tuple[GeneratedQuery, pa.Table], partitions: str, engine: str, speculate: int | str | None, chance: Random
 ) -> None:
     generated, events = scenario
-    query = in_lanes(generated, lanes).make()
+    query = in_partitions(generated, partitions).make()
     try:
         session = query.session(engine=engine, speculate=speculate, sequence=NUMBER)
     except PatternError:  # a closure that may be empty
         reject()
     session.push(NUMBERED.empty_table())
-    coming = numbered(events, lanes)
+    coming = numbered(events, partitions)
     chance.shuffle(coming)
     coming = coming[: chance.randint(len(coming) // 2, len(coming))]  # the others never come
     taken: list[Row] = []
@@ -105,7 +105,7 @@ def test_that_what_has_no_gap_is_given_at_once(
             added = one if isinstance(one, Matches) else one.added
             assert isinstance(one, Matches) or not len(one.removed)
             stands.update(shown(added))
-        assert stands == answer(query, taken, lanes), taken
+        assert stands == answer(query, taken, partitions), taken
         if chance.random() > 0.8:
             session = query.restore(session.snapshot())
     assert not len(session.close())

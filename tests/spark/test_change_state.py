@@ -355,7 +355,7 @@ def test_another_speculation_or_operation_is_refused() -> None:
         assert caught.value.code == "CEP905"
 
 
-@pytest.mark.parametrize("text", [PAIR, ABSENT], ids=["by lanes", "by states"])
+@pytest.mark.parametrize("text", [PAIR, ABSENT], ids=["by partitions", "by states"])
 @pytest.mark.parametrize("reads", [True, False], ids=["read", "cached"])
 def test_the_state_is_not_much_larger_than_without(text: str, reads: bool) -> None:
     """Also if each micro-batch runs in another worker; and rows that stay are not written again."""

@@ -15,7 +15,7 @@ SOURCES = sorted((Path(__file__).parents[2] / "src").rglob("*.py"))
 OUT = {
     "give": (r"\b(give|gives|gave|giving)\b", 323),  # emit, return; "given" is a usual participle
     "go over": (r"\b(go|goes|going|gone|went) (\w+ )?over\b", 92),  # process, read, replay
-    "lane": (r"\blanes?\b", 1360),  # partition
+    "lane": (r"\blanes?\b", 95),  # partition; time lines draw lanes, and snapshots have the word
     "let go of": (r"\blet(s|ting)? (\w+ ){0,2}?go\b", 12),  # drop, release
     "met": (r"\bmet\b", 34),  # found, seen, passed
     "number": (r"\b(numbered|numbering)\b|\b(to number|Numbers?) (the|each|every|all|them)\b", 72),  # index

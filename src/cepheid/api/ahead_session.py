@@ -63,7 +63,7 @@ class AheadSession(Session):
         self._match = query.all_by_reference if recomputes else None
         self._speculation: Ahead | None = None
         self._record: EventLog | None = None  # all events since the watermark, if the session's own query was removed
-        self._by_lanes = True  # late events are handled lane by lane, where the query allows it
+        self._by_partitions = True  # late events are handled partition by partition, where the query allows it
         self._retracted = 0
         self._final: int | None = None
 
@@ -121,11 +121,11 @@ class AheadSession(Session):
             return Pipeline(self._cache, self._factory, schema, once=False)
 
         ahead = None if self._ahead is None else -(-self._ahead // schema.tick)
-        by_lanes = self._by_lanes and self._program.sources == (EVENTS,)
+        by_partitions = self._by_partitions and self._program.sources == (EVENTS,)
         if self._match is not None:
             self._speculation = Recomputed(make, ahead, self._match)
         else:
-            self._speculation = new_way(make, schema, ahead, self._cache, self._factory, by_lanes=by_lanes)
+            self._speculation = new_way(make, schema, ahead, self._cache, self._factory, by_partitions=by_partitions)
         self._speculation.certain = self._certain
         return self._speculation.head
 
@@ -210,7 +210,7 @@ class AheadSession(Session):
             self._read_promises(facts)
 
     def _take_up(self, columns: pa.Schema, header: dict[str, Any], source: Source) -> None:
-        self._by_lanes = "replay" in header["speculation"]
+        self._by_partitions = "replay" in header["speculation"]
         self._open(columns)
         if ("rows" in header["speculation"]) != isinstance(self._speculation, Recomputed):
             message = "the snapshot is of engine 'reference', or this is, and the other one is not"

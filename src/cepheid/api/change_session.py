@@ -21,7 +21,7 @@ from cepheid.api.refused_calls import check_forward
 from cepheid.api.refused_changes import not_counting, retracts_numbers, unmet
 from cepheid.api.session import Session
 from cepheid.api.signed_rows import those, with_op
-from cepheid.api.ways_ahead import check_by_lanes, rebuild, recorded_by
+from cepheid.api.ways_ahead import check_by_partitions, rebuild, recorded_by
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.times import time_value
@@ -31,8 +31,8 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog, Net
-from cepheid.engine.stream.lane_times import LaneTimes
 from cepheid.engine.stream.operations import split_operations
+from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.promises import Promise
 from cepheid.engine.stream.rows import RowsInMemory, arrival_of
@@ -192,7 +192,7 @@ class ChangeSession(AheadSession):
         return super()._trusts and self._op is None and not self._retracted
 
     def _keep_promise(self, promise: Promise | None) -> Any:
-        ahead = None if promise is None or not self._trusts else self._trusted.lane_times(self._watermark, promise)
+        ahead = None if promise is None or not self._trusts else self._trusted.partition_times(self._watermark, promise)
         nothing, now = self._no_events(), self._watermark
         return self._told(self._follow(nothing, None, now, self._weigh(nothing, None, now), ahead=ahead))
 
@@ -215,7 +215,7 @@ class ChangeSession(AheadSession):
         weighed: Net,
         *,
         closes: bool = False,
-        ahead: LaneTimes | None = None,
+        ahead: PartitionTimes | None = None,
     ) -> dict[str, Sequence[Difference]]:
         """Insert and retract events, and move the watermark; what that changes of the queries, by name."""
         if self._record is not None:
@@ -239,14 +239,14 @@ class ChangeSession(AheadSession):
         return self._speculating.weigh(events, signs, watermark)
 
     def _apply(
-        self, net: Net, watermark: int | None, *, closes: bool = False, ahead: LaneTimes | None = None
+        self, net: Net, watermark: int | None, *, closes: bool = False, ahead: PartitionTimes | None = None
     ) -> Sequence[Difference]:
         self._failed = True  # until it has succeeded
         reached = self._reached(watermark)
         self._speculating.certain = None if reached == watermark else reached
         found = self._speculating.change(net, watermark, closes=closes)
         if ahead is not None:
-            self._speculating.forget_lanes(ahead)
+            self._speculating.forget_partitions(ahead)
         self._failed = False
         self._pipeline = self._speculating.head
         self._watermark = watermark
@@ -321,7 +321,7 @@ class ChangeSession(AheadSession):
         if isinstance(own, Speculation):
             super()._check_turn(query, fits)
         elif own is not None and not isinstance(own, Recomputed):
-            check_by_lanes(query, self._opened.schema)
+            check_by_partitions(query, self._opened.schema)
 
     def _take_turns(self, own: Turn | None, turns: dict[str, Turn], begun: dict[str, Any]) -> Any:
         if own is not None and own.life.until is not None and self._record is None:

@@ -165,9 +165,9 @@ class Punctuating(ABC):
         found: Any = np.zeros(len(times), bool)
         if self._certain is not None:
             found |= times < self._certain
-        lanes = self._trusted.lane_times(self._watermark)
-        if lanes is not None:
-            found |= lanes.before(events, times)
+        partitions = self._trusted.partition_times(self._watermark)
+        if partitions is not None:
+            found |= partitions.before(events, times)
         return found if found.any() else None
 
     def _kept(self, arrival: Arrival) -> tuple[Arrival, Arrival]:

@@ -19,7 +19,7 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.ahead import further
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import Debt, Net
-from cepheid.engine.stream.lane_times import LaneTimes
+from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.query_stream import QueryStream
@@ -139,7 +139,7 @@ class Recomputed:
         """It is not known: the definition does not say when something can't change any more."""
         return None
 
-    def forget_lanes(self, ahead: LaneTimes) -> None:
+    def forget_partitions(self, ahead: PartitionTimes) -> None:
         """Nothing is forgotten."""
 
     @property

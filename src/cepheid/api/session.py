@@ -20,7 +20,7 @@ from cepheid.engine.encoding.times import to_ticks
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.conversion import convert
 from cepheid.engine.stream.in_memory import MemorySink, written
-from cepheid.engine.stream.lane_times import LaneTimes
+from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.promises import EVER, Promise
 from cepheid.engine.stream.rows import Arrival, arrival_of
@@ -230,7 +230,7 @@ class Session(SessionState):
 
     def _keep_promise(self, promise: Promise | None) -> Any:
         now = self._reached(self._watermark)
-        ahead = None if promise is None else self._trusted.lane_times(now, promise)
+        ahead = None if promise is None else self._trusted.partition_times(now, promise)
         if ahead is not None and not self._opened.may_go_ahead(EVER if now is None else now):
             ahead = None
         if promise is not None:
@@ -251,7 +251,7 @@ class Session(SessionState):
             if before is not None:
                 query.machine.end_runs(before)
 
-    def _run(self, now: int | None, horizon: int | None = None, ahead: LaneTimes | None = None) -> list[Matches]:
+    def _run(self, now: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None) -> list[Matches]:
         until = self._history.own.until
         if until is not None and (now is None or now > until):
             if self._over:

@@ -22,7 +22,7 @@ from cepheid.plan.spec import AUTO
 if TYPE_CHECKING:
     from cepheid.api.query import Query
     from cepheid.engine.machines.factory import MachineFactory
-    from cepheid.engine.stream.lane_replay import LaneReplay
+    from cepheid.engine.stream.partition_replay import PartitionReplay
 
 
 def new_way(
@@ -32,15 +32,18 @@ def new_way(
     cache: QueryCache,
     factory: MachineFactory,
     *,
-    by_lanes: bool,
+    by_partitions: bool,
 ) -> Ahead:
-    """What gives matches ahead of the watermark. by_lanes: lane by lane, where the query allows it."""
-    if by_lanes and ahead != 0 and factory.choice == AUTO:
-        from cepheid.engine.stream.lane_replay import LaneReplay, why_not_by_lanes  # kernels are not needed before
+    """What gives matches ahead of the watermark. by_partitions: partition by partition, where the query allows it."""
+    if by_partitions and ahead != 0 and factory.choice == AUTO:
+        from cepheid.engine.stream.partition_replay import (
+            PartitionReplay,
+            why_not_by_partitions,
+        )  # kernels are not needed before
 
         compiled = cache.query(0, schema)
-        if factory.engine != "interpreted" and not compiled.query.untyped and not why_not_by_lanes(compiled):
-            return LaneReplay(make, ahead, compiled, factory.engine)
+        if factory.engine != "interpreted" and not compiled.query.untyped and not why_not_by_partitions(compiled):
+            return PartitionReplay(make, ahead, compiled, factory.engine)
     return Speculation(make, ahead)
 
 
@@ -64,11 +67,11 @@ def recorded_by(own: Ahead) -> Callable[[int], tuple[pa.Table, Any, Any]]:
     return own.recorded if isinstance(own, Recomputed) else replaying(own).log.recorded
 
 
-def check_by_lanes(query: Query, schema: Schema) -> None:
-    """Refuse a query that can't go on from one that runs lane by lane."""
-    from cepheid.engine.stream.lane_replay import why_not_by_lanes
+def check_by_partitions(query: Query, schema: Schema) -> None:
+    """Refuse a query that can't go on from one that runs partition by partition."""
+    from cepheid.engine.stream.partition_replay import why_not_by_partitions
 
-    why = why_not_by_lanes(query.cache.query(0, schema))
+    why = why_not_by_partitions(query.cache.query(0, schema))
     if why:
         message = f"'{query.compiled.names[0]}' can't change to this query while it runs: {why}"
         raise PatternError(
@@ -90,4 +93,4 @@ def rebuild(
         return own.rebuild(lambda: make(cache), query.all_by_reference, net)
     if isinstance(own, Speculation):
         return own.rebuild(lambda: make(cache), turn.fits, turn.first, net)
-    return cast("LaneReplay", own).rebuild(lambda: make(cache), cache.query(0, schema), turn.first, net)
+    return cast("PartitionReplay", own).rebuild(lambda: make(cache), cache.query(0, schema), turn.first, net)

@@ -25,7 +25,7 @@ from cepheid.automaton.model import (
     Test,
 )
 from cepheid.pattern.algebra.attributes import END, START
-from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton, within_lanes
+from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton, within_partitions
 from cepheid.pattern.automata.registers import EVENT
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
@@ -48,10 +48,10 @@ def build_algebra(query: Bound) -> Automaton:
     """The automaton of an expression, or the reason why no kernel can run it."""
     assert query.algebra is not None
     automaton = query.algebra.automaton
-    for column in query.lanes.agreed:
+    for column in query.partitions.agreed:
         kind = query.schema.columns[column].kind
         if kind in _EXACT:
-            automaton = within_lanes(automaton, column, kind)
+            automaton = within_partitions(automaton, column, kind)
     return _Builder(query, automaton).build()
 
 

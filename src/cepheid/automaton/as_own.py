@@ -101,7 +101,7 @@ class _Writer:
         slots = [self.slot(register.name, register.type) for register in self.kept(exits)]
         slots += [self.slot(name, register.type) for register, name in gives.items()]
         automaton = Automaton(self.start, tuple(dict.fromkeys(finals)), tuple(slots), tuple(arcs))
-        return Own(automaton, returns, keyed=not self.query.lanes.agreed)
+        return Own(automaton, returns, keyed=not self.query.partitions.agreed)
 
     def useful_configs(self) -> frozenset[int]:
         """Those from which a match can come; all of them can be reached."""

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from cepheid.diagnosis.arcs import arc_name
 from cepheid.diagnosis.steps import RunKey, Step, Steps
-from cepheid.diagnosis.tracing import Lane as Key
-from cepheid.diagnosis.tracing import by_lanes
+from cepheid.diagnosis.tracing import PartitionKey, by_partitions
 from cepheid.diagnosis.written import write_value
 from cepheid.pattern.automata.bound import BoundArc
 from cepheid.pattern.binding.bind import Bound
@@ -15,8 +14,8 @@ from cepheid.pattern.tree.nodes import Fires
 from cepheid.pattern.tree.walk import conjuncts
 from cepheid.reference.own_automata import (
     Accepted,
-    Lane,
     OwnAutomaton,
+    PartitionRuns,
     Register,
     Run,
     instants,
@@ -181,17 +180,17 @@ def _rank(run: RunKey) -> tuple[object, ...]:
 def watch_arcs(query: Bound, events: Sequence[Event], teller: ArcTeller) -> int:
     """Run event by event until the teller has enough; how many events were read. What is given is told as well."""
     own, sees = OwnAutomaton(query, teller), sight_of(query)
-    lanes: dict[Key, Lane] = {}
+    partitions: dict[PartitionKey, PartitionRuns] = {}
     seen = [event for event in events if sees(event)]
     for instant in instants(query, seen):
-        for key, together in by_lanes(query, instant).items():
+        for key, together in by_partitions(query, instant).items():
             teller.begin(together[0])
-            lanes.setdefault(key, Lane(own)).consume(together)
+            partitions.setdefault(key, PartitionRuns(own)).consume(together)
         if teller.is_full and instant[-1] is not seen[-1]:
             teller.give()
             return instant[-1].position + 1
     teller.begin(None)
-    for lane in lanes.values():
-        lane.end(None)
+    for partition in partitions.values():
+        partition.end(None)
     teller.give()
     return len(events)

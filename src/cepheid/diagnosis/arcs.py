@@ -15,7 +15,7 @@ from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions.nodes import Expression
 from cepheid.pattern.tree.walk import conjuncts
 from cepheid.reference.event_automata import EventRunner, Instance
-from cepheid.reference.own_automata import Lane, OwnAutomaton, Run, instants
+from cepheid.reference.own_automata import OwnAutomaton, PartitionRuns, Run, instants
 from cepheid.reference.partition import substreams
 from cepheid.reference.watching_arcs import ArcWatcher, EdgeWatcher
 from cepheid.values.bindings import Bindings
@@ -127,7 +127,7 @@ class ArcCounting:
 
 
 def follow_arcs(name: str, query: Bound, events: Sequence[Event], budget: int | None) -> tuple[ArcCounting, int]:
-    """Step through the events, lane by lane, as far as the budget goes; how many were read."""
+    """Step through the events, partition by partition, as far as the budget goes; how many were read."""
     counting = ArcCounting(name, query, budget)
     read = 0
     try:
@@ -140,11 +140,11 @@ def follow_arcs(name: str, query: Bound, events: Sequence[Event], budget: int | 
                     counting.accepted += len(found)
                     read += len(instant)
             else:
-                lane = Lane(OwnAutomaton(query, _CountedArcs(counting)))
+                partition = PartitionRuns(OwnAutomaton(query, _CountedArcs(counting)))
                 for instant in instants(query, stream.events):
-                    counting.accepted += len(lane.consume(instant))
+                    counting.accepted += len(partition.consume(instant))
                     read += len(instant)
-                counting.accepted += len(lane.end(None))
+                counting.accepted += len(partition.end(None))
     except OutOfBudget:
         pass
     return counting, read

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from cepheid.diagnosis.arcs import edge_name
 from cepheid.diagnosis.steps import RunKey, Step, Steps
-from cepheid.diagnosis.tracing import Lane, by_lanes
+from cepheid.diagnosis.tracing import PartitionKey, by_partitions
 from cepheid.diagnosis.written import write_value
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.linear import Edge
@@ -122,9 +122,9 @@ def results(query: Bound, table: pa.Table) -> list[Fact]:
     assert query.algebra is not None
     found: dict[object, Fact] = {}
     runner = EventRunner(query, query.algebra.automaton)
-    for lane in substreams(query, read_events(table, query.schema)):
+    for partition in substreams(query, read_events(table, query.schema)):
         waiting: list[Instance] = []
-        for instant in instants(query, lane.events):
+        for instant in instants(query, partition.events):
             waiting, made = runner.consume(waiting, instant)
             found |= {fact.key: fact for fact in made}
     return list(found.values())
@@ -133,15 +133,15 @@ def results(query: Bound, table: pa.Table) -> list[Fact]:
 def watch_edges(query: Bound, events: Sequence[Event], teller: EdgeTeller) -> int:
     """Run event by event until the teller has enough; how many events were read. What is given is told as well."""
     runner, sees = EventRunner(query, teller.automaton, teller), sight_of(query)
-    lanes: dict[Lane, list[Instance]] = {}
+    partitions: dict[PartitionKey, list[Instance]] = {}
     seen = [event for event in events if sees(event)]
     for instant in instants(query, seen):
-        for key, together in by_lanes(query, instant).items():
-            lanes[key], _ = runner.consume(lanes.get(key, ()), together)
+        for key, together in by_partitions(query, instant).items():
+            partitions[key], _ = runner.consume(partitions.get(key, ()), together)
         if teller.is_full and instant[-1] is not seen[-1]:
             teller.give()
             return instant[-1].position + 1
-    for waiting in lanes.values():
+    for waiting in partitions.values():
         for instance in waiting:
             teller.ended(instance)
     teller.give()

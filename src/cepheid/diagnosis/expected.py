@@ -14,7 +14,7 @@ from cepheid.reference.partition import Substream, substreams
 from cepheid.values.bindings import Bindings
 from cepheid.values.comparison import equal
 from cepheid.values.keys import group_key
-from cepheid.values.lanes import lane_key
+from cepheid.values.partitions import partition_key
 from cepheid.values.rows import Event
 from cepheid.values.scope import sight_of
 
@@ -90,8 +90,8 @@ class Expected:
                     return WhyNot("S5", message, test.span)
         return None
 
-    def lane(self) -> Substream:
+    def partition(self) -> Substream:
         """The events that a run with these can see."""
-        wanted = lane_key(self.query.lanes, self.pairs[0][1])
-        own = [event for event in self.events if lane_key(self.query.lanes, event) == wanted]
+        wanted = partition_key(self.query.partitions, self.pairs[0][1])
+        own = [event for event in self.events if partition_key(self.query.partitions, event) == wanted]
         return next(substreams(self.query, own))

@@ -46,20 +46,20 @@ def follow(
     watcher.check = check
     watcher.last = last if last is not None else events[-1].time if events else 0
     first = Runner(query, Substream((), one_key=True), watcher)
-    lanes = [_Lane(first, stream, watcher) for stream in substreams(query, events)]
-    begun: list[tuple[_Lane, Run]] = []
-    for lane in lanes:
-        begun += [(lane, run) for run in lane.runner.begin()]
+    partitions = [_FollowedPartition(first, stream, watcher) for stream in substreams(query, events)]
+    begun: list[tuple[_FollowedPartition, Run]] = []
+    for partition in partitions:
+        begun += [(partition, run) for run in partition.runner.begin()]
     share = None if budget is None else max(_LEAST, 3 * budget // max(1, len(begun)))
     complete: list[Run] = []
     followed = 0
     watcher.steps = 0
-    for lane, run in (one for k in range(_SPREAD) for one in begun[k::_SPREAD]):
+    for partition, run in (one for k in range(_SPREAD) for one in begun[k::_SPREAD]):
         if budget is not None and watcher.steps >= budget:
             break
         watcher.most = None if share is None else watcher.steps + share
         try:
-            followed += lane.follow(run, complete)
+            followed += partition.follow(run, complete)
         except OutOfBudget:
             continue
     watcher.most = None
@@ -67,10 +67,10 @@ def follow(
     return watcher, Followed(len(begun), followed)
 
 
-class _Lane:
+class _FollowedPartition:
     def __init__(self, first: Runner, stream: Substream, watcher: Counting) -> None:
         self.watcher = watcher
-        self.runner = copy(first)  # whose conditions are compiled once for all lanes
+        self.runner = copy(first)  # whose conditions are compiled once for all partitions
         self.runner.stream = stream
         self.absence = Absence(first.query, self.runner)
 

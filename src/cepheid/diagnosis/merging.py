@@ -44,7 +44,7 @@ def merges(query: Bound, events: Sequence[Event]) -> list[Merge]:
         return []
     try:
         wider = [_with_computed(compiled, event) for event in events]
-        return [found for lane in substreams(query, wider) for found in _Lane(compiled, lane).merges()]
+        return [found for partition in substreams(query, wider) for found in _MergingRuns(compiled, partition).merges()]
     except (Unfit, EvaluationError):
         return []  # these events are interpreted
 
@@ -67,11 +67,11 @@ class _Origin:
     event: int
 
 
-class _Lane(AutomatonRunner):
-    """An automaton on the events of one lane. What the engine keeps as one has a number."""
+class _MergingRuns(AutomatonRunner):
+    """An automaton on the events of one partition. What the engine keeps as one has a number."""
 
-    def __init__(self, compiled: CompiledQuery, lane: Substream) -> None:
-        super().__init__(compiled.automaton, compiled.flat, lane)
+    def __init__(self, compiled: CompiledQuery, partition: Substream) -> None:
+        super().__init__(compiled.automaton, compiled.flat, partition)
         self.resets = any(isinstance(step, Restart) for step in compiled.program.steps)
         self.numbers: dict[int, int] = {}  # by the id of a run
         self.last_number = 0

@@ -70,12 +70,12 @@ def _zones(columns: Columns) -> Iterator[tuple[str, pa.ChunkedArray]]:
 
 
 def _nearest(columns: Columns, ones: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """How far each of some events is from the nearest one of others in its lane: the time of that less its own."""
-    lanes, times = np.asarray(columns.lanes), np.asarray(columns.times)
+    """How far each of some events is from the nearest one of others in its partition: the time of that less its own."""
+    partitions, times = np.asarray(columns.partitions), np.asarray(columns.times)
     least, length = int(times.min()), int(times.max()) - int(times.min()) + 1
-    if int(lanes.max(initial=0)) + 1 > 2**62 // (4 * length):
+    if int(partitions.max(initial=0)) + 1 > 2**62 // (4 * length):
         return np.zeros(0, np.int64)
-    places = lanes * (4 * length) + (times - least)  # the lanes one after the other, far apart
+    places = partitions * (4 * length) + (times - least)  # the partitions one after the other, far apart
     mine, theirs = places[ones], np.sort(places[others])
     if not len(theirs) or not len(mine):
         return np.zeros(0, np.int64)

@@ -17,13 +17,13 @@ def sample_of(columns: Columns, most: int | None) -> Any:
     table = columns.table
     if most is None or table.num_rows <= most:
         return None
-    lanes = columns.lanes
-    sizes = np.bincount(lanes)
-    # Spread over the lanes in the order of their numbers, which says nothing of what is in them.
+    partitions = columns.partitions
+    sizes = np.bincount(partitions)
+    # Spread over the partitions in the order of their numbers, which says nothing of what is in them.
     order = np.argsort((np.arange(len(sizes)) * 0x9E3779B1) % 2**32, kind="stable")
     fitting = order[np.cumsum(sizes[order]) <= most]
     if not sizes[fitting].sum():
         return np.sort(np.argsort(columns.times, kind="stable")[:most])
     chosen = np.zeros(len(sizes), bool)
     chosen[fitting] = True
-    return np.flatnonzero(chosen[lanes])
+    return np.flatnonzero(chosen[partitions])

@@ -15,12 +15,12 @@ from cepheid.reference.output import arrange, choose, may_start, partition_of, p
 from cepheid.reference.own_automata import instants
 from cepheid.reference.runs import Run
 from cepheid.reference.watching import SILENT, Watcher
-from cepheid.values.lanes import lane_key
+from cepheid.values.partitions import partition_key
 from cepheid.values.rows import Event, read_events
 from cepheid.values.scope import sight_of
 from cepheid.values.value import Value
 
-Lane = tuple[Value, ...]
+PartitionKey = tuple[Value, ...]
 
 
 def watch_steps(query: Bound, events: Sequence[Event], teller: Teller) -> int:
@@ -53,8 +53,8 @@ def give(query: Bound, runs: Sequence[Run], watcher: Watcher) -> list[Run]:
 
 def give_certain(query: Bound, machine: Interpreted, now: int, watcher: Watcher) -> None:
     """The same before all events are in: only what no event to come can change. now: all events before it are in."""
-    for lane in machine.lanes.values():
-        machine.decide(lane, now, now)
+    for partition in machine.partitions.values():
+        machine.decide(partition, now, now)
     complete = machine.complete
     if query.output is Output.ALL:
         give(query, complete, watcher)
@@ -71,11 +71,11 @@ def give_certain(query: Bound, machine: Interpreted, now: int, watcher: Watcher)
         watcher.emitted(run)
 
 
-def by_lanes(query: Bound, instant: Sequence[Event]) -> dict[Lane, list[Event]]:
+def by_partitions(query: Bound, instant: Sequence[Event]) -> dict[PartitionKey, list[Event]]:
     """The events of an instant, by the partitions that they belong to."""
-    found: dict[Lane, list[Event]] = {}
+    found: dict[PartitionKey, list[Event]] = {}
     for event in instant:
-        key = lane_key(query.lanes, event)
+        key = partition_key(query.partitions, event)
         if key is not None:
             found.setdefault(key, []).append(event)
     return found

@@ -1,4 +1,4 @@
-"""The columns of all events of one query: their types, lanes, gaps and values, each worked out once."""
+"""The columns of all events of one query: their types, partitions, gaps and values, each worked out once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Columns:
             None if ends["min"] is None else str(ends["min"]),
             None if ends["max"] is None else str(ends["max"]),
             self.gap,
-            int(np.count_nonzero(np.bincount(self.lanes))),
+            int(np.count_nonzero(np.bincount(self.partitions))),
             span,
         )
 
@@ -58,12 +58,12 @@ class Columns:
 
     @cached_property
     def keys(self) -> list[str]:
-        """The columns that split the events into lanes."""
-        return [name for name in self.query.lanes.all if name in self.table.column_names]
+        """The columns that split the events into partitions."""
+        return [name for name in self.query.partitions.all if name in self.table.column_names]
 
     @cached_property
-    def lanes(self) -> Any:
-        """A number for each event, the same for those of one lane."""
+    def partitions(self) -> Any:
+        """A number for each event, the same for those of one partition."""
         found = np.zeros(self.table.num_rows, np.int64)
         for name in self.keys:
             codes = self.codes(name)
@@ -87,13 +87,13 @@ class Columns:
 
     @cached_property
     def gap(self) -> int | None:
-        """The median distance of an event from the one before it in its lane, in nanoseconds."""
+        """The median distance of an event from the one before it in its partition, in nanoseconds."""
         times = np.asarray(self.times)
         if (times[1:] >= times[:-1]).all():
-            order = np.argsort(self.lanes, kind="stable") if self.keys else slice(None)
+            order = np.argsort(self.partitions, kind="stable") if self.keys else slice(None)
         else:
-            order = np.lexsort((times, self.lanes))
-        apart = np.diff(times[order])[np.diff(self.lanes[order]) == 0]
+            order = np.lexsort((times, self.partitions))
+        apart = np.diff(times[order])[np.diff(self.partitions[order]) == 0]
         return int(np.median(apart)) * self.query.schema.tick if len(apart) else None
 
     def of_types(self, types: Sequence[str]) -> Any:

@@ -49,9 +49,9 @@ class _Case(Expected):
         for condition in self.query.placement.constant:
             if self.reasons.writer.evaluate(condition, NOTHING) is not True:
                 return WhyNot("S5", self.reasons.writer.explain(condition, NOTHING), condition.span)
-        lane = self.lane()
+        partition = self.partition()
         watcher = _Recorder()
-        runner = Runner(self.query, lane, watcher)
+        runner = Runner(self.query, partition, watcher)
         complete = list(self.complete(runner, watcher))
         if not complete:
             assert self.best is not None  # else a run would have got to the end

@@ -32,7 +32,7 @@ class Stretch(Expected):
         """Follow the runs that begin with the first event, up to the last one."""
         watcher = _Refusals(self)
         own = OwnAutomaton(self.query, watcher)
-        steps = list(instants(self.query, self.lane().events))
+        steps = list(instants(self.query, self.partition().events))
         begin = next(k for k, instant in enumerate(steps) if first in instant)
         end = next(k for k, instant in enumerate(steps) if last in instant)
         if steps[begin][0] is not first or steps[end][-1] is not last:

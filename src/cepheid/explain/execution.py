@@ -79,9 +79,9 @@ def _derived(compiled: CompiledQuery) -> Iterator[str]:
 
 def _joined(join: Join) -> Iterator[str]:
     """The stacks of a join."""
-    lanes = ", ".join(join.lanes.columns + join.lanes.agreed)
+    partitions = ", ".join(join.partitions.columns + join.partitions.agreed)
     count = len(join.stacks)
-    yield f"on a generated kernel: {count} stacks" + (f", apart for each {lanes}" if lanes else "")
+    yield f"on a generated kernel: {count} stacks" + (f", apart for each {partitions}" if partitions else "")
     for x, stack in enumerate(join.stacks):
         before = ", ".join(join.stacks[y].variable for y in join.members(stack.group - 1))
         when = f"stored if {before} came before it in the window" if before else "stored"

@@ -141,8 +141,8 @@ class Explained:
     def _key(self, key: Key) -> str:
         if key.computed is not None:
             return key.computed.text
-        if key.lanes is not None:
-            return ", ".join(key.lanes.all)
+        if key.partitions is not None:
+            return ", ".join(key.partitions.all)
         return key.column or self.rules.roles.type or "type"
 
     def _found(self, layout: Layout) -> Iterator[tuple[str, str, str]]:

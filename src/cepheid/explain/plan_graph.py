@@ -31,9 +31,9 @@ def plan_graph(compiled: CompiledQuery, decision: Decision, events: pa.Table | N
     query = compiled.query
     source = "events" if events is None else f"{events.num_rows:,} events"
     nodes = [Node("events", (source,), Kind.SOURCE)]
-    lanes = query.lanes.all
-    if lanes:
-        nodes.append(Node("partition", (f"by {', '.join(lanes)}", *_keys(query, events)), Kind.STAGE))
+    partitions = query.partitions.all
+    if partitions:
+        nodes.append(Node("partition", (f"by {', '.join(partitions)}", *_keys(query, events)), Kind.STAGE))
     if query.automaton is not None or query.algebra is not None:
         nodes.append(Node("automaton", ("automaton, event by event",), Kind.STAGE))
     else:
@@ -96,8 +96,8 @@ def _expected(compiled: CompiledQuery, decision: Decision) -> dict[str, str]:
 
 def _keys(query: Bound, events: pa.Table | None) -> Iterator[str]:
     """How many values the keys have."""
-    known = () if events is None else (events.column(n) for n in query.lanes.all if n in events.column_names)
-    for name, column in zip(query.lanes.all, known, strict=False):
+    known = () if events is None else (events.column(n) for n in query.partitions.all if n in events.column_names)
+    for name, column in zip(query.partitions.all, known, strict=False):
         if not pa.types.is_nested(column.type):  # of which Arrow can't tell equal ones
             count = len(column.unique())
             yield f"{count:,} value{'s' * (count != 1)} of {name}"

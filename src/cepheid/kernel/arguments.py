@@ -11,7 +11,7 @@ from cepheid.kernel.runtime import NIL
 from cepheid.pattern.expressions import nodes as ex
 
 NOWHERE = n.Constant(NIL, UINT32, "NIL")
-"""No node, no run, no lane."""
+"""No node, no run, no partition."""
 CELLS = n.Array("cells", INT64)
 """Counts and places that outlast a call."""
 
@@ -22,17 +22,17 @@ CELLS = n.Array("cells", INT64)
 class EventFact(Enum):
     """What every query can ask of an event."""
 
-    LANE = "lanes"
+    PARTITION = "partitions"
     TIME = "times"
     TYPE = "type_codes"
     TYPES = (
         "type_numbers"  # of each code: the number of the type in the query, from 1; 0 for those that it does not name
     )
-    QUIET = "quiet"  # written by the scan: whether no run of the event's lane is under way after it
+    QUIET = "quiet"  # written by the scan: whether no run of the event's partition is under way after it
     PIECES = "pieces"  # the times at which what is a function of the time changes; the last one never comes
     SKIP = "skip"  # where the scan goes on after such an event; 0: at the next one
     START = "starts"  # when a composite event started; of others, their time
-    SETTLES = "settles"  # 1: it is the last event of its lane at its time; 2: it is the only one; 0: neither
+    SETTLES = "settles"  # 1: it is the last event of its partition at its time; 2: it is the only one; 0: neither
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class EventArray:
 
 
 FACTS = {
-    EventFact.LANE: n.Array("lanes", UINT32),
+    EventFact.PARTITION: n.Array("partitions", UINT32),
     EventFact.TIME: n.Array("times", INT64),
     EventFact.TYPE: n.Array("type_codes", INT32),
     EventFact.TYPES: n.Array("type_numbers", UINT16),
@@ -106,7 +106,7 @@ MASK = UINT8
 class Extent(Enum):
     """What decides how long an array of the state is."""
 
-    LANES = "lanes"
+    PARTITIONS = "partitions"
     RUNS = "runs"  # of a pool
     TABLE = "table"  # of a pool: to find runs that are alike
     NODES = "nodes"

@@ -6,7 +6,7 @@ as a block ends before its factors need more than 60 bits, a count goes over its
 each match only from frontier to frontier, with wide numbers in limbs of 30 bits, the least first.
 
 Where a window begins is in the middle of a block; what is left of this one is counted by its nodes, for each match.
-This is for graphs of one lane, where frontiers are small; others are counted by the match store.
+This is for graphs of one partition, where frontiers are small; others are counted by the match store.
 
 These functions are compiled like those of the match store.
 """

@@ -31,7 +31,7 @@ def count_matches(
 
     A node's number is the sum of those of its parts. It stops before what needs more limbs (then `used[0]` is 0), more
     rows (1), or when the total is full (2). A number is in limbs of 62 bits, the least first; a node that is needed has
-    a row. Nodes are visited from the root down to mark them, then up again to add; where the graph is of one lane
+    a row. Nodes are visited from the root down to mark them, then up again to add; where the graph is of one partition
     (`dense`), all from the first that is in the window are needed.
     """
     floor = 0

@@ -34,15 +34,15 @@ def pick_events(
     return count
 
 
-def count_groups(lanes: UInt32s, count: Int64, slot: UInt32s, groups: Int64, begin: UInt32s) -> Int64:
-    """Where each group begins, one place ahead: `slot` says which group a lane is, NIL if none."""
+def count_groups(partitions: UInt32s, count: Int64, slot: UInt32s, groups: Int64, begin: UInt32s) -> Int64:
+    """Where each group begins, one place ahead: `slot` says which group a partition is, NIL if none."""
     k = 0
     while k < groups + 2:
         begin[k] = 0
         k += 1
     k = 0
     while k < count:
-        group = slot[lanes[k]]
+        group = slot[partitions[k]]
         if group != NIL:
             begin[int(group) + 2] += 1
         k += 1
@@ -85,7 +85,7 @@ def candidates_until(at: Int64s, times: Int64s, low: Int64, high: Int64, ceiling
 
 
 def free_lists(
-    lanes: Int64s,
+    partitions: Int64s,
     count: Int64,
     heads: UInt32s,
     following: UInt32s,
@@ -94,10 +94,10 @@ def free_lists(
     free: Int64,
     used: Int64,
 ) -> Int64:
-    """Free all entries of the lists of some lanes; `cells` has the first that is free, and how many are used."""
+    """Free all entries of the lists of some partitions; `cells` has the first that is free, and how many are used."""
     k = 0
     while k < count:
-        entry = heads[lanes[k]]
+        entry = heads[partitions[k]]
         while entry != NIL:
             after = following[entry]
             following[entry] = cells[free]
@@ -105,6 +105,6 @@ def free_lists(
             cells[used] -= 1
             nodes[entry] = NIL
             entry = after
-        heads[lanes[k]] = NIL
+        heads[partitions[k]] = NIL
         k += 1
     return count

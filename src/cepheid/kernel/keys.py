@@ -32,13 +32,13 @@ def number_keys(
     return size
 
 
-def narrow_keys(keys: Int64s, count: Int64, lanes: UInt32s, bounds: Int64s) -> Int64:
+def narrow_keys(keys: Int64s, count: Int64, partitions: UInt32s, bounds: Int64s) -> Int64:
     """Write keys in 32 bits, and the least and the greatest of them to `bounds`: in one go over memory."""
     least, most = keys[0], keys[0]
     k = 0
     while k < count:
         key = keys[k]
-        lanes[k] = key
+        partitions[k] = key
         least = key if key < least else least
         most = key if key > most else most
         k += 1

@@ -18,9 +18,9 @@ from cepheid.kernel import (
     decoding,
     entries,
     keys,
-    lane_order,
     order,
     packing,
+    partition_order,
     runtime,
     shared_conditions,
     shared_edges,
@@ -39,7 +39,7 @@ from cepheid.kernel.code.types import Scalar
 from cepheid.kernel.code.walk import calls
 
 MODULES = (
-    runtime, store, counting_nodes, counting_blocks, order, packing, decoding, keys, entries, sorting, lane_order,
+    runtime, store, counting_nodes, counting_blocks, order, packing, decoding, keys, entries, sorting, partition_order,
     stretches, comparing, shared_loop, shared_lookup, shared_edges, shared_ranges, shared_conditions, shared_lists,
     shared_keys,
 )  # fmt: skip

@@ -10,7 +10,7 @@ import math
 from cepheid.kernel.code.reader import Int64, Int64s
 
 NIL = 0xFFFFFFFF
-"""No node, no run, no lane."""
+"""No node, no run, no partition."""
 NEVER = -(2**63)
 FOREVER = 2**63 - 1
 FAILED, TESTS = 2, 3

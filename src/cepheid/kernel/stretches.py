@@ -1,17 +1,18 @@
-"""What has to be gone over again where lanes have changed. Compiled like the match store.
+"""What has to be gone over again where partitions have changed. Compiled like the match store.
 
-`order` has the events by lane, and in each by time, with those that are new (not `seen`) and those that are gone (not
-`there`). A lane in which something changed becomes a part: the events that are gone over, one after the other.
+`order` has the events by partition, and in each by time, with those that are new (not `seen`) and those that are gone
+(not `there`). A partition in which something changed becomes a part: the events that are gone over, one after the
+other.
 """
 
 from __future__ import annotations
 
 from cepheid.kernel.code.reader import Int64, Int64s, UInt8s, UInt32s
-from cepheid.kernel.lane_order import first_event
+from cepheid.kernel.partition_order import first_event
 from cepheid.kernel.runtime import NEVER
 
 APPENDED, WHOLE, OPEN, CUT = 0, 1, 2, 3
-"""A part: only new events, after all others; up to the end of its lane; so if its last event is met; not so far."""
+"""A part: only new events, after the others; to the end of its partition; so if its last event is read; not so far."""
 SKIPPED = 2
 """An event that was not gone over."""
 
@@ -20,7 +21,7 @@ def find_parts(
     order: UInt32s,
     size: Int64,
     time: Int64s,
-    lane: UInt32s,
+    partition: UInt32s,
     there: UInt8s,
     seen: UInt8s,
     quiet: UInt8s,
@@ -33,44 +34,44 @@ def find_parts(
     events: UInt32s,
     skip: Int64s,
     recent: UInt8s,
-    lanes: Int64s,
+    partitions: Int64s,
     ends: Int64s,
     kinds: UInt8s,
 ) -> Int64:
-    """Find the parts of all lanes that have new events, or events that are gone, both sorted; how many these are.
+    """Find the parts of all partitions that have new events, or events that are gone, both sorted; how many these are.
 
-    An event matters for others that are less than `reach` ticks (`timed`) or events of its lane away. Where `reach` is
-    negative it matters until its lane has no run under way, which is so after events that are `quiet`.
+    An event matters for others that are less than `reach` ticks (`timed`) or events of its partition away. Where
+    `reach` is negative it matters until its partition has no run under way, which is so after events that are `quiet`.
 
-    Of each part `lanes` gets the lane, `ends` where its events end, and `kinds` what it is. Of each event of a part
-    `recent` says whether a match that ends with it may be new or gone, and `skip` where to go on if it leaves its lane
-    without runs, 0 for the next one.
+    Of each part `partitions` gets the partition, `ends` where its events end, and `kinds` what it is. Of each event of
+    a part `recent` says whether a match that ends with it may be new or gone, and `skip` where to go on if it leaves
+    its partition without runs, 0 for the next one.
     """
     parts, at, begin = 0, 0, 0
     f, g = 0, 0
     while f < fresh_count or g < gone_count:
-        own = int(lane[fresh[f]] if f < fresh_count else lane[gone[g]])
-        if g < gone_count and lane[gone[g]] < own:
-            own = int(lane[gone[g]])
+        own = int(partition[fresh[f]] if f < fresh_count else partition[gone[g]])
+        if g < gone_count and partition[gone[g]] < own:
+            own = int(partition[gone[g]])
         first, last = 0, 0
         some, fewer = False, False
-        if f < fresh_count and lane[fresh[f]] == own:
+        if f < fresh_count and partition[fresh[f]] == own:
             some = True
             first = time[fresh[f]]
-            while f < fresh_count and lane[fresh[f]] == own:
+            while f < fresh_count and partition[fresh[f]] == own:
                 f += 1
             last = time[fresh[f - 1]]
-        if g < gone_count and lane[gone[g]] == own:
+        if g < gone_count and partition[gone[g]] == own:
             fewer = True
             when = time[gone[g]]
             first = when if not some or when < first else first
-            while g < gone_count and lane[gone[g]] == own:
+            while g < gone_count and partition[gone[g]] == own:
                 g += 1
             when = time[gone[g - 1]]
             last = when if not some or when > last else last
-        begin = first_event(order, begin, size, time, lane, own, NEVER)
-        place = first_event(order, begin, size, time, lane, own, first)
-        end = first_event(order, place, size, time, lane, own + 1, NEVER)
+        begin = first_event(order, begin, size, time, partition, own, NEVER)
+        place = first_event(order, begin, size, time, partition, own, first)
+        end = first_event(order, place, size, time, partition, own + 1, NEVER)
         start, stop, kind = place, place, APPENDED
         if not fewer:
             while stop < end and seen[order[stop]] == 0:
@@ -81,12 +82,12 @@ def find_parts(
                 while start > begin and quiet[order[start - 1]] == 0:
                     start -= 1
             elif timed != 0:
-                start = first_event(order, begin, place, time, lane, own, first - reach + 1)
-                stop = first_event(order, place, end, time, lane, own, last + reach)
+                start = first_event(order, begin, place, time, partition, own, first - reach + 1)
+                stop = first_event(order, place, end, time, partition, own, last + reach)
                 kind = WHOLE if stop == end else CUT
             else:
                 start = max(begin, place - reach)
-                stop = first_event(order, place, end, time, lane, own, last)
+                stop = first_event(order, place, end, time, partition, own, last)
                 while stop < end and time[order[stop]] == last:
                     stop += 1
                 stop = min(end, stop + reach)
@@ -123,7 +124,7 @@ def find_parts(
                             target = x + 1
                             changed = False
                         skip[x] = target
-        lanes[parts] = own
+        partitions[parts] = own
         ends[parts] = at
         kinds[parts] = kind
         parts += 1

@@ -19,11 +19,11 @@ from cepheid.plan.spec import PlanSpec, order_of
 from cepheid.plan.statistics import Statistics
 
 # Nanoseconds.
-SCAN, STORE, GROUP = 1.8, 10.0, 5.0  # of a join: an event that is passed, stored, grouped by its lane
+SCAN, STORE, GROUP = 1.8, 10.0, 5.0  # of a join: an event that is passed, stored, grouped by its partition
 LEAD, STEP, CALL, PROBE, SORT = 12.0, 3.0, 7.0, 5.0, 2.4  # a first event, a candidate, a step, a search in a range
 LEAF, FILL = 1.7, 0.2  # a candidate of the last step, which is tested, or of which nothing is asked
 WITNESS = 11.0  # to ask whether an event is absent
-LANES = 90.0  # to number the lanes of several attributes
+PARTITIONS = 90.0  # to number the partitions of several attributes
 EVENT, VISIT, NODE = 6.0, 4.0, 37.0  # of the automaton: an event, a run that it meets, a run that it extends
 OUT, WALK = 1.6, 10.0  # one position of a match: written, or read from the graph
 INTERPRETED = 200  # times what a kernel takes
@@ -60,12 +60,12 @@ class Costs:
     def __init__(self, join: Join, statistics: Statistics) -> None:
         self.join = join
         self.statistics = statistics
-        self.lanes = 1.0
-        for column in join.lanes.columns + join.lanes.agreed:
-            self.lanes *= max(1.0, statistics.keys.get(column, 1.0))
-        window = statistics.window if join.query.counted else statistics.window / self.lanes
+        self.partitions = 1.0
+        for column in join.partitions.columns + join.partitions.agreed:
+            self.partitions *= max(1.0, statistics.keys.get(column, 1.0))
+        window = statistics.window if join.query.counted else statistics.window / self.partitions
         self.rate = 1 / max(window, 1e-9)  # of what there is once in a window: how often it is met at an event
-        self.near = [max(share * window, 1e-9) for share in statistics.shares]  # entries in a window, of one lane
+        self.near = [max(share * window, 1e-9) for share in statistics.shares]  # entries in a window, of one partition
         shares = dict(zip(join.joints, statistics.selectivity, strict=True))
         self.bounds = [
             [(bound.joint.stacks, shares[bound.joint]) for bound in most_bounded(bounds_of(join, x))]
@@ -155,9 +155,9 @@ class Costs:
         """What all orders do: events are stored, matches are written."""
         stored = sum(self.stored)
         work = SCAN + stored * STORE + self.matches * len(self.join.positive) * OUT
-        columns = self.join.lanes.columns + self.join.lanes.agreed
+        columns = self.join.partitions.columns + self.join.partitions.agreed
         if columns:
-            work += stored * GROUP + (LANES if len(columns) > 1 else 0.0)
+            work += stored * GROUP + (PARTITIONS if len(columns) > 1 else 0.0)
         return work
 
     def _step(self, known: frozenset[int], y: int) -> Step:
@@ -191,8 +191,8 @@ class Costs:
         """The automaton: every prefix is a run; runs that will behave alike are one."""
         order = tuple(sorted(self.join.positive, key=lambda x: self.join.stacks[x].group))
         work, tests, kept = SCAN, 0.0, 0.0
-        if len(self.join.lanes.columns + self.join.lanes.agreed) > 1:
-            work += LANES
+        if len(self.join.partitions.columns + self.join.partitions.agreed) > 1:
+            work += PARTITIONS
         widest = max(len(self.join.members(group)) for group in range(self.join.groups))
         ways = factorial(widest)  # of AND, each order is a way of its own
         for k in range(1, len(order) + 1):
@@ -218,7 +218,7 @@ class Costs:
             extended *= self.selectivity(frozenset((last, following))) if alike == "event" else 1.0
             work += (met * VISIT + extended * NODE) * ways
             tests += met * ways
-            kept += alive * self.lanes * 48 * ways
+            kept += alive * self.partitions * 48 * ways
         making = self.matches * len(order) * WALK
         times = INTERPRETED if interpreted else 1
         return Estimate(plan, times * (work + making), tests, kept, self.matches, times * making)

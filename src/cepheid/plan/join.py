@@ -33,7 +33,7 @@ from cepheid.pattern.tree.uses import variables
 from cepheid.pattern.tree.walk import substitute, walk
 from cepheid.values.bindings import NOTHING
 from cepheid.values.evaluate import Compiler
-from cepheid.values.lanes import Lanes, lane_of
+from cepheid.values.partitions import Partitioning, partition_of
 
 MAX_STACKS = 16
 
@@ -75,7 +75,7 @@ class Join:
     query: Bound
     stacks: tuple[Stack, ...]
     joints: tuple[Joint, ...]
-    lanes: Lanes
+    partitions: Partitioning
 
     @cached_property
     def positive(self) -> range:
@@ -212,21 +212,27 @@ def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[
             alone[name].append(_resolved(query, condition, name))
         else:
             joints.append(Joint(_resolved(query, condition), frozenset(map(names.index, read))))
-    lanes = lane_of(query)
+    partitions = partition_of(query)
     if partition is not None:
         assert query.within is None or query.within.events is None  # S8 counts events by all of [attr]
-        lanes = Lanes(lanes.columns, tuple(a for a in lanes.agreed if a in partition), lanes.one_key)
+        partitions = Partitioning(
+            partitions.columns, tuple(a for a in partitions.agreed if a in partition), partitions.one_key
+        )
     if query.within is None or query.within.events is None:  # and by [attr] alone
         shared = _shared(joints, len(names), sum(not negated for _, _, negated in parts))
         joints = [joint for joint in joints if equated(joint) not in shared]
-        lanes = Lanes(lanes.columns, (*lanes.agreed, *(a for a in shared if a not in lanes.agreed)), lanes.one_key)
+        partitions = Partitioning(
+            partitions.columns,
+            (*partitions.agreed, *(a for a in shared if a not in partitions.agreed)),
+            partitions.one_key,
+        )
     positive = [name for name, (_, _, negated) in zip(names, parts, strict=True) if not negated]
     for same in query.same:
         if same.value is not None:
             for name in names:
                 fixed = ex.Compare("=", ex.Attribute(name, ex.Index.ONE, same.attribute), same.value)
                 alone[name].append(_resolved(query, fixed, name))
-        if same.attribute not in lanes.agreed:
+        if same.attribute not in partitions.agreed:
             # Every pair, so that whatever is bound first is compared; an absent event agrees with any of them.
             pairs = [(one, other) for k, one in enumerate(positive) for other in positive[k + 1 :]]
             for name, (_, group, negated) in zip(names, parts, strict=True):
@@ -253,7 +259,7 @@ def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[
         Stack(name, event.types, tuple(alone[name]), held[name], group, negated)
         for name, (event, group, negated) in zip(names, parts, strict=True)
     )
-    return Join(query, stacks, tuple(joints), lanes)
+    return Join(query, stacks, tuple(joints), partitions)
 
 
 def _resolved(query: Bound, condition: ex.Expression, alone: str | None = None) -> Test:

@@ -56,11 +56,11 @@ class Run:
 
 @dataclass
 class AutomatonRunner:
-    """An automaton on the events of one lane."""
+    """An automaton on the events of one partition."""
 
     automaton: Automaton
     query: Bound
-    lane: Substream
+    partition: Substream
     runs: list[Run] = field(default_factory=list)
     matches: set[tuple[Binding, ...]] = field(default_factory=set)
     seen: dict[int, Value] = field(default_factory=dict)  # of each witness: when the last one came
@@ -70,7 +70,7 @@ class AutomatonRunner:
         """All matches, each as what it binds, in the order of the stream."""
         apart: Callable[[Event], int] = lambda event: event.position  # noqa: E731
         together: Callable[[Event], int] = lambda event: event.time  # noqa: E731
-        for _, instant in groupby(self.lane.events, key=together if self.automaton.simultaneous else apart):
+        for _, instant in groupby(self.partition.events, key=together if self.automaton.simultaneous else apart):
             self.step(tuple(instant))
         self.matches |= {run.bound for run in self.runs if run.exit is not None}  # the input has ended: so it is absent
         return self.matches
@@ -148,8 +148,8 @@ class AutomatonRunner:
     # Windows.
 
     def time(self, event: Event) -> int:
-        """As windows count it: time, or events of the lane."""
-        return event.time if self.query.timed else self.lane.index[event.position]
+        """As windows count it: time, or events of the partition."""
+        return event.time if self.query.timed else self.partition.index[event.position]
 
     def inside(self, first: Event, event: Event) -> bool:
         """Whether an event is in one window with the first one (S8)."""

@@ -32,7 +32,7 @@ Instant = Sequence[Event]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A state, a register, and the event that the run began with, which was the how-manieth of its lane."""
+    """A state, a register, and the event that the run began with, which was the how-manieth of its partition."""
 
     state: str
     register: Register
@@ -131,7 +131,7 @@ class OwnAutomaton:
     def consume(self, runs: Iterable[Run], instant: Instant, number: int) -> list[Run]:
         """Every run goes on by all arcs that fire, and every instant begins one. Equal ones are one.
 
-        number: the how-manieth event of the lane is the first one of the instant.
+        number: the how-manieth event of the partition is the first one of the instant.
         """
         moment = instant[0].time
         starts = self.closed(self.start, self.initial, moment)
@@ -173,7 +173,7 @@ class OwnAutomaton:
         return number + len(instant) - 1 - run.number < within.events
 
     def is_over(self, run: Run, seen: int, horizon: int | None) -> bool:
-        """Whether no event to come is in the window of a run. seen: the events of its lane so far; None: all."""
+        """Whether no event to come is in the window of a run. seen: the events of its partition so far; None: all."""
         within = self.query.within
         if within is None or horizon is None:
             return horizon is None
@@ -211,7 +211,7 @@ class OwnAutomaton:
         return list(found.values())
 
 
-class Lane:
+class PartitionRuns:
     """The runs of one partition."""
 
     def __init__(self, automaton: OwnAutomaton) -> None:
@@ -273,10 +273,10 @@ def interpret_automaton(query: Bound, table: pa.Table, horizon: int | None = Non
     automaton = OwnAutomaton(query)
     found: list[Accepted] = []
     for substream in substreams(query, read_events(table, query.schema)):
-        lane = Lane(automaton)
+        partition = PartitionRuns(automaton)
         for instant in instants(query, substream.events):
-            found += lane.consume(instant)
-        found += lane.end(horizon)
+            found += partition.consume(instant)
+        found += partition.end(horizon)
     return given(query, found)
 
 

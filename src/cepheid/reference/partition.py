@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions.nodes import Literal
 from cepheid.values.comparison import equal
-from cepheid.values.lanes import lane_key
+from cepheid.values.partitions import partition_key
 from cepheid.values.rows import Event
 from cepheid.values.scope import sight_of
 from cepheid.values.value import Value
@@ -70,12 +70,12 @@ class Substream:
 
 
 def substreams(query: Bound, events: Sequence[Event]) -> Iterator[Substream]:
-    """The events of each lane."""
-    lanes = query.lanes
+    """The events of each partition."""
+    partitions = query.partitions
     groups: dict[tuple[Value, ...], list[Event]] = {}
     sees = sight_of(query)
     for event in events:
-        key = lane_key(lanes, event)
+        key = partition_key(partitions, event)
         if sees(event) and key is not None:
             groups.setdefault(key, []).append(event)
-    return (Substream(group, one_key=lanes.one_key) for group in groups.values())
+    return (Substream(group, one_key=partitions.one_key) for group in groups.values())

@@ -19,7 +19,7 @@ def code_columns(query: Query, events: pa.Schema) -> list[str]:
     """Return the string columns that the engine would encode anyway: the type, keys, and those of conditions."""
     names: dict[str | None, None] = dict.fromkeys([query.compiled.roles.type])
     for bound in query.compiled.bind_readers(query.compiled.schema(events)):
-        names |= dict.fromkeys(bound.lanes.all)
+        names |= dict.fromkeys(bound.partitions.all)
         nodes = (node for condition in bound.conditions for node in walk(condition))
         names |= dict.fromkeys(node.name for node in nodes if isinstance(node, ex.Attribute))
     return [field.name for field in events if field.name in names and pa.types.is_string(field.type)]

@@ -77,11 +77,11 @@ def _key(queries: Sequence[Bound], sources: Sequence[Source]) -> tuple[Path, ...
     carried: dict[str, dict[Path, Path]] = {}  # for each INTO: the paths that are keys, and those of events they copy
     common: list[Path] | None = None
     for query, source in zip(queries, sources, strict=True):
-        lanes = [query.schema.path(name) for name in _lanes(query)]
-        origins = [{path: path for path in lanes} if one is None else carried[one] for one in source]
+        partitions = [query.schema.path(name) for name in _partitions(query)]
+        origins = [{path: path for path in partitions} if one is None else carried[one] for one in source]
         # Of several streams, a column is a key if all of them have the key in it.
         origin = {path: key for path, key in origins[0].items() if all(one.get(path) == key for one in origins)}
-        own = [origin[path] for path in lanes if path in origin]
+        own = [origin[path] for path in partitions if path in origin]
         common = list(dict.fromkeys(own)) if common is None else [path for path in common if path in own]
         if query.into is not None and query.algebra is not None:
             carried[query.into] = {(name,): origin[path] for name, path in _given(query) if path in origin}
@@ -129,15 +129,15 @@ def _has_the_key(query: Bound, variable: str) -> bool:
     return variable in always_bound(query.layout) and not query.components[variable].can_be_empty
 
 
-def _lanes(query: Bound) -> tuple[str, ...]:
+def _partitions(query: Bound) -> tuple[str, ...]:
     """Return the columns that partition one query: PARTITION BY, `[attr]`, or equations that connect all its events."""
-    lanes = query.lanes
+    partitions = query.partitions
     if query.algebra is not None:
         # Results of different keys may be equal, and are one, unless they have the key.
-        return tuple(key for key in lanes.all if _keeps(query, key))
+        return tuple(key for key in partitions.all if _keeps(query, key))
     # Equations do not partition what NON_OVERLAP and LONGEST drop, nor what a window of events counts.
     counts = query.within is not None and query.within.events is not None
-    if not lanes.columns and not lanes.agreed and query.output is Output.ALL and not counts:
+    if not partitions.columns and not partitions.agreed and query.output is Output.ALL and not counts:
         with suppress(NotJoined, NotNative):
-            lanes = make_join(query).lanes
-    return lanes.columns + lanes.agreed
+            partitions = make_join(query).partitions
+    return partitions.columns + partitions.agreed

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 import cepheid as cep
-from cepheid.engine.stream import lane_replay, speculation
+from cepheid.engine.stream import partition_replay, speculation
 
 Call = tuple[str, str, list[str]]
 """`+` events, `-` retractions or `w` a watermark, as in `A1 B2`, and the changes: `+1-10` is a match from 1 to 10."""
 
 EDGES: list[tuple[str, list[Call]]] = [
-    # A window before a late event, and a window after it; the last event keeps it from being the last of its lane.
+    # A window before a late event, and a window after it; the last event keeps it from being the last of its partition.
     (
         "PATTERN SEQ(A a, B b) WITHIN 10",
         [
@@ -96,7 +96,7 @@ EDGES: list[tuple[str, list[Call]]] = [
         "PATTERN SEQ(A a, Z z, Z y, B b) WHERE strict_contiguity { }",
         [("+", "Z1 Z3 Z4 B5 Z6", []), ("+", "A2", ["+2-5"]), ("-", "A2", ["-2-5"])],
     ),
-    # A run that was under way is gone, one that is over now goes on for longer, and the last of its lane.
+    # A run that was under way is gone, one that is over now goes on for longer, and the last of its partition.
     (
         "PATTERN SEQ(A a, Z+ z[], B b) WHERE strict_contiguity { }",
         [
@@ -110,7 +110,7 @@ EDGES: list[tuple[str, list[Call]]] = [
             ("+", "B4", ["-1-5", "+1-4"]),
         ],
     ),
-    # The run that began with the last event of a lane ends with it.
+    # The run that began with the last event of a partition ends with it.
     (
         "PATTERN SEQ(A a, B b) WHERE strict_contiguity { }",
         [("+", "Z1 A2", []), ("-", "A2", []), ("+", "B3", []), ("+", "A2", ["+2-3"])],
@@ -145,7 +145,7 @@ def test_how_far_a_change_reaches(
 ) -> None:
     monkeypatch.setattr(speculation, "FEW_EVENTS", few)
     monkeypatch.setattr(speculation, "BYTES_PER_EVENT", 64 if few else 2**30)  # however large a state is
-    monkeypatch.setattr(lane_replay, "FEW", few)
+    monkeypatch.setattr(partition_replay, "FEW", few)
     session = cep.Query(text).session(speculate="all", engine=engine)
     for op, given, expected in calls:
         if op == "w":

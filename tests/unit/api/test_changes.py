@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
-from cepheid.engine.stream import lane_replay, speculation
+from cepheid.engine.stream import partition_replay, speculation
 
 PAIR = "PATTERN SEQ(A a, B b)"
 SAME = "PATTERN SEQ(A a, B b) WHERE [k] WITHIN 10"
@@ -152,7 +152,7 @@ def test_a_session_that_was_given_nothing() -> None:
 # Corners
 
 
-def test_a_late_event_opens_a_lane() -> None:
+def test_a_late_event_opens_a_partition() -> None:
     s = session(SAME)
     assert told(s.push([event(3, "A", k=5), event(6, "B", k=5)])) == [("+", 3, 6)]
     assert told(s.push([event(4, "B", k=2)])) == []
@@ -351,7 +351,7 @@ def test_a_revision() -> None:
 def test_a_retraction_and_the_watermark_in_one_call(few: int, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The event is gone before F passes it."""
     monkeypatch.setattr(speculation, "FEW_EVENTS", few)
-    monkeypatch.setattr(lane_replay, "FEW", few)
+    monkeypatch.setattr(partition_replay, "FEW", few)
     s = session("PATTERN B b", speculate=1, lateness=2, op="op", engine=engine)
     assert told(s.push([op("+", 1, "B")])) == []
     assert told(s.push([op("+", 4, "B"), op("-", 1, "B")])) == []
@@ -729,7 +729,7 @@ def test_match_tells_what_is_no_operation() -> None:
 # Sequence numbers
 
 NUMBERED = "PATTERN SEQ(A a, B b, C c) WHERE strict_contiguity { }"
-LANES = "PATTERN SEQ(A a, B b, C c) WHERE partition_contiguity { [k] }"
+PARTITIONS = "PATTERN SEQ(A a, B b, C c) WHERE partition_contiguity { [k] }"
 
 
 @pytest.mark.parametrize("speculate", [0, 2, "all"])
@@ -756,7 +756,7 @@ def test_a_gap_that_stays(speculate: object) -> None:
 
 
 def test_sequence_numbers_of_each_partition() -> None:
-    s = session(LANES, sequence="n")
+    s = session(PARTITIONS, sequence="n")
     assert told(s.push([event(1, "A", k=1, n=1), event(2, "A", k=2, n=1), event(3, "B", k=1, n=2)])) == []
     assert told(s.push([event(4, "C", k=1, n=3), event(6, "C", k=2, n=3)])) == [("+", 1, 4)]
     assert told(s.push([event(5, "B", k=2, n=2)])) == [("+", 2, 6)]

@@ -52,7 +52,7 @@ def test_that_an_absence_of_a_key_is_decided(engine: str) -> None:
 
 
 @ENGINES
-def test_that_the_matches_of_a_call_are_in_order_though_lanes_were_ahead(engine: str) -> None:
+def test_that_the_matches_of_a_call_are_in_order_though_partitions_were_ahead(engine: str) -> None:
     s = Query(THEFTS).session(engine=engine)
     s.push(TWO)
     s.punctuate(4, {"tag": 8})  # its Shelf is gone over before that of the other
@@ -64,7 +64,7 @@ def test_that_the_matches_of_a_call_are_in_order_though_lanes_were_ahead(engine:
 
 
 @ENGINES
-def test_that_a_lane_that_is_ahead_ends_no_run_of_another(engine: str) -> None:
+def test_that_a_partition_that_is_ahead_ends_no_run_of_another(engine: str) -> None:
     s = Query(THEFTS.replace("100", "20")).session(engine=engine)
     s.push(rows((10, "Shelf", 1), (50, "Shelf", 2), (60, "Exit", 2)))
     s.advance(11)
@@ -74,7 +74,7 @@ def test_that_a_lane_that_is_ahead_ends_no_run_of_another(engine: str) -> None:
 
 
 @ENGINES
-def test_that_absences_are_given_in_order_though_lanes_were_ahead(engine: str) -> None:
+def test_that_absences_are_given_in_order_though_partitions_were_ahead(engine: str) -> None:
     q = Query("PATTERN SEQ(Shelf a, !(Exit n)) WHERE [tag] WITHIN 20 milliseconds RETURN a.tag AS tag")
     s = q.session(engine=engine)
     s.push(rows((4, "Shelf", 1), (5, "Shelf", 2), (5, "Shelf", 0)))
@@ -109,7 +109,7 @@ def test_that_a_key_and_a_predicate_add_up() -> None:
     assert tags(s.punctuate(9, "e.type = 'Shelf'")) == [7]
 
 
-def test_that_stacks_become_runs_when_a_lane_is_ahead() -> None:
+def test_that_stacks_become_runs_when_a_partition_is_ahead() -> None:
     q = Query(
         "PATTERN SEQ(A a, B b, C c) WHERE [tag] AND b.x > a.x AND c.x > b.x WITHIN 400 milliseconds RETURN a.tag AS tag"
     )

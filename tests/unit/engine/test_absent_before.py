@@ -1,4 +1,4 @@
-"""`!(B b) FOR d` at the start, on a kernel: when the last witness came is kept for each lane (S26)."""
+"""`!(B b) FOR d` at the start, on a kernel: when the last witness came is kept for each partition (S26)."""
 
 import cepheid as cep
 
@@ -18,15 +18,15 @@ def test_it_runs_on_a_kernel() -> None:
     assert session._opened.queries[0].machine.mode == "plain"
 
 
-def test_a_lane_is_kept_as_long_as_its_witness_matters() -> None:
+def test_a_partition_is_kept_as_long_as_its_witness_matters() -> None:
     session = QUERY.session(engine="plain", lateness=0)
     session.push([row(t, "B", t) for t in range(15)])
     machine = session._opened.queries[0].machine
-    ((_, alive),) = machine.held_lanes()
+    ((_, alive),) = machine.held_partitions()
     assert alive.tolist() == [t > 13 - 10 for t in range(14)]  # the event at the watermark waits
 
 
-def test_a_witness_is_remembered_where_lanes_were_given_up() -> None:
+def test_a_witness_is_remembered_where_partitions_were_given_up() -> None:
     session = QUERY.session(engine="plain", lateness=0)
     session.push([row(t, "B", t) for t in range(100)])
     session.compact()

@@ -1,4 +1,4 @@
-"""What a scan holds of a CESAR expression: no more instances than can go on, and no keys that its lane has."""
+"""What a scan holds of a CESAR expression: no more instances than can go on, and no keys that its partition has."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_that_an_event_that_nothing_asks_for_ends_no_wait(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ["plain", "compiled"])
 @pytest.mark.parametrize("times", [None, [0, 0, 1, 1, 1, 2, 3, 3]])
-def test_that_results_have_the_key_of_their_lane(engine: str, times: list[int] | None) -> None:
+def test_that_results_have_the_key_of_their_partition(engine: str, times: list[int] | None) -> None:
     table = events([1, 1, 2, 2, 3, 4, 5, 2], ["x", "y", "x", None, "y", "x", "y", "y"], times)
     found = Query(KEYED).match(table, engine=engine).to_pylist()
     assert found == Query(KEYED).match(table, engine="reference").to_pylist()

@@ -215,7 +215,7 @@ def broken(fault: str) -> Candidate:
         "is it interpreted": Candidate(AUTOMATON, None, "", interpreted=True),
         "the query is no join": Candidate(STACKS, join, "", interpreted=True),
         "by what is no equivalence attribute": Candidate(replace(STACKS, partition=("x",)), join, ""),
-        "has a join with other lanes": Candidate(STACKS, by_k, ""),
+        "has a join with other partitions": Candidate(STACKS, by_k, ""),
         "s neither splits the stream nor is compared": Candidate(
             replace(STACKS, partition=("k",)), replace(by_k, joints=by_k.joints[:1]), ""
         ),
@@ -232,7 +232,7 @@ def broken(fault: str) -> Candidate:
         "is it interpreted",
         "the query is no join",
         "by what is no equivalence attribute",
-        "has a join with other lanes",
+        "has a join with other partitions",
         "s neither splits the stream nor is compared",
     ],
 )

@@ -16,7 +16,7 @@ from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arrays import Pins
 from cepheid.pattern.binding.schema import Roles, make_schema
-from cepheid.pattern.tree.lanes import Lanes
+from cepheid.pattern.tree.partitioning import Partitioning
 
 SCHEMA = make_schema(
     pa.schema({"ts": pa.int64(), "type": pa.string(), "n": pa.int32(), "x": pa.float64(), "at": pa.timestamp("us")}),
@@ -44,8 +44,10 @@ def test_all_forms_are_encoded_alike() -> None:
         for column in ("type", "n", "x", "at"):
             assert batch.has_nulls(column)
             assert batch.nulls(column)[:3].tolist() == [0, 1, 0]
-        for lanes in (Lanes(("n",), (), one_key=True), Lanes(("at",), ("type",), one_key=True)):
-            assert len(set(batch.lanes(batch.codes.lanes(lanes))[:3].tolist())) == (2 if lanes.columns == ("n",) else 3)
+        for partitions in (Partitioning(("n",), (), one_key=True), Partitioning(("at",), ("type",), one_key=True)):
+            assert len(set(batch.partitions(batch.codes.partitions(partitions))[:3].tolist())) == (
+                2 if partitions.columns == ("n",) else 3
+            )
         assert not batch.has_nulls("ts")
 
 

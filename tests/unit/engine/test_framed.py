@@ -60,7 +60,7 @@ def shown(chain: Chain, rule: int = 0, part: Rules | None = None) -> Any:
         lasts = None if wait is None or wait.lasts is None else value(wait.lasts, part and part.constants, rule)
         ending = None if wait is None or wait.ending is None else asked(wait.ending, number, ending=True)
         steps.append((asked(step.fence, number, ending=False), step.transfer, lasts, ending, wait and wait.ends))
-    return steps, chain.lane, chain.slots, chain.results, chain.simultaneous
+    return steps, chain.partition, chain.slots, chain.results, chain.simultaneous
 
 
 def check(texts: list[str]) -> tuple[int, list[int]]:
@@ -91,7 +91,7 @@ def test_that_what_compares_two_events_is_part_of_the_chain() -> None:
     assert check([STEPS.format(text, 10) for text in conditions]) == (4, [])
 
 
-def test_that_lanes_and_constants_that_are_read_otherwise_are_part_of_the_chain() -> None:
+def test_that_partitions_and_constants_that_are_read_otherwise_are_part_of_the_chain() -> None:
     conditions = ["[k] AND a.x > 1", "[k] AND b.x > 2", "[k = 3]", "a.t > '2024-01-01' AND a.x = 5"]
     assert check([STEPS.format(text, 10) for text in conditions]) == (3, [])
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from cepheid import Query
-from cepheid.engine.stream import lane_replay, past
+from cepheid.engine.stream import partition_replay, past
 from cepheid.testing.outcomes import to_json
 
 THEFTS = "PATTERN SEQ(Shelf a, !(Register b), Exit c) WHERE [tag] WITHIN 12 hours"
@@ -17,7 +17,7 @@ SCHEMA = pa.schema({"ts": pa.int64(), "type": pa.string(), "tag": pa.int64(), "x
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not needed is looked for early, a few events at a time."""
-    monkeypatch.setattr(lane_replay, "FEW", 0)
+    monkeypatch.setattr(partition_replay, "FEW", 0)
     monkeypatch.setattr(past, "MANY", 7)
 
 

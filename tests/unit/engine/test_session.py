@@ -260,8 +260,8 @@ def test_state_is_bounded_by_the_window(query: str) -> None:
     assert max(sizes[50:]) <= 2 * max(sizes[:50])
 
 
-def test_that_queries_of_a_program_share_lanes_when_one_changes_its_plan() -> None:
-    """A query goes over the kept events again, and meets keys whose lanes were given up: the other must make room."""
+def test_that_queries_of_a_program_share_partitions_when_one_changes_its_plan() -> None:
+    """A query reads the kept events again, with keys whose partitions were dropped: the other must make room."""
     query = Query("""
         PATTERN SEQ(X a, Y+ x[], C c) WHERE [id] WITHIN 100 seconds RETURN a.ts AS t INTO P;
         PATTERN SEQ(A a, B b, C c) WHERE [id] AND a.ts + 1 < c.ts WITHIN 60 RETURN a.ts AS t, c.ts AS v

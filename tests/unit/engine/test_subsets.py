@@ -113,7 +113,7 @@ def test_that_runs_that_are_too_many_are_given_up(
 @pytest.mark.filterwarnings("ignore:CEP011")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("output", ["NON_OVERLAP", "LONGEST"])
-def test_that_lanes_and_progress_begin_again(monkeypatch: pytest.MonkeyPatch, engine: str, output: str) -> None:
+def test_that_partitions_and_progress_begin_again(monkeypatch: pytest.MonkeyPatch, engine: str, output: str) -> None:
     for most in ("MOST_TRIED", "MOST_TRIED_PLAIN"):
         monkeypatch.setattr(scan_machine, most, 0)
     text = "PATTERN SEQ(c+ s[], c b) WHERE [k] WITHIN 15 HAVING sum(s[].y) % 5 = 1 RETURN collect(s[].x) AS x OUTPUT "

@@ -70,7 +70,7 @@ def test_a_file_that_was_torn_is_compiled_again(tmp_path: Path) -> None:
 
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cepheid.engine.machines.policy.has_compiler", lambda: False)
-    monkeypatch.setattr("cepheid.engine.encoding.lanes.has_compiler", lambda: False)
+    monkeypatch.setattr("cepheid.engine.encoding.partitions.has_compiler", lambda: False)
     monkeypatch.setattr(compiling, "_load", None)  # must not be asked for
     events = [{"ts": t, "type": "AB"[t % 2]} for t in range(6000)]
     query = Query("PATTERN SEQ(A a, B b) WITHIN 2")

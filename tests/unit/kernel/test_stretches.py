@@ -17,14 +17,14 @@ class Found:
     events: list[int]
     skip: list[int]
     recent: list[int]
-    parts: list[tuple[int, int, int]]  # lane, end, kind
+    parts: list[tuple[int, int, int]]  # partition, end, kind
     seen: list[int]
 
 
-def found(lanes: list[str], *, reach: int = -1, timed: bool = False, native: bool) -> Found:
-    """The parts of lanes. A letter for each time: an event that is known, Quiet, New or Gone, or `.` for none."""
-    given = [(k, at, letter) for k, word in enumerate(lanes) for at, letter in enumerate(word) if letter != "."]
-    lane, time = np.array([one[0] for one in given], np.uint32), np.array([one[1] for one in given], np.int64)
+def found(partitions: list[str], *, reach: int = -1, timed: bool = False, native: bool) -> Found:
+    """The parts of partitions. A letter for each time: an event that is known, Quiet, New or Gone, or `.` for none."""
+    given = [(k, at, letter) for k, word in enumerate(partitions) for at, letter in enumerate(word) if letter != "."]
+    partition, time = np.array([one[0] for one in given], np.uint32), np.array([one[1] for one in given], np.int64)
     letters = np.array([one[2] for one in given])
     there, seen, quiet = ((letters != "G"), (letters != "N"), (letters == "Q"))
     flags = [flag.astype(np.uint8) for flag in (there, seen, quiet)]
@@ -35,7 +35,7 @@ def found(lanes: list[str], *, reach: int = -1, timed: bool = False, native: boo
     order = np.arange(size, dtype=np.uint32)
     asked = fresh, len(fresh), gone, len(gone), int(timed), reach
     made: list[Any] = [events, skip, recent, owners, ends, kinds]
-    parts = run_on_arrays("find_parts", order, size, time, lane, *flags, *asked, *made, native=native)
+    parts = run_on_arrays("find_parts", order, size, time, partition, *flags, *asked, *made, native=native)
     total = int(ends[parts - 1]) if parts else 0
     lists = [a[:total].tolist() for a in (events, skip, recent)]
     return Found(
@@ -70,7 +70,7 @@ def test_what_follows_an_event_that_is_gone_has_changed(native: bool) -> None:
 
 
 @either
-def test_where_the_last_events_are_gone_a_lane_goes_on_after_the_last_quiet_one(native: bool) -> None:
+def test_where_the_last_events_are_gone_a_partition_goes_on_after_the_last_quiet_one(native: bool) -> None:
     assert found(["kQGG"], native=native).parts == [(0, 0, WHOLE)]
     one = found(["QNkQkQkG"], native=native)
     assert (one.events, one.skip) == ([1, 2, 3, 4, 5, 6], [0, 0, 5, 0, 5, 0])
@@ -96,10 +96,10 @@ def test_a_window_of_events_before_and_after(native: bool) -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_plain_python_and_machine_code_find_the_same(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    lanes = ["".join(rng.choice(list("kkkQQNG."), rng.integers(0, 30))) for _ in range(1 + seed % 5)]
+    partitions = ["".join(rng.choice(list("kkkQQNG."), rng.integers(0, 30))) for _ in range(1 + seed % 5)]
     for reach, timed in ((-1, False), (2, False), (3, True)):
-        assert found(lanes, reach=reach, timed=timed, native=True) == found(
-            lanes, reach=reach, timed=timed, native=False
+        assert found(partitions, reach=reach, timed=timed, native=True) == found(
+            partitions, reach=reach, timed=timed, native=False
         )
 
 

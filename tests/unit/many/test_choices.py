@@ -23,7 +23,7 @@ TEMPLATES = {
     "next": "PATTERN SEQ(Stock a, Stock b) WHERE skip_till_next_match "
     "{ a.price IN (p, q) AND (b.price = q OR b.symbol = other OR b.price > a.price) }",
     "besides an equality": "PATTERN Stock s WHERE s.symbol = name AND (s.price = p OR s.volume IN (q, 1))",
-    "lanes": "PATTERN SEQ(Stock a, Stock b) WHERE skip_till_next_match "
+    "partitions": "PATTERN SEQ(Stock a, Stock b) WHERE skip_till_next_match "
     "{ [symbol] AND (a.price = p OR a.volume = q) AND b.price IN (p, 1) }",
     "an expression": "CESAR LET S1, S2 := Stock "
     "THEN[S2.price = p OR S2.symbol = name](SELECT[S1.price IN (p, q)](S1), S2)",

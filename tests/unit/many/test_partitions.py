@@ -66,14 +66,14 @@ CONTIGUOUS = {
     "events counted with absences": "PATTERN SEQ(!(C n), A a, !(B m)) WHERE [k = own] AND a.v > low WITHIN 4 events",
     "events counted of steps that ask for it": "PATTERN SEQ(A a, B b) WHERE a.k = own AND b.k = own AND b.v > low "
     "WITHIN 5 events",
-    "events counted in some lanes": "PATTERN SEQ(A a, B b) WHERE a.k = own AND b.v > low PARTITION BY k, j "
+    "events counted in some partitions": "PATTERN SEQ(A a, B b) WHERE a.k = own AND b.v > low PARTITION BY k, j "
     "WITHIN 5 events",
 }
 
 
 @pytest.mark.parametrize("name", CONTIGUOUS)
 @pytest.mark.parametrize("seed", range(3))
-def test_that_rules_of_a_lane_see_that_lane_alone(name: str, seed: int) -> None:
+def test_that_rules_of_a_partition_see_that_partition_alone(name: str, seed: int) -> None:
     rnd = random.Random(seed)
     events = [
         {"ts": ts // 2, "type": rnd.choice("AAB" if ts % 9 else "C"), "k": rnd.choice(["x", "y", "z", None])}

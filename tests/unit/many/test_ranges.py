@@ -26,7 +26,7 @@ TEMPLATES = {
     "and more": "PATTERN Stock s WHERE s.price > p AND s.price < q AND s.price + s.volume < r",
     "after another": "PATTERN SEQ(Stock a, Stock b) WHERE skip_till_any_match "
     "{ a.price >= 2 AND b.price > p AND b.volume < q } WITHIN 4",
-    "a lane": "PATTERN SEQ(Stock a, Stock b) WHERE skip_till_next_match { [symbol] AND a.price > p AND b.price < q }",
+    "per key": "PATTERN SEQ(Stock a, Stock b) WHERE skip_till_next_match { [symbol] AND a.price > p AND b.price < q }",
 }
 
 

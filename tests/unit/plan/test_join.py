@@ -59,7 +59,7 @@ def test_that_only_what_joints_read_is_stored() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "condition", "window", "lanes"),
+    ("pattern", "condition", "window", "partitions"),
     [
         ("A a, B b, C c", "a.k = b.k AND c.k = b.k", "9", ("k",)),
         ("A a, B b, C c", "a.k = b.k AND b.k = c.k AND a.s = b.s", "9", ("k",)),
@@ -71,10 +71,10 @@ def test_that_only_what_joints_read_is_stored() -> None:
     ],
 )
 def test_that_equations_between_all_events_split_the_stream(
-    pattern: str, condition: str, window: str, lanes: tuple[str, ...]
+    pattern: str, condition: str, window: str, partitions: tuple[str, ...]
 ) -> None:
     made = join(f"SEQ({pattern}) WHERE {condition} WITHIN {window}")
-    assert made.lanes.agreed == lanes
+    assert made.partitions.agreed == partitions
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_that_a_match_waits_for_what_is_absent_after_it(text: str, waits: bool) 
 
 def test_that_all_equivalence_attributes_split_the_stream() -> None:
     made = join("SEQ(A a, !(X n), B b) WHERE [k] AND [s = 'u'] PARTITION BY x")
-    assert (made.lanes.columns, made.lanes.agreed) == (("x",), ("k", "s"))
+    assert (made.partitions.columns, made.partitions.agreed) == (("x",), ("k", "s"))
     assert made.joints == ()
     assert [len(stack.tests) for stack in made.stacks] == [1, 1, 1]  # s = 'u', of the absent one as well
 
@@ -96,7 +96,7 @@ def test_that_all_equivalence_attributes_split_the_stream() -> None:
 def test_that_further_equivalence_attributes_are_compared(late: bool) -> None:
     """Every pair, so that whatever is bound first is compared."""
     made = make_join(bound("SEQ(A a, B b, C c) WHERE [k] AND [s] WITHIN 9"), ("k",), late=late)
-    assert made.lanes.agreed == ("k",)
+    assert made.partitions.agreed == ("k",)
     assert [joint.stacks for joint in made.joints] == [{0, 1}, {0, 2}, {1, 2}]
     assert [joint.late for joint in made.joints] == [late] * 3
 

@@ -110,7 +110,7 @@ def test_that_a_stream_without_events_has_no_matches(plan: str) -> None:
 
 
 def test_that_auto_plans_windows_of_events_by_key() -> None:
-    """A sample has lanes of its own, which count the events."""
+    """A sample has partitions of its own, which count the events."""
     chance = Random(0)
     events = [{"ts": t, "type": chance.choice("ABC"), "s": f"s{chance.randrange(8)}"} for t in range(400)]
     query = Query("PATTERN SEQ(C a, C b, B c) WHERE [s] WITHIN 3 events")

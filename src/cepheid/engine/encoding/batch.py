@@ -23,7 +23,7 @@ from cepheid.engine.encoding.columns import (
 from cepheid.engine.encoding.derived import Derived
 from cepheid.engine.encoding.few_events import FEW, Events, FewEvents, as_table
 from cepheid.engine.encoding.instants import last_of_instants
-from cepheid.engine.encoding.lanes import LaneNumbers
+from cepheid.engine.encoding.partitions import PartitionIndex
 from cepheid.engine.encoding.pieces import NO_PIECES, Pieces
 from cepheid.engine.encoding.reordered import Reordered
 from cepheid.engine.encoding.strings import Strings
@@ -32,7 +32,7 @@ from cepheid.engine.progress import Report
 from cepheid.kernel.runtime import NEVER
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions.types import Kind
-from cepheid.pattern.tree.lanes import Lanes
+from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.values.columns import column_values
 from cepheid.values.value import Value
 
@@ -44,7 +44,7 @@ class StreamCodes:
         self.schema = schema
         self.once = once  # all events come at once: a key need not be found again
         self.strings = Strings()
-        self.keys: dict[Lanes, LaneNumbers] = {}
+        self.keys: dict[Partitioning, PartitionIndex] = {}
         self.derived: dict[str, Derived] = {}  # columns that queries compute, by what they compute
         self.pieces = NO_PIECES
         self._kinds = {name: type_.kind for name, type_ in schema.columns.items()}
@@ -60,11 +60,11 @@ class StreamCodes:
         """The kind of a column."""
         return self._kinds[column]
 
-    def lanes(self, lanes: Lanes) -> LaneNumbers:
-        """The numbers of the lanes, for one way to split the stream."""
-        if lanes not in self.keys:
-            self.keys[lanes] = LaneNumbers(lanes, self._kinds, once=self.once)
-        return self.keys[lanes]
+    def partitions(self, partitions: Partitioning) -> PartitionIndex:
+        """The numbers of the partitions, for one way to split the stream."""
+        if partitions not in self.keys:
+            self.keys[partitions] = PartitionIndex(partitions, self._kinds, once=self.once)
+        return self.keys[partitions]
 
 
 class Batch:
@@ -80,7 +80,7 @@ class Batch:
         self.times = times
         self.first = first
         self.report: Report | None = None
-        self.floor: int | None = None  # where the events are of lanes that are ahead: how far the others are
+        self.floor: int | None = None  # where the events are of partitions that are ahead: how far the others are
         self.few = len(times) < FEW
         self._cells: dict[str, list[Value] | None] = {}
         self._made: dict[Hashable, Any] = {}
@@ -173,8 +173,8 @@ class Batch:
             )
         return self._made[key]
 
-    def lanes(self, numbers: LaneNumbers) -> Any:
-        """The lane of each event, by one way to split the stream."""
+    def partitions(self, numbers: PartitionIndex) -> Any:
+        """The partition of each event, by one way to split the stream."""
         if numbers not in self._made:
             if self.few:
                 self._made[numbers] = numbers.of_few([self._key(column) for column in numbers.columns], len(self))
@@ -182,10 +182,10 @@ class Batch:
                 self._made[numbers] = np.ascontiguousarray(numbers.of(self._with(numbers.columns)))
         return self._made[numbers]
 
-    def settles(self, numbers: LaneNumbers) -> Any:
-        """Whether each event is the last one of its lane at its time, by one way to split the stream."""
-        lanes = self.lanes(numbers) if numbers.columns else None
-        return self.once_for(("settles", numbers), lambda: last_of_instants(self.times, lanes))
+    def settles(self, numbers: PartitionIndex) -> Any:
+        """Whether each event is the last one of its partition at its time, by one way to split the stream."""
+        partitions = self.partitions(numbers) if numbers.columns else None
+        return self.once_for(("settles", numbers), lambda: last_of_instants(self.times, partitions))
 
     @cached_property
     def starts(self) -> Any:

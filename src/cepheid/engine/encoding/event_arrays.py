@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cepheid.engine.encoding.batch import Batch
-from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.encoding.masks import evaluate_mask
+from cepheid.engine.encoding.partitions import PartitionIndex
 from cepheid.errors import CepheidError
 from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray, EventFact, Mask, PieceBits, PieceValues
 from cepheid.pattern.binding.bind import Bound
@@ -18,19 +18,19 @@ Reader = Callable[[Batch, Errors], Any]
 """Gives an array of the events of a batch, or of what is known of their types."""
 
 
-def reader(wanted: EventArray, query: Bound, lanes: LaneNumbers, types: Sequence[str]) -> Reader:
+def reader(wanted: EventArray, query: Bound, partitions: PartitionIndex, types: Sequence[str]) -> Reader:
     """What reads the array of a parameter."""
     match wanted.holds:
         case PieceValues(column=column):
             return lambda batch, errors: batch.codes.pieces.values[column]
-        case EventFact.LANE:
-            return lambda batch, errors: batch.lanes(lanes)
+        case EventFact.PARTITION:
+            return lambda batch, errors: batch.partitions(partitions)
         case EventFact.TIME:
             return lambda batch, errors: batch.times
         case EventFact.START:
             return lambda batch, errors: batch.starts
         case EventFact.SETTLES:
-            return lambda batch, errors: batch.settles(lanes)
+            return lambda batch, errors: batch.settles(partitions)
         case EventFact.TYPE:
             return lambda batch, errors: batch.type_codes[0]
         case EventFact.TYPES:

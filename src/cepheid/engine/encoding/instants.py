@@ -13,10 +13,10 @@ MANY = 100_000
 """Events from which on a compiled loop is worth loading the compiler's library."""
 
 
-def last_of_instants(times: Any, lanes: Any = None) -> Any:
-    """Of each event: 1 if it is the last one of its lane at its time, 2 if it is the only one, else 0.
+def last_of_instants(times: Any, partitions: Any = None) -> Any:
+    """Of each event: 1 if it is the last one of its partition at its time, 2 if it is the only one, else 0.
 
-    The times are in order; without lanes, all events are of one.
+    The times are in order; without partitions, all events are of one.
 
     >>> last_of_instants(np.array([1, 1, 2, 3, 3])).tolist()
     [0, 1, 2, 0, 1]
@@ -27,32 +27,32 @@ def last_of_instants(times: Any, lanes: Any = None) -> Any:
     tied = times[1:] == times[:-1]
     if not tied.any():
         return found
-    if lanes is None:
+    if partitions is None:
         found[1:][tied] = 1
         found[:-1][tied] = 0
         return found
     if len(times) >= MANY and has_compiler():
-        size = int(lanes.max(where=lanes != NIL, initial=0)) + 1
+        size = int(partitions.max(where=partitions != NIL, initial=0)) + 1
         after = np.zeros(size, np.uint32)
-        given = np.ascontiguousarray(times, np.int64), np.ascontiguousarray(lanes, np.uint32)
+        given = np.ascontiguousarray(times, np.int64), np.ascontiguousarray(partitions, np.uint32)
         library_function("mark_instants", native=True)(len(times), *given, size, after, found)
         return found
     among = np.zeros(len(times), bool)
     among[1:] |= tied
     among[:-1] |= tied
     events = np.flatnonzero(among)
-    events = events[_by_lane(lanes[events])]
-    own, when = lanes[events], times[events]
+    events = events[_by_partition(partitions[events])]
+    own, when = partitions[events], times[events]
     same = (own[1:] == own[:-1]) & (when[1:] == when[:-1])
     found[events[1:][same]] = 1
     found[events[:-1][same]] = 0
     return found
 
 
-def _by_lane(lanes: Any) -> Any:
-    """The order of events by lane, those of one as they were: NumPy sorts numbers of 16 bits by their digits."""
-    order = np.argsort(lanes.astype(np.uint16), kind="stable")
-    high = (lanes >> 16).astype(np.uint16)
+def _by_partition(partitions: Any) -> Any:
+    """The order of events by partition, those of one as they were: NumPy sorts numbers of 16 bits by their digits."""
+    order = np.argsort(partitions.astype(np.uint16), kind="stable")
+    high = (partitions >> 16).astype(np.uint16)
     return order[np.argsort(high[order], kind="stable")] if high.any() else order
 
 

@@ -26,9 +26,9 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import Decision, decide
 from cepheid.engine.planning.remembered import Remembered
 from cepheid.engine.planning.sample import ENOUGH, take_sample, type_shares
-from cepheid.engine.stream.lane_times import LaneTimes
-from cepheid.pattern.tree.lanes import Lanes
+from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.pattern.tree.nodes import Output
+from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.plan.spec import AUTO, AUTOMATON, TREE, PlanSpec, Way
 from cepheid.plan.statistics import Statistics, moved
 
@@ -219,8 +219,8 @@ class AdaptiveMachine:
         """Return events of the stream as a batch, to sample or process them again."""
         return Batch(self.codes, table, ticks(self.codes.schema, table), first)
 
-    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
-        """Whether lanes may be ahead of others: then it runs as an automaton, and stays one."""
+    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
+        """Whether partitions may be ahead of others: then it runs as an automaton, and stays one."""
         if isinstance(self.inner, StackMachine):
             if not self.can_switch() or self.forced != AUTO:
                 return False
@@ -230,11 +230,11 @@ class AdaptiveMachine:
         elif self.inner is None:
             self.inner = self.make(AUTOMATON)
         self.considers = False
-        return self.machine.run_by_lanes(now, rows)
+        return self.machine.run_by_partitions(now, rows)
 
-    def reach_lanes(self, ahead: LaneTimes | None) -> None:
-        """Some lanes are ahead."""
-        self.machine.reach_lanes(ahead)
+    def reach_partitions(self, ahead: PartitionTimes | None) -> None:
+        """Some partitions are ahead."""
+        self.machine.reach_partitions(ahead)
 
     def end_runs(self, before: int) -> None:
         """No match to come ends before a time."""
@@ -253,14 +253,14 @@ class AdaptiveMachine:
         """Release what no later match can need."""
         return self.machine.compact(now)
 
-    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
-        """The lanes that the machine needs."""
-        return () if self.inner is None else self.inner.held_lanes()
+    def held_partitions(self) -> Iterable[tuple[Partitioning, Any]]:
+        """The partitions that the machine needs."""
+        return () if self.inner is None else self.inner.held_partitions()
 
-    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
-        """Renumber the lanes, of which only some are kept."""
+    def keep_partitions(self, partitions: Partitioning, alive: Any) -> None:
+        """Renumber the partitions, of which only some are kept."""
         if self.inner is not None:
-            self.inner.keep_lanes(lanes, alive)
+            self.inner.keep_partitions(partitions, alive)
 
     def held_strings(self) -> Iterable[Any]:
         """The codes that the machine needs."""

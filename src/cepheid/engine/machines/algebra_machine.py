@@ -48,7 +48,7 @@ class AlgebraMachine(ScanMachine):
             self.state.take_matches()
 
     def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | Matches:
-        """The results so far: an event that is to come ends later. Those of several lanes may be equal."""
+        """The results so far: an event that is to come ends later. Those of several partitions may be equal."""
         self.flush()
         found, self.made = self.made, []
         if now is None and self.native and self.codes.once:
@@ -81,8 +81,8 @@ class AlgebraMachine(ScanMachine):
             values = values.astype(bool)
         return from_numpy(values) if null is None else pa.array(values, mask=null)
 
-    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
-        """Results of several lanes may be equal, and are one."""
+    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
+        """Results of several partitions may be equal, and are one."""
         return False
 
     def first_waiting(self) -> int | None:

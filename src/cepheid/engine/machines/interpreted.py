@@ -15,12 +15,12 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.machines.chosen_runs import ChosenRuns
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.match_table import MatchTable, from_matches
-from cepheid.engine.stream.lane_times import LaneTimes
+from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.lints.subsets import too_many_runs
-from cepheid.pattern.tree.lanes import Lanes
 from cepheid.pattern.tree.layout import Move
 from cepheid.pattern.tree.nodes import Output, Ties
+from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.plan.spec import AUTOMATON
 from cepheid.reference.negation import Absence
 from cepheid.reference.output import results
@@ -28,15 +28,15 @@ from cepheid.reference.partition import UNSET, Substream
 from cepheid.reference.runs import MAX_RUNS, Run, Runner, Waiting
 from cepheid.reference.watching import SILENT, Refusal, Watcher
 from cepheid.values.bindings import NOTHING
-from cepheid.values.lanes import lane_key
+from cepheid.values.partitions import partition_key
 from cepheid.values.rows import Event, read_rows
 from cepheid.values.value import Value
 
-Lane = tuple[Value, ...]
+Partition = tuple[Value, ...]
 
 
 class Memory(Substream):
-    """The events of a lane that a run may still ask about."""
+    """The events of a partition that a run may still ask about."""
 
     def __init__(self, *, one_key: bool) -> None:
         super().__init__((), one_key=one_key)
@@ -73,7 +73,7 @@ class Memory(Substream):
             part.forget(position)
 
 
-class LaneState:
+class PartitionState:
     """What one partition has: runs that wait, complete runs that are not certain yet, and the memory."""
 
     def __init__(self, *, one_key: bool) -> None:
@@ -93,8 +93,8 @@ class Interpreted:
     def __init__(self, query: Bound, watcher: Watcher = SILENT) -> None:
         self.query = query
         self.tick = query.schema.tick
-        self.lanes: dict[Lane, LaneState] = {}
-        self.split, self.one_key = query.lanes, query.lanes.one_key
+        self.partitions: dict[Partition, PartitionState] = {}
+        self.split, self.one_key = query.partitions, query.partitions.one_key
         self.runner = Runner(query, Memory(one_key=self.one_key), watcher)
         self.absence = Absence(query, self.runner)
         self.remembers = bool(query.layout.negations) or query.counted
@@ -102,7 +102,7 @@ class Interpreted:
         self.chosen = ChosenRuns(query)
         self.merged = 0
         self.created = 0
-        self.ahead: LaneTimes | None = None
+        self.ahead: PartitionTimes | None = None
         # Of each absence at the start: for how long, where the query says it.
         self.leading = {query.periods[n] for n in query.leading}
         self.starts = list(self.runner.starts())
@@ -110,7 +110,7 @@ class Interpreted:
     @property
     def runs(self) -> int:
         """How many runs are alive."""
-        return sum(len(lane.waiting) + len(lane.pending) for lane in self.lanes.values())
+        return sum(len(partition.waiting) + len(partition.pending) for partition in self.partitions.values())
 
     def reserve(self, events: int) -> None:
         """Nothing is made beforehand."""
@@ -133,83 +133,83 @@ class Interpreted:
                 report(len(instant))
 
     def step(self, instant: Sequence[Event]) -> None:
-        """One event, or all of an instant, to the lanes that they belong to."""
-        lanes: dict[Lane, list[Event]] = {}
+        """One event, or all of an instant, to the partitions that they belong to."""
+        partitions: dict[Partition, list[Event]] = {}
         for event in instant:
-            key = lane_key(self.split, event)
+            key = partition_key(self.split, event)
             if key is not None:
-                lanes.setdefault(key, []).append(event)
-        for key, events in lanes.items():
-            if key not in self.lanes:
-                self.lanes[key] = LaneState(one_key=self.one_key)
-            self.in_lane(self.lanes[key], events)
+                partitions.setdefault(key, []).append(event)
+        for key, events in partitions.items():
+            if key not in self.partitions:
+                self.partitions[key] = PartitionState(one_key=self.one_key)
+            self.in_partition(self.partitions[key], events)
 
-    def in_lane(self, lane: LaneState, instant: Sequence[Event]) -> None:
+    def in_partition(self, partition: PartitionState, instant: Sequence[Event]) -> None:
         """S4, S6, S7: runs go on, are struck out, or begin."""
-        self.runner.stream = lane.memory
+        self.runner.stream = partition.memory
         if self.remembers:
             for event in instant:
-                lane.memory.append(event)
+                partition.memory.append(event)
         new: list[Run] = []
-        for waiting in lane.waiting:
+        for waiting in partition.waiting:
             new += self.runner.meet(waiting, instant)
-        lane.waiting = [waiting for waiting in lane.waiting if waiting.moves]
+        partition.waiting = [waiting for waiting in partition.waiting if waiting.moves]
         for move, blank in self.starts:
             for event in instant:
                 new += self.runner.start(blank, move, event)
         for run in new:
-            self.add(lane, run)
+            self.add(partition, run)
 
-    def add(self, lane: LaneState, run: Run) -> None:
+    def add(self, partition: PartitionState, run: Run) -> None:
         """A run that has just bound an event: it may be complete, and it may go on."""
         self.created += 1
         for passed in self.runner.finish(run):
             last = len(passed.selected)
             known = replace(passed, gaps=tuple(gap for gap in passed.gaps if gap.after < last))
             if self.absence.holds(known):
-                (self.complete if known.gaps == passed.gaps else lane.pending).append(passed)
-        lane.waiting += self.runner.waiting(run)
-        if len(lane.waiting) > MAX_RUNS // 10:
+                (self.complete if known.gaps == passed.gaps else partition.pending).append(passed)
+        partition.waiting += self.runner.waiting(run)
+        if len(partition.waiting) > MAX_RUNS // 10:
             found = f"more than {MAX_RUNS // 10:,} runs at once in one partition"
             raise too_many_runs(self.query.pattern, self.query.strategies, found)
 
     def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable:
         """The matches that are certain when all events before a time (None: all) are in."""
         now, ticks = None if now is None else now * self.tick, now
-        for key, lane in self.lanes.items():
+        for key, partition in self.partitions.items():
             reached = now if ticks is None or self.ahead is None else self.ahead.at(ticks, key) * self.tick
             known = reached if horizon is None else horizon * self.tick
-            self.decide(lane, now, known)
-            self.prune(lane, reached)
-        self.lanes = {k: v for k, v in self.lanes.items() if v.waiting or v.pending or v.memory.events}
+            self.decide(partition, now, known)
+            self.prune(partition, reached)
+        self.partitions = {k: v for k, v in self.partitions.items() if v.waiting or v.pending or v.memory.events}
         growing = list(self.growing()) if now is not None and self.query.output is Output.LONGEST else []
         given = self.chosen.settle(self.complete, list(self.pending()), growing, now)
         self.complete = []
         return from_matches(self.query, results(self.query, given), rows.base)
 
-    def decide(self, lane: LaneState, now: int | None, known: int | None) -> None:
+    def decide(self, partition: PartitionState, now: int | None, known: int | None) -> None:
         """Complete runs are certain when what must be absent after them is known; now: None if all events are in."""
-        self.runner.stream = lane.memory
-        if lane.pending:
-            decided = [run for run in lane.pending if self.absence.is_known(run, known)]
-            rest = [run for run in lane.pending if not any(run is other for other in decided)]
-            lane.pending = [] if now is None else rest
+        self.runner.stream = partition.memory
+        if partition.pending:
+            decided = [run for run in partition.pending if self.absence.is_known(run, known)]
+            rest = [run for run in partition.pending if not any(run is other for other in decided)]
+            partition.pending = [] if now is None else rest
             self.complete += [run for run in decided if self.absence.holds(run)]
-        for waiting in lane.waiting if now is None else ():
+        for waiting in partition.waiting if now is None else ():
             self.runner.watcher.ended(waiting)
 
     def end(self) -> list[Run]:
         """All events are in: the complete runs that no witness refutes."""
-        for lane in self.lanes.values():
-            self.decide(lane, None, None)
+        for partition in self.partitions.values():
+            self.decide(partition, None, None)
         return self.complete
 
-    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
-        """A run sees the events of its lane alone."""
+    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
+        """A run sees the events of its partition alone."""
         return True
 
-    def reach_lanes(self, ahead: LaneTimes | None) -> None:
-        """Some lanes are ahead."""
+    def reach_partitions(self, ahead: PartitionTimes | None) -> None:
+        """Some partitions are ahead."""
         self.ahead = ahead
 
     def end_runs(self, before: int) -> None:
@@ -217,20 +217,20 @@ class Interpreted:
         within = self.query.within
         if within is not None and within.nanoseconds is not None:
             latest = before * self.tick - within.nanoseconds
-            for lane in self.lanes.values():
-                lane.waiting = [waiting for waiting in lane.waiting if waiting.run.selected[0].time > latest]
+            for partition in self.partitions.values():
+                partition.waiting = [waiting for waiting in partition.waiting if waiting.run.selected[0].time > latest]
 
     def growing(self) -> Iterator[Run]:
         """Runs that an event to come can extend."""
         within = self.query.within
-        for lane in self.lanes.values():
-            self.runner.stream = lane.memory
-            for waiting in lane.waiting:
+        for partition in self.partitions.values():
+            self.runner.stream = partition.memory
+            for waiting in partition.waiting:
                 run = waiting.run
                 if not any(self.is_open(move, waiting) for move in waiting.moves):
                     continue
                 if within is not None and within.events is not None and UNSET not in run.key:
-                    last = lane.memory.events[-1]
+                    last = partition.memory.events[-1]
                     if self.runner.distance(run.key, run.selected[0], last) >= within.events - 1:
                         continue
                 yield run
@@ -250,38 +250,40 @@ class Interpreted:
 
     def pending(self) -> Iterator[Run]:
         """Complete runs that are not certain yet."""
-        for lane in self.lanes.values():
-            yield from lane.pending
+        for partition in self.partitions.values():
+            yield from partition.pending
 
-    def prune(self, lane: LaneState, now: int | None) -> None:
+    def prune(self, partition: PartitionState, now: int | None) -> None:
         """Drop runs whose window has passed, and events that no run can ask about."""
         within = self.query.within
         if within is not None and within.nanoseconds is not None and now is not None:
-            lane.waiting = [w for w in lane.waiting if now - w.run.selected[0].time < within.nanoseconds]
-        events = lane.memory.events
-        idle = not lane.waiting and not lane.pending  # then nobody asks but what looks back, and the lane may go
+            partition.waiting = [w for w in partition.waiting if now - w.run.selected[0].time < within.nanoseconds]
+        events = partition.memory.events
+        idle = (
+            not partition.waiting and not partition.pending
+        )  # then nobody asks but what looks back, and the partition may go
         if not events or (len(events) < 16 and not idle):
             return
-        firsts = [w.run.selected[0] for w in lane.waiting]
-        positions = [first.position for first in firsts] + [r.selected[0].position for r in lane.pending]
+        firsts = [w.run.selected[0] for w in partition.waiting]
+        positions = [first.position for first in firsts] + [r.selected[0].position for r in partition.pending]
         keep = min(positions, default=events[-1].position + 1)
         if self.query.looks_back and now is not None:
-            keep = min([keep, *self.remembered(lane, firsts, now)])
-        lane.memory.forget(keep)
+            keep = min([keep, *self.remembered(partition, firsts, now)])
+        partition.memory.forget(keep)
 
-    def remembered(self, lane: LaneState, firsts: Sequence[Event], now: int) -> Iterator[int]:
+    def remembered(self, partition: PartitionState, firsts: Sequence[Event], now: int) -> Iterator[int]:
         """The first events that can still be witnesses before a match, for each absence at the start."""
         within = self.query.within
         for period in self.leading:
             if period is None and within is not None and within.nanoseconds is None:
                 counted = self.one_key and within.events is not None
-                yield from lane.memory.positions[-(within.events or 0) if counted else 0 :][:1]
+                yield from partition.memory.positions[-(within.events or 0) if counted else 0 :][:1]
                 continue
             # WITHIN counts from the last event of a match, which is to come; FOR from the first, which may be there.
             earliest = now if period is None else min([now, *(first.time for first in firsts)])
             length = period if period is not None else within.nanoseconds if within is not None else None
             assert length is not None  # else the query was refused
-            yield from (e.position for e in lane.memory.events if e.time > earliest - length)
+            yield from (e.position for e in partition.memory.events if e.time > earliest - length)
 
     def unsettled(self) -> int | None:
         """The first position where a match ends that is not certain yet."""
@@ -289,18 +291,20 @@ class Interpreted:
 
     def compact(self, now: int) -> int | None:
         """The first event that a match to come can have; what is over was let go of when matches were settled."""
-        runs = [w.run for lane in self.lanes.values() for w in lane.waiting]
+        runs = [w.run for partition in self.partitions.values() for w in partition.waiting]
         runs += [*self.pending(), *self.chosen.held]
         positions = [run.selected[0].position for run in runs]
-        positions += [lane.memory.positions[0] for lane in self.lanes.values() if lane.memory.positions]
+        positions += [
+            partition.memory.positions[0] for partition in self.partitions.values() if partition.memory.positions
+        ]
         return min(positions, default=None)
 
-    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
-        """It has keys, and no numbers of lanes."""
+    def held_partitions(self) -> Iterable[tuple[Partitioning, Any]]:
+        """It has keys, and no numbers of partitions."""
         return ()
 
-    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
-        """It has keys, and no numbers of lanes."""
+    def keep_partitions(self, partitions: Partitioning, alive: Any) -> None:
+        """It has keys, and no numbers of partitions."""
 
     def held_strings(self) -> Iterable[Any]:
         """It has strings, and no codes."""
@@ -311,16 +315,16 @@ class Interpreted:
 
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
         """Runs as the moves that they made and the positions of their events: they are made again from those."""
-        lanes = [
+        partitions = [
             {
-                "events": lane.memory.positions,
-                "seen": lane.memory.seen,
-                "waiting": [self.dump_waiting(waiting) for waiting in lane.waiting],
-                "pending": [self.dump_run(run) for run in lane.pending],
+                "events": partition.memory.positions,
+                "seen": partition.memory.seen,
+                "waiting": [self.dump_waiting(waiting) for waiting in partition.waiting],
+                "pending": [self.dump_run(run) for run in partition.pending],
             }
-            for lane in self.lanes.values()
+            for partition in self.partitions.values()
         ]
-        return {"lanes": lanes, **self.chosen.dump(self.dump_run)}, []
+        return {"lanes": partitions, **self.chosen.dump(self.dump_run)}, []
 
     def dump_run(self, run: Run) -> list[list[int]]:
         """Moves by their numbers, and positions."""
@@ -341,23 +345,23 @@ class Interpreted:
         kept, base = rows.kept, rows.base
         events = [replace(e, row=base + e.row, position=base + e.row) for e in read_rows(kept, self.query.schema)]
         for saved in facts["lanes"]:
-            lane = LaneState(one_key=self.one_key)
-            lane.memory.seen = saved["seen"] - len(saved["events"])
+            partition = PartitionState(one_key=self.one_key)
+            partition.memory.seen = saved["seen"] - len(saved["events"])
             for position in saved["events"]:
-                lane.memory.append(events[position - base])
-            self.runner.stream = lane.memory
+                partition.memory.append(events[position - base])
+            self.runner.stream = partition.memory
             for run, number, may_take, may_move in saved["waiting"]:
                 again = self.load_run(run, events, base)
                 wait = list(self.runner.waits_of(again))[number]
                 passed = {move: self.runner.pass_marks(again, move.marks) for move in wait.moves}
                 may = tuple(wait.others[k] for k in may_move)
-                lane.waiting.append(Waiting(again, wait, passed, may_take, may))
-            lane.pending = [self.load_run(run, events, base) for run in saved["pending"]]
-            runs = [w.run for w in lane.waiting] + lane.pending
-            some = lane.memory.events[0] if lane.memory.events else runs[0].selected[0]
-            key = lane_key(self.split, some)
+                partition.waiting.append(Waiting(again, wait, passed, may_take, may))
+            partition.pending = [self.load_run(run, events, base) for run in saved["pending"]]
+            runs = [w.run for w in partition.waiting] + partition.pending
+            some = partition.memory.events[0] if partition.memory.events else runs[0].selected[0]
+            key = partition_key(self.split, some)
             assert key is not None
-            self.lanes[key] = lane
+            self.partitions[key] = partition
         self.chosen.load(facts, lambda run: self.load_run(run, events, base))
 
     def load_run(self, saved: list[list[int]], rows: list[Event], base: int) -> Run:
@@ -379,4 +383,4 @@ class Interpreted:
 
     def state_bytes(self) -> int:
         """An estimate: Python objects are not counted one by one."""
-        return 400 * self.runs + 200 * sum(len(lane.memory.events) for lane in self.lanes.values())
+        return 400 * self.runs + 200 * sum(len(partition.memory.events) for partition in self.partitions.values())

@@ -13,14 +13,14 @@ from cepheid.engine.machines.without_codes import WithoutCodes
 from cepheid.engine.matches.made_matches import made_matches
 from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.stream.lane_times import LaneTimes
+from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.pattern.algebra.linear import amount_of
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.lints.subsets import too_many_runs
 from cepheid.plan.spec import AUTOMATON
 from cepheid.reference.event_automata import EventRunner, Instance
 from cepheid.values.facts import Fact
-from cepheid.values.lanes import lane_key
+from cepheid.values.partitions import partition_key
 from cepheid.values.rows import Event, read_rows
 from cepheid.values.value import Value
 
@@ -41,13 +41,13 @@ class InterpretedAlgebra(WithoutCodes):
         assert query.algebra is not None
         self.query = query
         self.runner = EventRunner(query, query.algebra.automaton)
-        self.lanes: dict[Key, list[Instance]] = {}
+        self.partitions: dict[Key, list[Instance]] = {}
         self.found: list[Fact] = []
 
     @property
     def runs(self) -> int:
         """How many instances wait."""
-        return sum(map(len, self.lanes.values()))
+        return sum(map(len, self.partitions.values()))
 
     def reserve(self, events: int) -> None:
         """Nothing is made beforehand."""
@@ -56,28 +56,28 @@ class InterpretedAlgebra(WithoutCodes):
         """The next events; no instant is in two batches."""
         report = batch.report or (lambda events: None)
         for _, moment in groupby(read_rows(batch.table, self.query.schema), key=lambda event: event.time):
-            lanes: dict[Key, list[Event]] = {}
+            partitions: dict[Key, list[Event]] = {}
             seen = 0
             for event in moment:
                 seen += 1
-                key = lane_key(self.query.lanes, event)
+                key = partition_key(self.query.partitions, event)
                 if key is not None:
-                    lanes.setdefault(key, []).append(event)
-            for key, own in lanes.items():
-                after, found = self.runner.consume(self.lanes.get(key, ()), own)
+                    partitions.setdefault(key, []).append(event)
+            for key, own in partitions.items():
+                after, found = self.runner.consume(self.partitions.get(key, ()), own)
                 if len(after) > MOST:
                     raise too_many_runs(
                         self.query.pattern, {}, f"more than {MOST:,} instances at once in one partition"
                     )
                 self.found += found
                 if after:
-                    self.lanes[key] = after
+                    self.partitions[key] = after
                 else:
-                    self.lanes.pop(key, None)
+                    self.partitions.pop(key, None)
             report(seen)
 
     def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | Matches:
-        """The results so far: an event that is to come ends later. Those of several lanes may be equal."""
+        """The results so far: an event that is to come ends later. Those of several partitions may be equal."""
         found, self.found = self.found, []
         return made_matches(self.query, list({fact.key: fact for fact in found}.values())) if found else NONE
 
@@ -85,12 +85,12 @@ class InterpretedAlgebra(WithoutCodes):
         """A result is certain when its instant is over."""
         return None
 
-    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
-        """Results of several lanes may be equal, and are one."""
+    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
+        """Results of several partitions may be equal, and are one."""
         return False
 
-    def reach_lanes(self, ahead: LaneTimes | None) -> None:
-        """No lane is ahead of others."""
+    def reach_partitions(self, ahead: PartitionTimes | None) -> None:
+        """No partition is ahead of others."""
 
     def end_runs(self, before: int) -> None:
         """Results may end with any event."""
@@ -98,13 +98,13 @@ class InterpretedAlgebra(WithoutCodes):
     def compact(self, now: int) -> int | None:
         """Instances have values, and need no events; those go that no event to come can end in time."""
         bounds = [None if bound is None else amount_of(bound) for bound in self.runner.automaton.bounds]
-        for key, instances in list(self.lanes.items()):
+        for key, instances in list(self.partitions.items()):
             limits = ((one, bounds[one.state]) for one in instances)
             kept = [one for one, limit in limits if limit is None or one.event.start >= now - limit]
             if kept:
-                self.lanes[key] = kept
+                self.partitions[key] = kept
             else:
-                del self.lanes[key]
+                del self.partitions[key]
         return None
 
     def state_bytes(self) -> int:
@@ -113,20 +113,20 @@ class InterpretedAlgebra(WithoutCodes):
 
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
         """Instances by their keys, states and attributes."""
-        lanes = [
+        partitions = [
             [
                 list(map(written, key)),
                 [[i.state, i.event.start, i.event.end, list(map(written, i.event.values.values()))] for i in instances],
             ]
-            for key, instances in self.lanes.items()
+            for key, instances in self.partitions.items()
         ]
-        return {"algebra": lanes}, []
+        return {"algebra": partitions}, []
 
     def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
         """Take up a state that was dumped."""
         states = self.runner.automaton.states
         for key, saved in facts["algebra"]:
-            self.lanes[tuple(map(read, key))] = [
+            self.partitions[tuple(map(read, key))] = [
                 Instance(state, Fact(dict(zip(states[state].types, map(read, values), strict=True)), start, end))
                 for state, start, end, values in saved
             ]

@@ -13,13 +13,13 @@ from cepheid.engine.machines.interpreted import Interpreted
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.machines.without_codes import WithoutCodes
 from cepheid.engine.matches.match_table import MatchTable, from_matches
-from cepheid.engine.stream.lane_times import LaneTimes
+from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.lints.subsets import too_many_runs
 from cepheid.pattern.tree.nodes import Fires
 from cepheid.plan.spec import AUTOMATON
-from cepheid.reference.own_automata import Accepted, Lane, OwnAutomaton, Run, given, instants
-from cepheid.values.lanes import lane_key
+from cepheid.reference.own_automata import Accepted, OwnAutomaton, PartitionRuns, Run, given, instants
+from cepheid.values.partitions import partition_key
 from cepheid.values.rows import Event, read_rows
 from cepheid.values.value import Value
 
@@ -41,15 +41,15 @@ class InterpretedAutomaton(WithoutCodes):
         self.query = query
         self.automaton = OwnAutomaton(query)
         self.tick = query.schema.tick
-        self.lanes: dict[Key, Lane] = {}
+        self.partitions: dict[Key, PartitionRuns] = {}
         self.found: list[Accepted] = []
-        self.ahead: LaneTimes | None = None
+        self.ahead: PartitionTimes | None = None
         self.waits = {arc.source for arc in query.automaton.arcs if arc.fires is Fires.END}
 
     @property
     def runs(self) -> int:
         """How many runs are alive."""
-        return sum(len(lane.runs) for lane in self.lanes.values())
+        return sum(len(partition.runs) for partition in self.partitions.values())
 
     def reserve(self, events: int) -> None:
         """Nothing is made beforehand."""
@@ -62,57 +62,61 @@ class InterpretedAutomaton(WithoutCodes):
         )
         report = batch.report or (lambda events: None)
         for moment in instants(self.query, list(events)):
-            lanes: dict[Key, list[Event]] = {}
+            partitions: dict[Key, list[Event]] = {}
             for event in moment:
-                key = lane_key(self.query.lanes, event)
+                key = partition_key(self.query.partitions, event)
                 if key is not None:
-                    lanes.setdefault(key, []).append(event)
-            for key, own in lanes.items():
-                lane = self.lanes.setdefault(key, Lane(self.automaton))
-                self.found += lane.consume(own)
-                if len(lane.runs) > MOST:
+                    partitions.setdefault(key, []).append(event)
+            for key, own in partitions.items():
+                partition = self.partitions.setdefault(key, PartitionRuns(self.automaton))
+                self.found += partition.consume(own)
+                if len(partition.runs) > MOST:
                     found = f"more than {MOST:,} runs at once in one partition"
                     raise too_many_runs(self.query.pattern, {}, found)
             report(len(moment))
 
     def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable:
         """The matches that are certain when all events before a time (None: all) are in."""
-        for key, lane in self.lanes.items():
+        for key, partition in self.partitions.items():
             reached = now if now is None or self.ahead is None else self.ahead.at(now, key)
             limit = horizon if reached is None else reached
-            self.found += lane.end(None if limit is None else limit * self.tick)
+            self.found += partition.end(None if limit is None else limit * self.tick)
             if reached is not None:
-                self._prune(lane, reached * self.tick)
-        self.lanes = {key: lane for key, lane in self.lanes.items() if lane.runs}
+                self._prune(partition, reached * self.tick)
+        self.partitions = {key: partition for key, partition in self.partitions.items() if partition.runs}
         found, self.found = self.found, []
         return from_matches(self.query, given(self.query, found), rows.base)
 
-    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
-        """A run sees the events of its lane alone."""
+    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
+        """A run sees the events of its partition alone."""
         return True
 
-    def reach_lanes(self, ahead: LaneTimes | None) -> None:
-        """Some lanes are ahead."""
+    def reach_partitions(self, ahead: PartitionTimes | None) -> None:
+        """Some partitions are ahead."""
         self.ahead = ahead
 
     def end_runs(self, before: int) -> None:
         """Matches may end with any event."""
 
-    def _prune(self, lane: Lane, now: int) -> None:
+    def _prune(self, partition: PartitionRuns, now: int) -> None:
         """Drop runs whose window no event to come is in."""
         within = self.query.within
         if within is not None and within.nanoseconds is not None:
-            lane.runs = [run for run in lane.runs if now - run.first.time < within.nanoseconds]
+            partition.runs = [run for run in partition.runs if now - run.first.time < within.nanoseconds]
 
     def unsettled(self) -> int | None:
         """The first event at which a match may end that comes when a window is over."""
-        ends = (lane.last for lane in self.lanes.values() if any(run.state in self.waits for run in lane.runs))
+        ends = (
+            partition.last
+            for partition in self.partitions.values()
+            if any(run.state in self.waits for run in partition.runs)
+        )
         return min((last.position for last in ends if last is not None), default=None)
 
     def compact(self, now: int) -> int | None:
         """The first event that a match to come can have."""
-        firsts = (run.first.position for lane in self.lanes.values() for run in lane.runs)
-        lasts = (lane.last.position for lane in self.lanes.values() if lane.last is not None)
+        firsts = (run.first.position for partition in self.partitions.values() for run in partition.runs)
+        lasts = (partition.last.position for partition in self.partitions.values() if partition.last is not None)
         return min((*firsts, *lasts), default=None)
 
     def state_bytes(self) -> int:
@@ -121,18 +125,19 @@ class InterpretedAutomaton(WithoutCodes):
 
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
         """Runs by their states, their registers, and the positions of their first events."""
-        lanes = [
+        partitions = [
             {
-                "seen": lane.seen,
-                "last": lane.last.position,
+                "seen": partition.seen,
+                "last": partition.last.position,
                 "runs": [
-                    [run.state, list(map(written, run.register)), run.first.position, run.number] for run in lane.runs
+                    [run.state, list(map(written, run.register)), run.first.position, run.number]
+                    for run in partition.runs
                 ],
             }
-            for lane in self.lanes.values()
-            if lane.last is not None
+            for partition in self.partitions.values()
+            if partition.last is not None
         ]
-        return {"lanes": lanes}, []
+        return {"lanes": partitions}, []
 
     def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
         """Take up a state that was dumped."""
@@ -140,15 +145,15 @@ class InterpretedAutomaton(WithoutCodes):
         kept = read_rows(rows.kept, self.query.schema)
         events = [replace(e, row=base + e.row, position=base + e.row) for e in kept]
         for saved in facts["lanes"]:
-            lane = Lane(self.automaton)
-            lane.seen, lane.last = saved["seen"], events[saved["last"] - base]
-            lane.runs = [
+            partition = PartitionRuns(self.automaton)
+            partition.seen, partition.last = saved["seen"], events[saved["last"] - base]
+            partition.runs = [
                 Run(state, tuple(map(read, register)), events[first - base], number)
                 for state, register, first, number in saved["runs"]
             ]
-            key = lane_key(self.query.lanes, lane.last)
+            key = partition_key(self.query.partitions, partition.last)
             assert key is not None
-            self.lanes[key] = lane
+            self.partitions[key] = partition
 
 
 def written(value: Value) -> Any:

@@ -1,4 +1,4 @@
-"""What queries on generated kernels have in common: NULLs, lanes, strings, plain or compiled."""
+"""What queries on generated kernels have in common: NULLs, partitions, strings, plain or compiled."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from cepheid.kernel.constants import Constant
 from cepheid.kernel.join.state import StackState
 from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan.state import ScanState
-from cepheid.pattern.tree.lanes import Lanes
 from cepheid.pattern.tree.nodes import Output
+from cepheid.pattern.tree.partitioning import Partitioning
 
 OFTEN = 0.1
 """Seconds of work that are worth a report."""
@@ -44,13 +44,13 @@ class KernelMachine(ABC):
     tests_having = False  # whether its matches are those that pass HAVING
     state: ScanState | StackState
 
-    def __init__(self, compiled: CompiledQuery, codes: StreamCodes, lanes: Lanes, policy: Policy) -> None:
+    def __init__(self, compiled: CompiledQuery, codes: StreamCodes, partitions: Partitioning, policy: Policy) -> None:
         self.compiled = compiled
         self.query = compiled.query
         self.codes = codes
         codes.derive(compiled.derived, compiled.pieces)
-        self.lanes = lanes
-        self.lane_numbers = codes.lanes(lanes)
+        self.partitions = partitions
+        self.partition_numbers = codes.partitions(partitions)
         self.policy = policy
         self.native = False
         self.window = self.query.window
@@ -185,7 +185,7 @@ class KernelMachine(ABC):
         """The arrays of the events, of all of them."""
         if wanted is not self._wanted:
             self._wanted = wanted
-            self._readers = [reader(one, self.compiled.flat, self.lane_numbers, types) for one in wanted]
+            self._readers = [reader(one, self.compiled.flat, self.partition_numbers, types) for one in wanted]
         arrays = [read(batch, errors) for read in self._readers]
         for one, array in zip(wanted, arrays, strict=True):
             # Machine code goes over all of them by the number of events.
@@ -261,10 +261,10 @@ class KernelMachine(ABC):
 
     # Clearing.
 
-    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
-        """Lanes are numbered anew."""
-        if lanes == self.lanes:
-            self.state.keep_lanes(alive)
+    def keep_partitions(self, partitions: Partitioning, alive: Any) -> None:
+        """Partitions are numbered anew."""
+        if partitions == self.partitions:
+            self.state.keep_partitions(alive)
 
     def held_strings(self) -> Iterable[Any]:
         """The codes that runs or entries hold."""

@@ -10,8 +10,8 @@ import pyarrow as pa
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.stream.lane_times import LaneTimes
-from cepheid.pattern.tree.lanes import Lanes
+from cepheid.engine.stream.partition_times import PartitionTimes
+from cepheid.pattern.tree.partitioning import Partitioning
 
 
 class KeptRows(Protocol):
@@ -27,7 +27,7 @@ class KeptRows(Protocol):
 
     @property
     def is_mixed(self) -> bool:
-        """Whether they are not all in the order of S1, since lanes were ahead of others."""
+        """Whether they are not all in the order of S1, since partitions were ahead of others."""
 
 
 class Machine(Protocol):
@@ -78,11 +78,11 @@ class Machine(Protocol):
     def unsettled(self) -> int | None:
         """The first event at which a match ends that is not certain yet."""
 
-    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
-        """Whether events of some lanes may come before earlier ones of others, from now on."""
+    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
+        """Whether events of some partitions may come before earlier ones of others, from now on."""
 
-    def reach_lanes(self, ahead: LaneTimes | None) -> None:
-        """All events before other times are in of some lanes; None: of none, beyond what settled them."""
+    def reach_partitions(self, ahead: PartitionTimes | None) -> None:
+        """All events before other times are in of some partitions; None: of none, beyond what settled them."""
 
     def end_runs(self, before: int) -> None:
         """No match to come ends before a time: give up runs whose window is over by then."""
@@ -90,11 +90,11 @@ class Machine(Protocol):
     def compact(self, now: int) -> int | None:
         """Let go of what no match to come can need; the first event that one can have among those so far."""
 
-    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
-        """For each way in which it has split the stream: which lanes it needs."""
+    def held_partitions(self) -> Iterable[tuple[Partitioning, Any]]:
+        """For each way in which it has split the stream: which partitions it needs."""
 
-    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
-        """Lanes that nobody needs are given up; the others are numbered anew, in order."""
+    def keep_partitions(self, partitions: Partitioning, alive: Any) -> None:
+        """Partitions that nobody needs are given up; the others are numbered anew, in order."""
 
     def held_strings(self) -> Iterable[Any]:
         """The codes of strings that it needs."""

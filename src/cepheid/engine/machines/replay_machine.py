@@ -1,4 +1,4 @@
-"""A scan that goes over parts of a stream again: each part is a lane of its own, which nothing is known of before."""
+"""A scan that replays parts of a stream: each part is a partition of its own, without any state before."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ Columns = dict[str, Any]
 
 
 class ReplayMachine(ScanMachine):
-    """Runs of a query in lanes that its caller numbers. An event may be in several lanes, one after the other."""
+    """Runs of a query in partitions that its caller indexes. An event may be in several, one after the other."""
 
     kind = "replay"
 
     def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy) -> None:
-        self._lanes = 0
+        self._partitions = 0
         self._free: list[int] = []
         self.tape = Grown(np.int32)  # the event of each id
         self._rehearses = False
         super().__init__(compiled, codes, policy)
 
     def kernel_for(self, nullable: frozenset[str]) -> ScanKernel:
-        """The scan that says after which events a lane has no runs."""
+        """The scan that says after which events a partition has no runs."""
         return self.compiled.tracked_scan(nullable)
 
     @property
@@ -55,26 +55,26 @@ class ReplayMachine(ScanMachine):
         """The scan, and what is done before and after it."""
         return (self.kernel.code, *map(library_kernel, BESIDE))
 
-    # Lanes.
+    # Partitioning.
 
     @property
-    def lane_count(self) -> int:
-        """How many lanes there are."""
-        return self._lanes
+    def partition_count(self) -> int:
+        """How many partitions there are."""
+        return self._partitions
 
-    def new_lanes(self, count: int) -> Any:
-        """Lanes that have no runs."""
+    def new_partitions(self, count: int) -> Any:
+        """Partitions that have no runs."""
         taken = self._free[len(self._free) - min(count, len(self._free)) :]
         del self._free[len(self._free) - len(taken) :]
-        fresh = range(self._lanes, self._lanes + count - len(taken))
-        self._lanes += len(fresh)
+        fresh = range(self._partitions, self._partitions + count - len(taken))
+        self._partitions += len(fresh)
         return np.array([*taken, *fresh], np.int64)
 
-    def clear(self, lanes: Any) -> None:
-        """End the runs of some lanes, which may be used again."""
-        if len(lanes):
-            self.state.clear_lanes(lanes)
-            self._free += lanes.tolist()
+    def clear(self, partitions: Any) -> None:
+        """End the runs of some partitions, which may be used again."""
+        if len(partitions):
+            self.state.clear_partitions(partitions)
+            self._free += partitions.tolist()
 
     # Events.
 
@@ -84,39 +84,41 @@ class ReplayMachine(ScanMachine):
         found: Columns = {}
         for wanted in self.kernel.events:
             match wanted.holds:
-                case EventFact.LANE | EventFact.QUIET | EventFact.SKIP | EventFact.TYPES | EventFact.TIME:
+                case EventFact.PARTITION | EventFact.QUIET | EventFact.SKIP | EventFact.TYPES | EventFact.TIME:
                     continue
                 case EventFact.TYPE:
                     codes = batch.type_codes[0]
                     narrow = np.uint8 if len(self.kernel.types) < 256 else np.int32  # to be held; 0 is no type
                     found[wanted.array.name] = batch.type_numbers(self.kernel.types)[codes].astype(narrow)
                 case _:
-                    read = reader(wanted, self.compiled.flat, self.lane_numbers, self.kernel.types)
+                    read = reader(wanted, self.compiled.flat, self.partition_numbers, self.kernel.types)
                     found[wanted.array.name] = read(batch, errors)
         return found, errors
 
-    def scan(self, events: Any, lanes: Any, times: Any, skip: Any, columns: Columns, errors: Errors) -> Any:
-        """Go over events, given by their numbers, each in a lane.
+    def scan(self, events: Any, partitions: Any, times: Any, skip: Any, columns: Columns, errors: Errors) -> Any:
+        """Go over events, given by their numbers, each in a partition.
 
-        skip: where to go on after an event that leaves its lane without runs; 0: at the next one.
-        columns, errors: of these events. Returns for each event 1 if it left its lane without runs, 0 if not, and
+        skip: where to go on after an event that leaves its partition without runs; 0: at the next one.
+        columns, errors: of these events. Returns for each event 1 if it left its partition without runs, 0 if not, and
         `SKIPPED` if it was skipped.
         """
         quiet = np.full(len(events), SKIPPED, np.uint8)
-        arrays = [self._argument(wanted, lanes, times, skip, quiet, columns) for wanted in self.kernel.events]
+        arrays = [self._argument(wanted, partitions, times, skip, quiet, columns) for wanted in self.kernel.events]
         if not self.native:
             self.consider(len(events))
-        oldest = np.full(len(events), int(times.min()))  # no run may end because of the time in another lane
+        oldest = np.full(len(events), int(times.min()))  # no run may end because of the time in another partition
         self.state.expect(2 * len(events))
         self.go_over(arrays, self.tape.size, oldest, 0, len(events), errors)
         self.tape.add(events)
         self.work += len(events) * (1 + (0 if self.native else self.runs_met))
         return quiet
 
-    def _argument(self, wanted: EventArray, lanes: Any, times: Any, skip: Any, quiet: Any, columns: Columns) -> Any:
+    def _argument(
+        self, wanted: EventArray, partitions: Any, times: Any, skip: Any, quiet: Any, columns: Columns
+    ) -> Any:
         match wanted.holds:
-            case EventFact.LANE:
-                return lanes.astype(np.uint32)
+            case EventFact.PARTITION:
+                return partitions.astype(np.uint32)
             case EventFact.TIME:
                 return times
             case EventFact.TYPE:

@@ -25,13 +25,13 @@ from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged, concatenate
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.engine.stream.lane_times import LaneTimes
+from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.kernel.arguments import EventFact
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan.kernel import ScanKernel
 from cepheid.kernel.scan.state import MOST_NODES, ScanState
-from cepheid.pattern.tree.lanes import Lanes
+from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.plan.spec import AUTOMATON
 
 FEW, FEW_EACH = 1_000, 8
@@ -43,7 +43,7 @@ EAGER = 200_000
 MOST_TRIED, MOST_TRIED_PLAIN = 2**20, 2**15
 """Room for runs, in plain Python also nodes, up to which runs test HAVING where they may be too many.
 
-An event needs room for several times the runs of its lane, of which there are some 100,000 at most."""
+An event needs room for several times the runs of its partition, of which there are some 100,000 at most."""
 MOST_TRIED_CHOICE = 8_192
 """Matches in the store, likewise, where some are chosen: if many pass, testing soon finds one."""
 
@@ -61,7 +61,7 @@ class ScanMachine(KernelMachine):
 
     def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, events: int = 0) -> None:
         used = compiled.tried if codes.once and compiled.tried is not None else compiled
-        super().__init__(used, codes, compiled.query.lanes, policy)
+        super().__init__(used, codes, compiled.query.partitions, policy)
         self.original = compiled
         self.begin(used, events)
 
@@ -75,7 +75,7 @@ class ScanMachine(KernelMachine):
         self.kernel: ScanKernel = self.kernel_for(frozenset())
         self.native = native or self.pays(events)
         self.state = self._spare_state() or self.new_state(events)
-        self.state.fit(self.lane_count)
+        self.state.fit(self.partition_count)
         self.decoder = make_decoder(self.query, compiled.automaton, self.kernel.shift, compiled=self.native)
         self.decoder = replace(self.decoder, whole=self.finishes)
 
@@ -92,9 +92,9 @@ class ScanMachine(KernelMachine):
         return self.compiled.scan(nullable)
 
     @property
-    def lane_count(self) -> int:
-        """How many lanes the state must have room for."""
-        return len(self.lane_numbers)
+    def partition_count(self) -> int:
+        """How many partitions the state must have room for."""
+        return len(self.partition_numbers)
 
     def new_state(self, events: int = 0) -> ScanState:
         """Arrays that hold nothing, with room for so many events."""
@@ -117,8 +117,8 @@ class ScanMachine(KernelMachine):
 
     @property
     def runs_met(self) -> int:
-        """The runs of a lane."""
-        return self.state.runs // max(1, self.state.lanes)
+        """The runs of a partition."""
+        return self.state.runs // max(1, self.state.partitions)
 
     @property
     def kernels(self) -> Sequence[Compilable]:
@@ -128,7 +128,7 @@ class ScanMachine(KernelMachine):
     @property
     def read_columns(self) -> Iterable[str]:
         """What the scan reads, and `[attr]`: where that is NULL, an event is in no match."""
-        return (*self.kernel.columns, *self.lanes.agreed)
+        return (*self.kernel.columns, *self.partitions.agreed)
 
     def reserve(self, events: int) -> None:
         """Room for the nodes and the matches of so many events; a state that was restored has only what it needs."""
@@ -163,7 +163,7 @@ class ScanMachine(KernelMachine):
     def run(self, batch: Batch, begin: int, end: int, errors: Errors) -> None:
         """Go over some events."""
         arrays = self.event_arguments(self.kernel.events, self.kernel.types, batch, errors)
-        # No run may end because of the time in another lane.
+        # No run may end because of the time in another partition.
         times = batch.times if batch.floor is None else np.full(len(batch), batch.floor)
         self.go_over(arrays, batch.first, times, begin, end, errors)
 
@@ -173,7 +173,7 @@ class ScanMachine(KernelMachine):
         offset = 0
         if not self.native:
             arrays, offset = list(self.as_lists(kernel.events, arrays, begin, end)), begin
-        state.fit(self.lane_count)
+        state.fit(self.partition_count)
         constants = self.constant_arguments(kernel.constants)
         function = self.function(kernel.code)
         at = begin
@@ -225,7 +225,7 @@ class ScanMachine(KernelMachine):
             matches,
             self.state.matches,
             self.native,
-            dense=not self.lanes.all,
+            dense=not self.partitions.all,
             stretched=self.kernel.stretched,
             shift=self.kernel.shift,
         )
@@ -295,28 +295,28 @@ class ScanMachine(KernelMachine):
         state.keep_matches(made.kept)
         return given
 
-    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
-        """A run sees the events of its lane alone."""
+    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
+        """A run sees the events of its partition alone."""
         return True
 
-    def reach_lanes(self, ahead: LaneTimes | None) -> None:
-        """The times that lanes have reached, by number."""
-        self.state.fit(self.lane_count)
+    def reach_partitions(self, ahead: PartitionTimes | None) -> None:
+        """The times that partitions have reached, by number."""
+        self.state.fit(self.partition_count)
         found: Any = None
         if ahead is not None:
-            found = np.full(self.lane_count, NEVER)
-            for lane, time in ahead.numbered(self.lane_numbers):
-                found[lane] = time
+            found = np.full(self.partition_count, NEVER)
+            for partition, time in ahead.numbered(self.partition_numbers):
+                found[partition] = time
         self.state.ahead = found
 
     def end_runs(self, before: int) -> None:
         """Give up runs whose window is over at a time."""
         self.state.end_old_runs(max(before, self.clock))
 
-    def end_lanes(self, lanes: Any) -> None:
-        """End the runs of some lanes."""
-        self.state.fit(self.lane_count)
-        self.state.clear_lanes(lanes)
+    def end_partitions(self, partitions: Any) -> None:
+        """End the runs of some partitions."""
+        self.state.fit(self.partition_count)
+        self.state.clear_partitions(partitions)
 
     def first_waiting(self) -> int | None:
         """The first event at which a match ends that waits in the store."""
@@ -362,10 +362,10 @@ class ScanMachine(KernelMachine):
         oldest = NEVER if any(map(len, self.given)) else super().oldest_start()
         return min(oldest, self.state.oldest_start()) if oldest > NEVER else NEVER
 
-    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
-        """The lanes that have a run."""
+    def held_partitions(self) -> Iterable[tuple[Partitioning, Any]]:
+        """The partitions that have a run."""
         self.state.end_old_runs(self.clock)
-        return [(self.lanes, self.state.held_lanes(self.clock))]
+        return [(self.partitions, self.state.held_partitions(self.clock))]
 
     # Snapshots.
 
@@ -382,5 +382,5 @@ class ScanMachine(KernelMachine):
         self.load_facts(facts)
         self.kernel = self.compiled.scan(self.nullable)
         self.state = self.new_state()
-        self.state.load(facts, arrays, len(self.lane_numbers))
+        self.state.load(facts, arrays, len(self.partition_numbers))
         self.decoder = replace(self.decoder, compiled=self.native)

@@ -15,13 +15,13 @@ from cepheid.engine.matches.choice import Events, Open
 from cepheid.engine.matches.join_matches import JoinMatches
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.engine.stream.lane_times import LaneTimes
+from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.join.kernel import JoinKernel
 from cepheid.kernel.join.output import Output
 from cepheid.kernel.join.run import construct, put_aside, select
 from cepheid.kernel.join.state import StackState
-from cepheid.pattern.tree.lanes import Lanes
+from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.plan.spec import PlanSpec, Way, order_of
 
 PART = 2**20
@@ -40,7 +40,7 @@ class StackMachine(KernelMachine):
         self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, choice: PlanSpec, events: int = 0
     ) -> None:
         self.join = compiled.join_of(choice)
-        super().__init__(compiled, codes, self.join.lanes, policy)
+        super().__init__(compiled, codes, self.join.partitions, policy)
         self.choice = choice
         self.order = order_of(choice, self.join)
         self.kernel: JoinKernel = self._kernel()
@@ -55,7 +55,7 @@ class StackMachine(KernelMachine):
 
     def _new_state(self) -> StackState:
         state = StackState(self.join, self.kernel, self.window, native=self.native, once=self.codes.once)
-        state.fit(len(self.lane_numbers))
+        state.fit(len(self.partition_numbers))
         return state
 
     def _spare_state(self) -> StackState | None:
@@ -99,7 +99,7 @@ class StackMachine(KernelMachine):
     @property
     def read_columns(self) -> Iterable[str]:
         """What is read of the events, and `[attr]`: where that is NULL, an event is in no match."""
-        return (*self.kernel.columns, *self.lanes.agreed)
+        return (*self.kernel.columns, *self.partitions.agreed)
 
     def change_kernels(self) -> None:
         """More columns have NULLs."""
@@ -107,7 +107,7 @@ class StackMachine(KernelMachine):
         self.state.change_kernel(self.kernel)
 
     def take(self, choice: PlanSpec) -> None:
-        """Evaluate in another order from now on: the stacks are the same for all, if their lanes are."""
+        """Evaluate in another order from now on: the stacks are the same for all, if their partitions are."""
         self.choice = replace(choice, partition=self.choice.partition, late=self.choice.late)
         self.order = order_of(choice, self.join)
         self.change_kernels()
@@ -129,7 +129,7 @@ class StackMachine(KernelMachine):
             arrays, offset = list(self.as_lists(wanted, arrays, begin, end)), begin
         for first in range(begin, end, PART):
             last = min(first + PART, end)
-            self.state.reserve(last - first, len(self.lane_numbers))
+            self.state.reserve(last - first, len(self.partition_numbers))
             place = batch.first + offset
             select(self.state, self.function, self.constant_arguments, arrays, first - offset, last - offset, place)
             if self.state.failed is not None:
@@ -169,12 +169,12 @@ class StackMachine(KernelMachine):
             return self.finish(arranged(found.all()), rows, now)
         return found
 
-    def run_by_lanes(self, now: int, rows: KeptRows) -> bool:
+    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
         """Stacks are in the order of the whole stream."""
         return False
 
-    def reach_lanes(self, ahead: LaneTimes | None) -> None:
-        """No lane is ahead of others."""
+    def reach_partitions(self, ahead: PartitionTimes | None) -> None:
+        """No partition is ahead of others."""
 
     def end_runs(self, before: int) -> None:
         """There are no runs, and what is stored is cleared by the times of events."""
@@ -207,9 +207,9 @@ class StackMachine(KernelMachine):
             self.state.compact(now)
         return self.first_needed(self.state.oldest_event())
 
-    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
-        """The lanes that have an entry."""
-        return [(self.lanes, self.state.held_lanes())] if self.lanes.all else []
+    def held_partitions(self) -> Iterable[tuple[Partitioning, Any]]:
+        """The partitions that have an entry."""
+        return [(self.partitions, self.state.held_partitions())] if self.partitions.all else []
 
     # Snapshots.
 
@@ -224,5 +224,5 @@ class StackMachine(KernelMachine):
         self.load_facts(facts)
         self.kernel = self._kernel()
         self.state = self._new_state()
-        self.state.load(facts, arrays, len(self.lane_numbers))
+        self.state.load(facts, arrays, len(self.partition_numbers))
         self.output = self._new_output()

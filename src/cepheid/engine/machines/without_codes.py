@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from cepheid.pattern.tree.lanes import Lanes
+from cepheid.pattern.tree.partitioning import Partitioning
 
 
 class WithoutCodes:
     """Nothing is numbered, so that nothing is numbered anew."""
 
-    def held_lanes(self) -> Iterable[tuple[Lanes, Any]]:
-        """It has keys, and no numbers of lanes."""
+    def held_partitions(self) -> Iterable[tuple[Partitioning, Any]]:
+        """It has keys, and no numbers of partitions."""
         return ()
 
-    def keep_lanes(self, lanes: Lanes, alive: Any) -> None:
-        """It has keys, and no numbers of lanes."""
+    def keep_partitions(self, partitions: Partitioning, alive: Any) -> None:
+        """It has keys, and no numbers of partitions."""
 
     def held_strings(self) -> Iterable[Any]:
         """It has strings, and no codes."""

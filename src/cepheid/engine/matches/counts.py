@@ -67,7 +67,7 @@ def _windows_overlap(graph: Graph) -> bool:
 
 
 def _count_by_blocks(graph: Graph) -> int | None:
-    """How many matches a graph of one lane has; None where it cannot be divided into blocks."""
+    """How many matches a graph of one partition has; None where it cannot be divided into blocks."""
     _, n_next, n_alt, n_max = graph.nodes
     m_root, _, m_low = graph.matches
     roots, lows = m_root[: graph.count], m_low[: graph.count]

@@ -24,7 +24,7 @@ class Graph:
     matches: tuple[Any, Any, Any]  # root, word, low
     count: int
     compiled: bool
-    dense: bool = False  # of one lane: all nodes in a window belong together
+    dense: bool = False  # of one partition: all nodes in a window belong together
     stretched: tuple[bool, ...] = ()  # by config: whether a node stands for all events up to the one that follows
     shift: int = 0  # of words
 

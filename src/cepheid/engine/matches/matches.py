@@ -160,8 +160,8 @@ class Matches:
     def timeline(self, n: int = 5, *, value: str | bool = True) -> Picture:
         """The first n matches on a time axis, as a picture that notebooks show and `save` writes.
 
-        Lanes are the keys of the query. A match is a band with its events, an absence is hatched, other events are
-        grey.
+        Partitioning are the keys of the query. A match is a band with its events, an absence is hatched, other events
+        are grey.
 
         value: the column that is drawn as a line; by default the one that conditions compare most often. False: none.
         """

@@ -178,7 +178,7 @@ class _Maker:
 
     def counted(self, row: int) -> Any:
         """The rows among which a window of events counts: those of the lane of a row, in their order."""
-        names = [name for name in self.query.lanes.all if name in self.table.column_names]
+        names = [name for name in self.query.partitions.all if name in self.table.column_names]
         key = tuple(_plain(self.table.column(name)[row]) for name in names)
         if key not in self.orders:
             every = np.argsort(self.times, kind="stable")

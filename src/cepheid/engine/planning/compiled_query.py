@@ -122,7 +122,7 @@ class CompiledQuery:
 
     @property
     def tracked(self) -> Mapping[frozenset[str], ScanKernel]:
-        """Likewise, those that go over parts of lanes again."""
+        """Likewise, those that go over parts of partitions again."""
         return self._tracked
 
     @property
@@ -217,10 +217,10 @@ class CompiledQuery:
         """Return the scan for events where some columns have NULLs."""
         if nullable not in self._scans:
             self._generates()
-            query, lanes = self.query, self.query.lanes
+            query, partitions = self.query, self.query.partitions
             setting = Setting(
-                lanes=bool(lanes.all),
-                nowhere=not nullable.isdisjoint(lanes.agreed),
+                partitions=bool(partitions.all),
+                nowhere=not nullable.isdisjoint(partitions.agreed),
                 windowed=query.within is not None,
                 counted=query.counted,
                 lasting=bool(query.ahead),
@@ -232,12 +232,12 @@ class CompiledQuery:
         return self._scans[nullable]
 
     def tracked_scan(self, nullable: frozenset[str]) -> ScanKernel:
-        """Return the scan that goes over parts of lanes again: it says after which events a lane has no runs."""
+        """Return the scan that replays parts of partitions: it reports after which events a partition has no runs."""
         if nullable not in self._tracked:
             self._generates()
             query = self.query
             setting = Setting(
-                lanes=True, nowhere=False, windowed=query.within is not None, counted=query.counted, tracked=True
+                partitions=True, nowhere=False, windowed=query.within is not None, counted=query.counted, tracked=True
             )
             before = {w.negation: query.ticks(query.periods[w.negation]) for w in self.automaton.witnesses if w.lasting}
             self._tracked[nullable] = generate_scan(self.program, setting, nullable, query.window, 0, before)
@@ -263,7 +263,7 @@ class CompiledQuery:
 
     @property
     def join(self) -> Join:
-        """The query as a join, its lanes being those of all its equivalence attributes."""
+        """The query as a join, its partitions being those of all its equivalence attributes."""
         assert isinstance(self._join, Join), self._join
         return self._join
 
@@ -278,7 +278,7 @@ class CompiledQuery:
         return bool(self.why_not_joined) and any(t.kind is Kind.NULL for t in self.query.schema.columns.values())
 
     def join_of(self, choice: PlanSpec) -> Join:
-        """The query as a join whose lanes are those of a plan."""
+        """The query as a join whose partitions are those of a plan."""
         if choice.partition is None:
             return self.join
         if choice.late:
@@ -300,7 +300,7 @@ class CompiledQuery:
 
     def join_kernel(self, join: Join, nullable: frozenset[str], order: tuple[int, ...] | None) -> JoinKernel:
         """The kernels of a join in an order (None: chosen at each step), where some columns have NULLs."""
-        key = nullable, order, join.lanes, any(joint.late for joint in join.joints)
+        key = nullable, order, join.partitions, any(joint.late for joint in join.joints)
         if key not in self._joins:
             self._joins[key] = generate_join(join, nullable, self.query.window, order)
         return self._joins[key]
@@ -320,7 +320,7 @@ class CompiledQuery:
 
     def trial(self, join: Join, nullable: frozenset[str]) -> Trial:
         """Return the conditions of a join as functions that can be tried on a sample."""
-        key = nullable, join.lanes
+        key = nullable, join.partitions
         if key not in self._trials:
             self._trials[key] = make_trial(join, nullable, self.query.window)
         return self._trials[key]

@@ -75,9 +75,9 @@ def _check_split(plan: PlanSpec, join: Join) -> None:
             raise InvalidCandidate(plan, "a window of events counts by all equivalence attributes")
         if not attributes.issuperset(plan.partition):
             raise InvalidCandidate(plan, "splits the stream by what is no equivalence attribute")
-    if not set(join.lanes.agreed).issuperset(attributes if plan.partition is None else plan.partition):
-        raise InvalidCandidate(plan, "has a join with other lanes")
-    for attribute in sorted(attributes.difference(join.lanes.agreed)):
+    if not set(join.partitions.agreed).issuperset(attributes if plan.partition is None else plan.partition):
+        raise InvalidCandidate(plan, "has a join with other partitions")
+    for attribute in sorted(attributes.difference(join.partitions.agreed)):
         compared = {joint.stacks for joint in join.joints if equated(joint) == attribute}
         pairs = {frozenset(pair) for pair in combinations(join.positive, 2)}
         absent = [y for y in join.negated if not any(y in pair for pair in compared)]

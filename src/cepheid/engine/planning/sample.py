@@ -33,7 +33,7 @@ class Sample:
     statistics: Statistics
 
     def of(self, join: Join) -> Statistics:
-        """Return the statistics for another join of the query, whose lanes may make some conditions unnecessary."""
+        """Return the statistics for another join of the query, whose partitions may imply some conditions."""
         pairs = zip(self.join.joints, self.statistics.selectivity, strict=True)
         known = {(joint.test.condition, joint.stacks): share for joint, share in pairs}
         return replace(
@@ -117,7 +117,7 @@ def _window(query: Bound, times: Any) -> float:
 
 def _key_columns(join: Join) -> tuple[str, ...]:
     agreed = tuple(test.attribute for test in join.query.same)
-    return tuple(dict.fromkeys(join.lanes.all + agreed))
+    return tuple(dict.fromkeys(join.partitions.all + agreed))
 
 
 def _keys(column: pa.ChunkedArray, rows: Any, most: int = 2048) -> float:
@@ -160,8 +160,8 @@ def _tried(compiled: CompiledQuery, join: Join, batch: Batch, chosen: list[Any])
     nullable = frozenset(name for name in (*some.table.column_names, *compiled.derived) if some.has_nulls(name))
     trial = compiled.trial(join, nullable)
     errors: dict[int, CepheidError] = {}
-    lanes = some.codes.lanes(join.lanes)
-    events = [reader(one, compiled.flat, lanes, trial.types)(some, errors).tolist() for one in trial.select.events]
+    partitions = some.codes.partitions(join.partitions)
+    events = [reader(one, compiled.flat, partitions, trial.types)(some, errors).tolist() for one in trial.select.events]
     stored, held = trial.run(
         events, len(index), PAIRED * PAIRED, lambda constants: [c.argument(some.codes.strings.code) for c in constants]
     )

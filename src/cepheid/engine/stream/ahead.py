@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from cepheid.engine.matches.changes import Difference
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog, Net
-from cepheid.engine.stream.lane_times import LaneTimes
+from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 
@@ -38,8 +38,8 @@ class Ahead(Protocol):
     def final(self, watermark: int | None) -> int | None:
         """A time before which no change to come has its end."""
 
-    def forget_lanes(self, ahead: LaneTimes) -> None:
-        """Let go of what lanes do not need of which all events before other times are in."""
+    def forget_partitions(self, ahead: PartitionTimes) -> None:
+        """Let go of what partitions do not need of which all events before other times are in."""
 
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
         """The state: of the pipeline, and what there is besides."""

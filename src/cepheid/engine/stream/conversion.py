@@ -71,7 +71,7 @@ def _alike(machine: Machine, old: CompiledQuery, new: CompiledQuery) -> bool:
 def _kept(join: Join) -> object:
     """What a join keeps of events."""
     stacks = [(one.variable, one.types, one.columns, one.group, one.negated) for one in join.stacks]
-    return stacks, join.lanes
+    return stacks, join.partitions
 
 
 def _remembered(compiled: CompiledQuery) -> object:

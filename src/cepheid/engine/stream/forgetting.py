@@ -1,4 +1,4 @@
-"""Lets go of what no change to come can need: events, lanes, strings, nodes. What stays is numbered anew."""
+"""Lets go of what no change to come can need: events, partitions, strings, nodes. What stays is numbered anew."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from cepheid.kernel.arguments import ColumnValues
 from cepheid.pattern.expressions.types import Kind
 
 if TYPE_CHECKING:
-    from cepheid.engine.stream.lane_replay import LaneReplay
-    from cepheid.engine.stream.lane_times import LaneTimes
+    from cepheid.engine.stream.partition_replay import PartitionReplay
+    from cepheid.engine.stream.partition_times import PartitionTimes
 
 
-def forget(replay: LaneReplay, watermark: int, few: int, ahead: LaneTimes | None = None) -> None:
+def forget(replay: PartitionReplay, watermark: int, few: int, ahead: PartitionTimes | None = None) -> None:
     """Forget what a watermark has made certain. few: how many events are not worth that runs are asked for them.
 
-    ahead: lanes that are further than the watermark.
+    ahead: partitions that are further than the watermark.
     """
     known = replay.events
     standing = replay.standing
@@ -33,43 +33,43 @@ def forget(replay: LaneReplay, watermark: int, few: int, ahead: LaneTimes | None
     known.keep(keep)
     replay.errors = {int(number[event]): error for event, error in replay.errors.items() if keep[event]}
     replay.waiting = number[replay.waiting[keep[replay.waiting]]]
-    _forget_lanes(replay)
+    _forget_partitions(replay)
     replay.machine.forget(watermark)
     replay.machine.shorten(number)
     _forget_strings(replay)
 
 
-def _limits(replay: LaneReplay, watermark: int, ahead: LaneTimes | None) -> Any:
-    """Of each event the time that its lane has reached."""
-    lanes = replay.events.lane.all
+def _limits(replay: PartitionReplay, watermark: int, ahead: PartitionTimes | None) -> Any:
+    """Of each event the time that its partition has reached."""
+    partitions = replay.events.partition.all
     if ahead is None:
-        return np.full(len(lanes), watermark)
-    reached = np.full(replay.events.lane_count + 1, watermark)
-    for lane, time in ahead.numbered(replay.machine.lane_numbers):
-        if lane < len(reached) - 1:
-            reached[lane] = max(watermark, min(time, ahead.latest))
-    return reached[np.where(lanes == NOWHERE, len(reached) - 1, lanes)]
+        return np.full(len(partitions), watermark)
+    reached = np.full(replay.events.partition_count + 1, watermark)
+    for partition, time in ahead.numbered(replay.machine.partition_numbers):
+        if partition < len(reached) - 1:
+            reached[partition] = max(watermark, min(time, ahead.latest))
+    return reached[np.where(partitions == NOWHERE, len(reached) - 1, partitions)]
 
 
-def _forget_lanes(replay: LaneReplay) -> None:
-    """Give up lanes that have no event left."""
-    numbers, known = replay.machine.lane_numbers, replay.events
+def _forget_partitions(replay: PartitionReplay) -> None:
+    """Give up partitions that have no event left."""
+    numbers, known = replay.machine.partition_numbers, replay.events
     if not numbers.columns:
         return
     alive = np.zeros(len(replay.version), bool)
-    alive[known.lane.all[known.lane.all != NOWHERE]] = True
+    alive[known.partition.all[known.partition.all != NOWHERE]] = True
     if alive[: len(numbers)].all():
         return
     versions = replay.version[~alive]
     replay.machine.clear(versions[versions >= 0])
     numbers.keep(alive[: len(numbers)])
     anew = np.append(np.cumsum(alive) - 1, NOWHERE)
-    lanes = known.lane.all
-    lanes[:] = anew[np.where(lanes == NOWHERE, len(alive), lanes)]
+    partitions = known.partition.all
+    partitions[:] = anew[np.where(partitions == NOWHERE, len(alive), partitions)]
     replay.version = replay.version[alive]
 
 
-def _forget_strings(replay: LaneReplay) -> None:
+def _forget_strings(replay: PartitionReplay) -> None:
     """Give up strings that no event has."""
     coded = [
         wanted.array.name

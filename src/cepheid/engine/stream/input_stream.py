@@ -15,7 +15,7 @@ from cepheid.engine.stream.arrivals import Arrivals
 from cepheid.engine.stream.row_log import RowLog
 from cepheid.pattern.binding.schema import Schema
 
-FEW_ROWS, FEW_LANES, FEW_STRINGS = 256, 16, 1024
+FEW_ROWS, FEW_PARTITIONS, FEW_STRINGS = 256, 16, 1024
 """How much there must be before it is asked what can go; then twice as much as was left."""
 
 
@@ -30,8 +30,8 @@ class InputStream:
         self._log = RowLog(schema.arrow)
         self.events = 0  # that were released, which is the id of the next one
         self.last: int | None = None  # the greatest time of them
-        self.mixed = 0  # events before this id and after it are not in the order of S1: lanes were ahead of others
-        self._enough_rows, self._enough_lanes, self._enough_strings = FEW_ROWS, FEW_LANES, FEW_STRINGS
+        self.mixed = 0  # events before this id and after it are not in the order of S1: partitions were ahead of others
+        self._enough_rows, self._enough_partitions, self._enough_strings = FEW_ROWS, FEW_PARTITIONS, FEW_STRINGS
 
     def release(self, now: int | None) -> Batch | None:
         """The events before a time (None: all), in order."""
@@ -80,19 +80,19 @@ class InputStream:
             self.base = first
 
     def compact(self, now: int, machines: Sequence[Machine], *, eager: bool = False) -> None:
-        """Let go of rows, lanes and strings that no query of the stream can need, where there are many of them.
+        """Let go of rows, partitions and strings that no query of the stream can need, where there are many of them.
 
         eager: even if there are few.
         """
         if eager:
-            self._enough_rows = self._enough_lanes = self._enough_strings = 0
+            self._enough_rows = self._enough_partitions = self._enough_strings = 0
         if self.rows >= self._enough_rows:
             found = [machine.compact(now) for machine in machines]
             self.cut(min((one for one in found if one is not None), default=self.events))
             self._enough_rows = 2 * self.rows + FEW_ROWS
-        if sum(map(len, self.codes.keys.values())) > self._enough_lanes:
-            self._compact_lanes(machines)
-            self._enough_lanes = 2 * sum(map(len, self.codes.keys.values())) + FEW_LANES
+        if sum(map(len, self.codes.keys.values())) > self._enough_partitions:
+            self._compact_partitions(machines)
+            self._enough_partitions = 2 * sum(map(len, self.codes.keys.values())) + FEW_PARTITIONS
         if len(self.codes.strings) > self._enough_strings:
             held = [codes for machine in machines for codes in machine.held_strings()]
             number = self.codes.strings.keep(held)
@@ -103,16 +103,18 @@ class InputStream:
     def postpone(self) -> None:
         """As if it had just been compacted: what was restored was written down after that."""
         self._enough_rows = 2 * self.rows + FEW_ROWS
-        self._enough_lanes = 2 * sum(map(len, self.codes.keys.values())) + FEW_LANES
+        self._enough_partitions = 2 * sum(map(len, self.codes.keys.values())) + FEW_PARTITIONS
         self._enough_strings = 2 * len(self.codes.strings) + FEW_STRINGS
 
-    def _compact_lanes(self, machines: Sequence[Machine]) -> None:
-        alive: dict[Any, Any] = {lanes: np.zeros(len(numbers), bool) for lanes, numbers in self.codes.keys.items()}
+    def _compact_partitions(self, machines: Sequence[Machine]) -> None:
+        alive: dict[Any, Any] = {
+            partitions: np.zeros(len(numbers), bool) for partitions, numbers in self.codes.keys.items()
+        }
         for machine in machines:
-            for lanes, held in machine.held_lanes():
-                alive[lanes][: len(held)] |= held
-        for lanes, held in alive.items():
-            if lanes.all and not held.all():
-                self.codes.keys[lanes].keep(held)
+            for partitions, held in machine.held_partitions():
+                alive[partitions][: len(held)] |= held
+        for partitions, held in alive.items():
+            if partitions.all and not held.all():
+                self.codes.keys[partitions].keep(held)
                 for machine in machines:
-                    machine.keep_lanes(lanes, held)
+                    machine.keep_partitions(partitions, held)

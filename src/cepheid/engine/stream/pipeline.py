@@ -18,7 +18,7 @@ from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.composite_types import fitted, known_columns
 from cepheid.engine.stream.input_stream import InputStream
-from cepheid.engine.stream.lane_times import LaneTimes
+from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.view import View
@@ -97,11 +97,13 @@ class Pipeline:
         """Events for the queries that read the stream itself."""
         self.streams[EVENTS].arrivals.add(arrival)
 
-    def advance(self, now: int | None, horizon: int | None = None, ahead: LaneTimes | None = None) -> list[Matches]:
+    def advance(
+        self, now: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None
+    ) -> list[Matches]:
         """What each query gives when all events before a time (None: all) are in.
 
         horizon: where all are in, until when absences are known; None: the end of the input ends them.
-        ahead: lanes of which all events before other times are in, where `may_go_ahead`.
+        ahead: partitions of which all events before other times are in, where `may_go_ahead`.
         """
         given: list[Matches] = []
         until: dict[Source, int | None] = {EVENTS: now}
@@ -137,18 +139,18 @@ class Pipeline:
             if limit is not None:
                 stream.compact(limit, self.machines_of(stream), eager=ahead is not None)
         if ahead is not None:
-            self.queries[0].machine.reach_lanes(None)
+            self.queries[0].machine.reach_partitions(None)
         return given
 
     def may_go_ahead(self, now: int) -> bool:
-        """Whether lanes can be ahead of others: matches of each are found, and certain, without the others."""
+        """Whether partitions can be ahead of others: matches of each are found, and certain, without the others."""
         if len(self.queries) != 1 or self.queries[0].query.output is not Output.ALL:
             return False
         query = self.queries[0]
-        return query.machine.run_by_lanes(now, query.stream)
+        return query.machine.run_by_partitions(now, query.stream)
 
-    def _go_ahead(self, query: QueryStream, ahead: LaneTimes, now: int | None) -> None:
-        """Hand on the events of lanes that are ahead."""
+    def _go_ahead(self, query: QueryStream, ahead: PartitionTimes, now: int | None) -> None:
+        """Hand on the events of partitions that are ahead."""
         stream = self.streams[EVENTS]
         found = stream.arrivals.take_out(ahead.before)
         batch = None if found is None else stream.append(*found)
@@ -157,7 +159,7 @@ class Pipeline:
         if batch is not None:
             batch.floor = now
             query.feed(batch)
-        query.machine.reach_lanes(ahead)
+        query.machine.reach_partitions(ahead)
 
     def release(self, source: Source, until: int | None) -> dict[InputStream, Batch]:
         """The events of a stream before a time, in order, and those of its views.

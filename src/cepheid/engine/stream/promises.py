@@ -13,7 +13,7 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.stream.arrivals import Arrivals
-from cepheid.engine.stream.lane_times import Key, LaneTimes, keys_of
+from cepheid.engine.stream.partition_times import Key, PartitionTimes, keys_of
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
@@ -73,10 +73,12 @@ class Promises:
         self.latest = EVER  # no promise is about events at this time or later
         self._first = EVER  # and none is over before this time
         self._wide: dict[str, list[bool]] = {}  # by arc: whether a promise is about all of its events
-        self._left: dict[str, list[tuple[ex.Expression, ...] | None]] = {}  # by arc: what a lane must be like besides
+        self._left: dict[
+            str, list[tuple[ex.Expression, ...] | None]
+        ] = {}  # by arc: what a partition must be like besides
         self._tests: dict[ex.Expression, Callable[[Event], bool]] = {}
-        self._of_lane: dict[Key, list[str]] = {}
-        self._of_lanes: dict[str, None] = {}  # those that may be about several lanes
+        self._of_partition: dict[Key, list[str]] = {}
+        self._of_partitions: dict[str, None] = {}  # those that may be about several partitions
         self._of_keys: dict[tuple[str, ...], dict[Key, str]] = {}  # by columns and their values
         self._conditions: dict[str, None] = {}  # the others
 
@@ -104,11 +106,11 @@ class Promises:
         self._left[text] = [self._residue(promise, arc) for arc in self.arcs]
         if () in self._left[text]:
             self._wide[text] = [left == () for left in self._left[text]]
-        lane = self.lane_of(promise)
-        if lane is None:
-            self._of_lanes[text] = None
+        partition = self.partition_of(promise)
+        if partition is None:
+            self._of_partitions[text] = None
         else:
-            self._of_lane.setdefault(lane, []).append(text)
+            self._of_partition.setdefault(partition, []).append(text)
         if promise.key is None:
             self._conditions[text] = None
         else:
@@ -120,15 +122,15 @@ class Promises:
             return
         gone = [promise for promise in self.made.values() if promise.before <= watermark]
         for promise in gone:
-            text, lane = promise.text, self.lane_of(promise)
+            text, partition = promise.text, self.partition_of(promise)
             del self.made[text], self._left[text]
-            self._of_lanes.pop(text, None)
+            self._of_partitions.pop(text, None)
             self._conditions.pop(text, None)
             self._wide.pop(text, None)
-            if lane is not None:
-                self._of_lane[lane].remove(text)
-                if not self._of_lane[lane]:
-                    del self._of_lane[lane]
+            if partition is not None:
+                self._of_partition[partition].remove(text)
+                if not self._of_partition[partition]:
+                    del self._of_partition[partition]
             if promise.key is not None:
                 own = self._of_keys[tuple(promise.key)]
                 del own[tuple(promise.key.values())]
@@ -151,24 +153,24 @@ class Promises:
     def _residue(self, promise: Promise, arc: Taken) -> tuple[ex.Expression, ...] | None:
         """What is left to be TRUE for all events that an arc may take to be such as the promise is about.
 
-        None if that can't be known from the key of a lane.
+        None if that can't be known from the key of a partition.
         """
-        kind, lanes, left = self.queries[0].schema.roles.type, self.lanes, []
+        kind, partitions, left = self.queries[0].schema.roles.type, self.partitions, []
         for atom, columns in zip(promise.atoms, promise.columns, strict=True):
             if not implies(arc, atom, kind):
-                if lanes is None or not columns or not columns <= set(lanes.all):
+                if partitions is None or not columns or not columns <= set(partitions.all):
                     return None
                 left.append(atom)
         return tuple(left)
 
-    def _holds(self, promise: Promise, left: Sequence[ex.Expression], lane: Mapping[str, Value]) -> bool:
-        """Whether conditions are TRUE for the key of a lane."""
+    def _holds(self, promise: Promise, left: Sequence[ex.Expression], partition: Mapping[str, Value]) -> bool:
+        """Whether conditions are TRUE for the key of a partition."""
         if promise.key is not None:
             read = (n.name for atom in left for n in walk(atom) if isinstance(n, ex.Attribute))
-            return all(promise.key[name] == lane[name] for name in read)
+            return all(promise.key[name] == partition[name] for name in read)
         if self.queries[0].schema.roles.types is not None:
-            return False  # an event of the lane may lack the attribute
-        event = Event(0, 0, 0, 0, None, lane)
+            return False  # an event of the partition may lack the attribute
+        event = Event(0, 0, 0, 0, None, partition)
         return all(self._test(atom)(event) for atom in left)
 
     def _test(self, condition: ex.Expression) -> Callable[[Event], bool]:
@@ -186,7 +188,7 @@ class Promises:
         """
         last = last_taken(query)
         start = EVER if watermark is None else watermark
-        made = [self.made[text] for text in self._of_lanes]
+        made = [self.made[text] for text in self._of_partitions]
         times = [max([start, *(one.before for one in made if self._residue(one, arc) == ())]) for arc in last]
         limit = min(times, default=start)
         if limit <= start or not query.timed:
@@ -198,48 +200,48 @@ class Promises:
                 limit = min([limit, *_of_types(query, events, moments, kinds)])
         return limit if limit > start else None
 
-    # Lanes.
+    # Partitioning.
 
     @property
-    def lanes(self) -> Any:
+    def partitions(self) -> Any:
         """What splits the stream, where that is one query alone whose keys are columns; else None."""
         if self.every or len(self.queries) != 1:
             return None
         (query,) = self.queries
-        found = query.lanes
+        found = query.partitions
         return found if found.all and all(name in query.schema.columns for name in found.all) else None
 
-    def lane_of(self, promise: Promise) -> Key | None:
-        """The one lane that a promise is about; None if that may be several."""
-        lanes = self.lanes
-        if lanes is None or promise.key is None or not promise.key.keys() >= set(lanes.all):
+    def partition_of(self, promise: Promise) -> Key | None:
+        """The one partition that a promise is about; None if that may be several."""
+        partitions = self.partitions
+        if partitions is None or promise.key is None or not promise.key.keys() >= set(partitions.all):
             return None
-        return tuple(promise.key[name] for name in lanes.all)
+        return tuple(promise.key[name] for name in partitions.all)
 
-    def lane_times(self, watermark: int | None, promise: Promise | None = None) -> LaneTimes | None:
-        """How far lanes are ahead of the watermark; those alone that a new promise is about, if one is given."""
-        lanes = self.lanes
-        if lanes is None or not self.made:
+    def partition_times(self, watermark: int | None, promise: Promise | None = None) -> PartitionTimes | None:
+        """How far partitions are ahead of the watermark; those alone that a new promise is about, if one is given."""
+        partitions = self.partitions
+        if partitions is None or not self.made:
             return None
         start = EVER if watermark is None else watermark
-        several = tuple(self._of_lanes)
+        several = tuple(self._of_partitions)
         known: dict[Key, int | None] = {}
 
         def time_of(key: Key) -> int | None:
             if key not in known:
-                known[key] = self._lane_time(key, lanes.all, several, start)
+                known[key] = self._partition_time(key, partitions.all, several, start)
             return known[key]
 
-        only = None if promise is None else self.lane_of(promise)
-        return LaneTimes(lanes, time_of, self.latest, None if only is None else (only,))
+        only = None if promise is None else self.partition_of(promise)
+        return PartitionTimes(partitions, time_of, self.latest, None if only is None else (only,))
 
-    def _lane_time(self, key: Key, columns: Sequence[str], several: Sequence[str], start: int) -> int | None:
-        lane = dict(zip(columns, key, strict=True))
-        found = [(self.made[text], self._left[text]) for text in (*several, *self._of_lane.get(key, ()))]
+    def _partition_time(self, key: Key, columns: Sequence[str], several: Sequence[str], start: int) -> int | None:
+        partition = dict(zip(columns, key, strict=True))
+        found = [(self.made[text], self._left[text]) for text in (*several, *self._of_partition.get(key, ()))]
         least: int | None = None
         for number in range(len(self.arcs)):
             arcs = ((one, left[number]) for one, left in found)
-            times = [one.before for one, left in arcs if left is not None and self._holds(one, left, lane)]
+            times = [one.before for one, left in arcs if left is not None and self._holds(one, left, partition)]
             latest = max([start, *times])
             if latest <= start:
                 return None

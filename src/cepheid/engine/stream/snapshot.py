@@ -25,7 +25,7 @@ from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
 from cepheid.pattern.tree.flow import EVENTS
 from cepheid.pattern.tree.flow import Source as StreamSource
-from cepheid.pattern.tree.lanes import Lanes
+from cepheid.pattern.tree.partitioning import Partitioning
 
 MAGIC = b"CEPHEID\n"
 VERSION = 3
@@ -65,11 +65,11 @@ def write_pipeline(pipeline: Pipeline, sink: Sink) -> dict[str, Any]:
 
 def write_stream(place: str, source: StreamSource, stream: InputStream, sink: Sink) -> dict[str, Any]:
     """A stream: what waits, what is kept, and its codes."""
-    lanes = []
+    partitions = []
     for k, (split, numbers) in enumerate(stream.codes.keys.items()):
         keys, array = numbers.dump()
-        saved = sink.array(f"{place}.lanes.{k}", array)
-        lanes.append([list(split.columns), list(split.agreed), split.one_key, keys, saved])
+        saved = sink.array(f"{place}.partitions.{k}", array)
+        partitions.append([list(split.columns), list(split.agreed), split.one_key, keys, saved])
     return {
         "name": list(source) if len(source) > 1 else source[0],
         "schema": sink.add(f"{place}.schema", stream.schema.arrow.serialize()),
@@ -80,7 +80,7 @@ def write_stream(place: str, source: StreamSource, stream: InputStream, sink: Si
         "last": stream.last,
         **({"mixed": stream.mixed} if stream.is_mixed else {}),
         "strings": list(stream.codes.strings.codes),
-        "lanes": lanes,
+        "lanes": partitions,
     }
 
 
@@ -162,8 +162,8 @@ def read_stream(saved: dict[str, Any], stream: InputStream, source: Source) -> N
     stream.arrivals.load(saved["waiting"], source)
     stream.codes.strings.codes = {text: code for code, text in enumerate(saved["strings"])}
     for columns, agreed, one_key, keys, array in saved["lanes"]:
-        split = Lanes(tuple(columns), tuple(agreed), one_key)
-        stream.codes.lanes(split).load(keys, source.array(array))
+        split = Partitioning(tuple(columns), tuple(agreed), one_key)
+        stream.codes.partitions(split).load(keys, source.array(array))
     stream.postpone()
 
 

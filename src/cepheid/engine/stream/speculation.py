@@ -29,7 +29,7 @@ from cepheid.engine.stream.arrivals import Arrivals, Timed
 from cepheid.engine.stream.conversion import convert
 from cepheid.engine.stream.event_log import EventLog, Net
 from cepheid.engine.stream.in_memory import MemorySink, MemorySource, size_of, written
-from cepheid.engine.stream.lane_times import LaneTimes
+from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import arrival_of
@@ -298,8 +298,8 @@ class Speculation:
             found.append(watermark - sum(reach for reach in reaches if reach is not None))
         return max(found, default=None)
 
-    def forget_lanes(self, ahead: LaneTimes) -> None:
-        """States are of all lanes together."""
+    def forget_partitions(self, ahead: PartitionTimes) -> None:
+        """States are of all partitions together."""
 
     # Differences.
 

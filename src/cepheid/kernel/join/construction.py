@@ -1,4 +1,4 @@
-"""What a construction in a fixed order and one in any order have in common: lanes, pivots, and how they stop."""
+"""What a construction in a fixed order and one in any order have in common: partitions, pivots, and how they stop."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from cepheid.kernel.join.kernel import (
     COUNTS,
     FIRST,
     FOUND,
-    LANE,
-    LANES,
     LEAD,
     ORIGIN,
+    PARTITION,
+    PARTITIONS,
     PIVOT,
     ROOM,
     UNTIL,
@@ -78,7 +78,7 @@ class Construction(ABC):
         """What was built, with as many parameters as it has a use for."""
         block = self.code.block
         used = {node.name for node in variables_in(block)}
-        given = [LANE, LANES, FIRST, UNTIL, ORIGIN, *numbers]
+        given = [PARTITION, PARTITIONS, FIRST, UNTIL, ORIGIN, *numbers]
         state = [one for stack in self.layout.stacks for one in stack.arrays]
         wanted = list(work)
         if not self.layout.alone:
@@ -99,10 +99,10 @@ class Construction(ABC):
             work=[one for one in wanted if one.array.name in used],
         )
 
-    # Lanes.
+    # Partitioning.
 
     def body(self) -> None:
-        """Write the loop over the lanes."""
+        """Write the loop over the partitions."""
         code = self.code
         code.set(MATCHES, CELLS[FOUND])
         code.set(LIMIT, CELLS[ROOM])
@@ -117,13 +117,13 @@ class Construction(ABC):
         for lookup in self.lookups.values():
             lookup.begin(code)
         if self.layout.alone:
-            self.lane()
+            self.partition()
         else:
-            with code.loop(LANE < LANES):
-                self.lane()
-                code.step(LANE)
+            with code.loop(PARTITION < PARTITIONS):
+                self.partition()
+                code.step(PARTITION)
         self.finish(MATCHES)
-        code.give(1 if self.layout.alone else LANE)
+        code.give(1 if self.layout.alone else PARTITION)
 
     def finish(self, found: n.Expression) -> None:
         """Write the number of matches and of tests into the cells."""
@@ -137,10 +137,10 @@ class Construction(ABC):
         self.code.put(CELLS, LEAD, lead + 1)
         if self.layout.pivots:
             self.code.put(CELLS, PIVOT, WHICH)
-        self.code.give(0 if self.layout.alone else LANE)
+        self.code.give(0 if self.layout.alone else PARTITION)
 
-    def lane(self) -> None:
-        """The matches of a lane."""
+    def partition(self) -> None:
+        """The matches of a partition."""
         code, pivots = self.code, self.layout.pivots
         if not pivots:
             self.ranges()
@@ -171,12 +171,12 @@ class Construction(ABC):
                 self.settle_pivot(k + 1)
 
     def ranges(self) -> None:
-        """Set the range of each stack to all entries of a lane."""
+        """Set the range of each stack to all entries of a partition."""
         code = self.code
         for stack in self.layout.stacks:
             begin = begins(stack).array
-            code.set(stack.local("low"), 0 if self.layout.alone else begin[LANE])
-            code.set(stack.local("high"), CELLS[COUNTS + stack.number] if self.layout.alone else begin[LANE + 1])
+            code.set(stack.local("low"), 0 if self.layout.alone else begin[PARTITION])
+            code.set(stack.local("high"), CELLS[COUNTS + stack.number] if self.layout.alone else begin[PARTITION + 1])
         if self.join.waits:
             (first,) = self.layout.members(0)
             code.note(f"The window of an {first.stack.variable} must be over.")
@@ -184,7 +184,7 @@ class Construction(ABC):
 
     @abstractmethod
     def segments(self) -> None:
-        """The matches of a lane, or of a part of one."""
+        """The matches of a partition, or of a part of one."""
 
     @contextmanager
     def where_all_have_entries(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Groups entries by lane: lanes in which a new match could end are copied from the stacks, each into one block."""
+"""Group entries by partition: those in which a new match could end are copied from the stacks, each into one block."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from cepheid.kernel.join.kernel import COUNTS, FIRST, JoinFunction, Size, WorkAr
 from cepheid.kernel.join.layout import Layout, StackLayout
 from cepheid.kernel.runtime import NIL
 
-SLOT = n.Array("slot", UINT32)  # of each lane: which of the groups it is
-TOUCHED = n.Array("touched", UINT32)  # of each group: its lane
+SLOT = n.Array("slot", UINT32)  # of each partition: which of the groups it is
+TOUCHED = n.Array("touched", UINT32)  # of each group: its partition
 K, GROUPS = n.Variable("k", INT64), n.Variable("groups", INT64)
-LANE, GROUP = n.Variable("lane", UINT32), n.Variable("group", UINT32)
+PARTITION, GROUP = n.Variable("partition", UINT32), n.Variable("group", UINT32)
 WHERE = n.Variable("where", INT64)
 
 
 def generate_group(layout: Layout) -> JoinFunction:
-    """The grouping: gives how many lanes there are. `first` is the position of the first event that is new."""
+    """The grouping: gives how many partitions there are. `first` is the position of the first event that is new."""
     code = Code()
     code.set(GROUPS, 0)
     last = layout.members(0) if layout.join.waits else layout.last
@@ -29,7 +29,7 @@ def generate_group(layout: Layout) -> JoinFunction:
         _touch(code, stack)
     for stack in layout.stacks:
         _copy(code, stack)
-    code.note("No lane has a group any more.")
+    code.note("No partition has a group any more.")
     code.set(K, 0)
     with code.loop(K < GROUPS):
         code.put(SLOT, TOUCHED[K], NOWHERE)
@@ -40,9 +40,9 @@ def generate_group(layout: Layout) -> JoinFunction:
 
 
 def grouped(stack: StackLayout) -> Iterator[tuple[StateArray, WorkArray]]:
-    """The arrays of a stack and their copies, which are in the order of the lanes, and need not tell these."""
+    """The arrays of a stack and their copies, which are in the order of the partitions, and need not tell these."""
     for one in stack.arrays:
-        if one.array != stack.lane:
+        if one.array != stack.partition:
             copy = n.Array(f"grouped_{one.array.name}", one.array.element)
             yield one, WorkArray(copy, Size.ENTRIES, stack.stack.variable)
 
@@ -53,37 +53,37 @@ def begins(stack: StackLayout) -> WorkArray:
 
 
 def _work(layout: Layout) -> Iterator[WorkArray]:
-    yield WorkArray(SLOT, Size.LANES, initial=NIL)
-    yield WorkArray(TOUCHED, Size.LANES)
+    yield WorkArray(SLOT, Size.PARTITIONS, initial=NIL)
+    yield WorkArray(TOUCHED, Size.PARTITIONS)
     for stack in layout.stacks:
         yield begins(stack)
         yield from (copy for _, copy in grouped(stack))
 
 
 def _touch(code: Code, stack: StackLayout) -> None:
-    """The lanes of the events that are new."""
-    assert stack.lane is not None
-    code.note(f"Lanes with a new {stack.name}.")
+    """The partitions of the events that are new."""
+    assert stack.partition is not None
+    code.note(f"Partitions with a new {stack.name}.")
     code.set(K, CELLS[COUNTS + stack.number])
     with code.loop(all_of([K > 0, stack.at[K - 1] >= FIRST])):
         code.set(K, K - 1)
-        code.set(LANE, stack.lane[K])
-        with code.when(SLOT[LANE].equals(NOWHERE)):
-            code.put(SLOT, LANE, GROUPS)
-            code.put(TOUCHED, GROUPS, LANE)
+        code.set(PARTITION, stack.partition[K])
+        with code.when(SLOT[PARTITION].equals(NOWHERE)):
+            code.put(SLOT, PARTITION, GROUPS)
+            code.put(TOUCHED, GROUPS, PARTITION)
             code.step(GROUPS)
 
 
 def _copy(code: Code, stack: StackLayout) -> None:
-    """Copy a stack lane by lane. Entries are counted two places ahead, so that copying turns counts into beginnings."""
-    assert stack.lane is not None
+    """Copy a stack by partition. Entries are counted two places ahead, so that copying turns counts into beginnings."""
+    assert stack.partition is not None
     begin, count = begins(stack).array, stack.local("count")
-    code.note(f"{stack.name}, lane by lane.")
+    code.note(f"{stack.name}, partition by partition.")
     code.set(count, CELLS[COUNTS + stack.number])
-    code.call(n.Call("count_groups", (stack.lane, count, SLOT, GROUPS, begin), INT64))
+    code.call(n.Call("count_groups", (stack.partition, count, SLOT, GROUPS, begin), INT64))
     code.set(K, 0)
     with code.loop(K < count):
-        code.set(GROUP, SLOT[stack.lane[K]])
+        code.set(GROUP, SLOT[stack.partition[K]])
         with code.when(GROUP.differs(NOWHERE)):
             code.set(WHERE, begin[GROUP.to(INT64) + 1])
             code.put(begin, GROUP.to(INT64) + 1, WHERE + 1)

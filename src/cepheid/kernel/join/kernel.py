@@ -25,7 +25,10 @@ END = n.Variable("end", INT64)  # of the events
 BASE = n.Variable("base", INT64)  # the position of the event 0
 TYPES = n.Variable("types", INT64)  # how many codes of types there are
 FIRST = n.Variable("first", INT64)  # the position of the first event that is new
-LANE, LANES = n.Variable("lane", INT64), n.Variable("lanes", INT64)  # the first lane, and how many there are
+PARTITION, PARTITIONS = (
+    n.Variable("partition", INT64),
+    n.Variable("partitions", INT64),
+)  # the first partition, and how many there are
 UNTIL = n.Variable("until", INT64)  # matches that wait for an absence are certain if they begin until then
 ORIGIN = n.Variable("origin", INT64)  # from where positions count in the output
 SPAN = n.Variable("span", INT64)  # how long a stretch is, in which a tree keeps its lead
@@ -35,8 +38,8 @@ class Size(Enum):
     """What decides how long an array is that is filled and read in one go."""
 
     BATCH = "batch"
-    LANES = "lanes"
-    BOUNDS = "bounds"  # where each lane begins, and two more
+    PARTITIONS = "partitions"
+    BOUNDS = "bounds"  # where each partition begins, and two more
     ENTRIES = "entries"  # of a stack, and one more
     LEVELS = "levels"  # one for each component, and one more
     MATCHES = "matches"
@@ -72,7 +75,7 @@ class JoinFunction:
 
 @dataclass(frozen=True)
 class JoinKernel:
-    """A generated join. `group`: None where there is one lane only."""
+    """A generated join. `group`: None where there is one partition only."""
 
     select: JoinFunction
     group: JoinFunction | None

@@ -13,8 +13,8 @@ from cepheid.kernel.library import FUNCTIONS
 from cepheid.kernel.names import distinct, identifier
 from cepheid.plan.join import Join, Stack
 
-FACTS = ("at", "time", "lane")
-"""Of every entry: the position of its event, its time where there is a window, its lane where there are several."""
+FACTS = ("at", "time", "partition")
+"""Of every entry: the position of its event, its time if there is a window, its partition if there are several."""
 WORDS = (
     *FACTS, "begin", "by", "ceiling", "count", "end", "entry", "first", "floor", "from", "grouped", "heads", "high",
     "key", "keys", "last", "least", "low", "most", "moved", "new", "next", "out", "place", "places", "since", "spare",
@@ -48,7 +48,7 @@ class StackLayout:
     name: str
     at: n.Array
     time: n.Array | None
-    lane: n.Array | None
+    partition: n.Array | None
     fields: tuple[Field, ...]
 
     @property
@@ -78,7 +78,7 @@ class StackLayout:
 
     @property
     def arrays(self) -> Iterator[StateArray]:
-        """What there is of each entry, the lane last."""
+        """What there is of each entry, the partition last."""
         yield self._of_entries(self.at)
         if self.time is not None:
             yield self._of_entries(self.time)
@@ -86,8 +86,8 @@ class StackLayout:
             yield self._of_entries(field.values, coded=field.sort is Sort.STRING)
             if field.nulls is not None:
                 yield self._of_entries(field.nulls)
-        if self.lane is not None:
-            yield self._of_entries(self.lane)
+        if self.partition is not None:
+            yield self._of_entries(self.partition)
 
     def _of_entries(self, array: n.Array, *, coded: bool = False) -> StateArray:
         return StateArray(array, Extent.ENTRIES, 0, self.stack.variable, coded)
@@ -113,13 +113,13 @@ class Layout:
 
     @property
     def alone(self) -> bool:
-        """Whether there is one lane only."""
-        return not self.join.lanes.all
+        """Whether there is one partition only."""
+        return not self.join.partitions.all
 
     @property
     def nowhere(self) -> bool:
-        """Whether an event may be in no lane."""
-        return not self.nullable.isdisjoint(self.join.lanes.agreed)
+        """Whether an event may be in no partition."""
+        return not self.nullable.isdisjoint(self.join.partitions.agreed)
 
     @property
     def positive(self) -> Sequence[StackLayout]:
@@ -156,8 +156,8 @@ def lay_out(join: Join, nullable: frozenset[str]) -> Layout:
             nulls = n.Array(arrays[x, column, True], UINT8) if column in nullable else None
             fields.append(Field(column, sort, n.Array(arrays[x, column, False], sort.scalar), nulls))
         time = n.Array(f"time_{name}", INT64) if join.query.within is not None else None
-        lane = n.Array(f"lane_{name}", UINT32) if join.lanes.all else None
-        stacks.append(StackLayout(x, stack, name, n.Array(f"at_{name}", INT64), time, lane, tuple(fields)))
+        partition = n.Array(f"partition_{name}", UINT32) if join.partitions.all else None
+        stacks.append(StackLayout(x, stack, name, n.Array(f"at_{name}", INT64), time, partition, tuple(fields)))
     return Layout(join, nullable, tuple(stacks))
 
 

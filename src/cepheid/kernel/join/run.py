@@ -14,10 +14,10 @@ from cepheid.kernel.join.kernel import (
     END,
     FIRST,
     FOUND,
-    LANE,
-    LANES,
     LEAD,
     ORIGIN,
+    PARTITION,
+    PARTITIONS,
     PIVOT,
     ROOM,
     SPAN,
@@ -61,27 +61,27 @@ def construct(
     """
     if not state.complete:
         return
-    lanes = group(state, load, constants, first)
+    partitions = group(state, load, constants, first)
     stretch = min(STRETCH * (state.window or 0), 2**63 - 1 - max(clock, 0))  # a time and a stretch are in 64 bits
     if not state.once:  # where all comes at once, positions fit as they are
         output.origin = state.oldest_event() or 0
     function, cells = state.kernel.construct, state.cells
     state.reserve_work(function)
     cells[PIVOT] = cells[CUT] = cells[LEAD] = 0
-    lane = 0
-    while lane < lanes:
+    partition = 0
+    while partition < partitions:
         arrays = output.prepare()
         cells[ROOM] = output.room
         numbers = {
-            LANE.name: lane,
-            LANES.name: lanes,
+            PARTITION.name: partition,
+            PARTITIONS.name: partitions,
             FIRST.name: first,
             UNTIL.name: until,
             ORIGIN.name: output.origin,
             SPAN.name: stretch,
         }
-        lane = _call(function, state, load, constants, numbers, (), arrays)
-        if lane < lanes:
+        partition = _call(function, state, load, constants, numbers, (), arrays)
+        if partition < partitions:
             output.make_room(int(cells[FOUND]))
             cells[FOUND] = 0
     if not state.once:  # the next ones may count from elsewhere
@@ -95,7 +95,7 @@ def put_aside(state: StackState, output: Output) -> None:
 
 
 def group(state: StackState, load: Load, constants: Arguments, first: int) -> int:
-    """Copy the lanes that could have a new match out of the stacks; how many these are."""
+    """Copy the partitions that could have a new match out of the stacks; how many these are."""
     function = state.kernel.group
     if function is None:
         return 1

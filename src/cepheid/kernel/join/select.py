@@ -1,7 +1,7 @@
 """The scan that stores events: each where it can be part of a match.
 
-An event is stored if it passes the tests on one event, and what must come before it is there, in its lane and in the
-window (SASE 4.1, 4.3). Stacks are arrays in the order of the stream.
+An event is stored if it passes the tests on one event, and what must come before it is there, in its partition and in
+the window (SASE 4.1, 4.3). Stacks are arrays in the order of the stream.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from cepheid.kernel.reads import KIND, EventReader, I
 from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan.kernel import event_arrays
 
-LANE = n.Variable("lane", UINT32)
+PARTITION = n.Variable("partition", UINT32)
 NOW = n.Variable("now", INT64)
 CHOSEN = n.Array("chosen", UINT32)  # the events whose types matter
-SEEN = n.Array("seen", INT64)  # events of each lane, where the window counts these
+SEEN = n.Array("seen", INT64)  # events of each partition, where the window counts these
 PICKED, K = n.Variable("picked", INT64), n.Variable("k", INT64)
 
 
@@ -53,7 +53,7 @@ class _Select:
         self.types = types_of(layout)
         self.events = EventReader(self.types, layout.nullable, constants)
         self.window = constants.named("window", window) if window is not None else None
-        # A window of events counts all of a lane; else events of other types are passed at once.
+        # A window of events counts all of a partition; else events of other types are passed at once.
         self.picks = bool(self.types) and not layout.counted
         # Of these it is remembered when the last one came.
         heard = {one.number for stack in layout.stacks for one in self.before(stack)}
@@ -78,9 +78,9 @@ class _Select:
 
     def state(self) -> Iterator[StateArray]:
         if self.layout.counted:
-            yield StateArray(SEEN, Extent.LANES)
+            yield StateArray(SEEN, Extent.PARTITIONS)
         for stack in self.heard:
-            yield StateArray(stack.array("last", INT64), Extent.LANES, NEVER)
+            yield StateArray(stack.array("last", INT64), Extent.PARTITIONS, NEVER)
         for stack in self.layout.stacks:
             yield from stack.arrays
 
@@ -109,16 +109,16 @@ class _Select:
         """What happens on one event."""
         code = self.code
         if not self.layout.alone:
-            code.set(LANE, self.events.fact(EventFact.LANE)[I])
+            code.set(PARTITION, self.events.fact(EventFact.PARTITION)[I])
             if self.layout.nowhere:
-                with code.when(LANE.equals(NOWHERE)):
+                with code.when(PARTITION.equals(NOWHERE)):
                     code.note("In no partition.")
                     code.again()
         if self.layout.timed:
             code.set(NOW, self.events.fact(EventFact.TIME)[I])
         elif self.layout.counted:
-            code.set(NOW, SEEN[self.lane] + 1)
-            code.put(SEEN, self.lane, NOW)
+            code.set(NOW, SEEN[self.partition] + 1)
+            code.put(SEEN, self.partition, NOW)
         if self.types:
             code.set(KIND, self.events.kind())
         # The last ones first: an event does not come after itself.
@@ -141,8 +141,8 @@ class _Select:
                 self.one_of(others)
 
     @property
-    def lane(self) -> n.Expression:
-        return n.Constant(0, INT64) if self.layout.alone else LANE
+    def partition(self) -> n.Expression:
+        return n.Constant(0, INT64) if self.layout.alone else PARTITION
 
     def is_of(self, stack: StackLayout) -> n.Expression:
         """Whether the event has a type of a stack."""
@@ -151,7 +151,7 @@ class _Select:
     def condition(self, stack: StackLayout) -> n.Expression:
         """Whether an event of its types is stored in a stack."""
         oldest: n.Expression = n.Constant(NEVER, INT64, "NEVER") if self.window is None else NOW - self.window
-        there = [one.array("last", INT64)[self.lane] > oldest for one in self.before(stack)]
+        there = [one.array("last", INT64)[self.partition] > oldest for one in self.before(stack)]
         of_event, computed = self.events.fence((), stack.stack.tests)
         return all_of([*there, of_event, computed])
 
@@ -166,8 +166,8 @@ class _Select:
             code.put(field.values, count, value.code)
             if field.nulls is not None:
                 code.put(field.nulls, count, value.null.to(UINT8))
-        if stack.lane is not None:
-            code.put(stack.lane, count, LANE)
+        if stack.partition is not None:
+            code.put(stack.partition, count, PARTITION)
         if stack in self.heard:
-            code.put(stack.array("last", INT64), self.lane, 0 if stack.time is None else NOW)
+            code.put(stack.array("last", INT64), self.partition, 0 if stack.time is None else NOW)
         code.step(count)

@@ -32,27 +32,27 @@ class StackState:
         self.window = window
         self.native = native
         self.once = once
-        self.lanes = 0
+        self.partitions = 0
         self.arrays: dict[str, Array] = {}
         self.work: dict[str, Array] = {}  # what is filled and read in one go
         self.cells: Array = new_array("int64", kernel.cells, 0, native=native)
         self.stacks: tuple[StackLayout, ...] = lay_out(join, frozenset()).stacks
         self.enough = FEW
-        self._fitted: int | None = None  # lanes for which there is room; None: it is not known
+        self._fitted: int | None = None  # partitions for which there is room; None: it is not known
         self._spare = 0  # events for which there is room, wherever they go
         self._pins: dict[str, Pins] = {}
 
     # Arrays.
 
-    def fit(self, lanes: int) -> None:
+    def fit(self, partitions: int) -> None:
         """Make every array of the state as long as it has to be; what there is stays."""
-        self.reserve(0, lanes)
+        self.reserve(0, partitions)
 
-    def reserve(self, events: int, lanes: int) -> None:
-        """Room for so many more events, in so many lanes."""
-        self.lanes = lanes
-        if rounded(lanes) != self._fitted or events > self._spare:
-            self._fitted = rounded(lanes)
+    def reserve(self, events: int, partitions: int) -> None:
+        """Room for so many more events, in so many partitions."""
+        self.partitions = partitions
+        if rounded(partitions) != self._fitted or events > self._spare:
+            self._fitted = rounded(partitions)
             for wanted in self.kernel.select.state:
                 self._lengthen(wanted, events)
             for one in self.kernel.select.work:
@@ -65,7 +65,7 @@ class StackState:
         rooms = [
             len(self.arrays[one.array.name]) - self.count_of(one.owner)
             for one in self.kernel.select.state
-            if one.extent is not Extent.LANES
+            if one.extent is not Extent.PARTITIONS
         ]
         return min([*rooms, *(len(self.work[one.name]) - 1 for one in self.kernel.select.work)])
 
@@ -73,26 +73,26 @@ class StackState:
         """Room for what a function fills and reads in one go; its output has room of its own."""
         for one in function.work:
             match one.size:
-                case Size.LANES:
-                    self._renew(one, rounded(self.lanes))
+                case Size.PARTITIONS:
+                    self._renew(one, rounded(self.partitions))
                 case Size.BOUNDS:
-                    self._renew(one, rounded(self.lanes) + 2)
+                    self._renew(one, rounded(self.partitions) + 2)
                 case Size.ENTRIES:
                     self._renew(one, self.count_of(one.owner) + 1)
                 case Size.LEVELS:
                     self._renew(one, self.kernel.positive + 1)
 
     def _lengthen(self, wanted: StateArray, events: int) -> None:
-        name, by_lane = wanted.array.name, wanted.extent is Extent.LANES
-        count = 0 if by_lane else self.count_of(wanted.owner)
-        size = rounded(self.lanes) if by_lane else count + events
+        name, by_partition = wanted.array.name, wanted.extent is Extent.PARTITIONS
+        count = 0 if by_partition else self.count_of(wanted.owner)
+        size = rounded(self.partitions) if by_partition else count + events
         old = self.arrays.get(name)
         have = 0 if old is None else len(old)
         if old is not None and have >= size:
             return
         # What has no meaning yet is not written: memory that is never touched costs nothing. A flag of NULL that the
         # entries so far did not have is not set.
-        meant = by_lane or (old is None and count > 0)
+        meant = by_partition or (old is None and count > 0)
         size = max(size, 0 if self.once else 2 * have, 16)
         initial = wanted.initial if meant else None
         self.arrays[name] = longer(old, wanted.array.element.name, size, initial, native=self.native)
@@ -119,7 +119,7 @@ class StackState:
         """Go on with a kernel for another order, or for which more columns have NULLs."""
         self.kernel = kernel
         self._fitted = None
-        self.fit(self.lanes)
+        self.fit(self.partitions)
 
     def to_native(self) -> None:
         """From lists to arrays: the values are the same."""
@@ -135,7 +135,7 @@ class StackState:
         """As empty as new: another compiled run can have the arrays, since to touch fresh memory takes long."""
         self.cells[:] = 0
         for wanted in self.kernel.select.state:
-            if wanted.extent is Extent.LANES:
+            if wanted.extent is Extent.PARTITIONS:
                 self.arrays[wanted.array.name].fill(wanted.initial)
         self.enough = FEW
 
@@ -238,8 +238,10 @@ class StackState:
                 back = self.join.waits and x in self.join.negated and not self.join.around(x)[0]
                 self._cut(x, int(np.searchsorted(times, oldest - (self.window if back else 0))))
             else:
-                lanes = np.zeros(len(times), np.int64) if stack.lane is None else self._values(stack.lane, x)
-                self._keep(x, times > np.asarray(self.arrays[SEEN.name], np.int64)[lanes] - self.window)
+                partitions = (
+                    np.zeros(len(times), np.int64) if stack.partition is None else self._values(stack.partition, x)
+                )
+                self._keep(x, times > np.asarray(self.arrays[SEEN.name], np.int64)[partitions] - self.window)
         self.enough = 2 * self.entries + FEW
 
     def _cut(self, x: int, count: int) -> None:
@@ -263,29 +265,29 @@ class StackState:
         """The arrays of a stack."""
         yield from (one for one in self.kernel.select.state if one.owner == self.kernel.variables[x])
 
-    def held_lanes(self) -> Any:
-        """Which lanes have an entry."""
-        alive: Any = np.zeros(self.lanes, bool)
+    def held_partitions(self) -> Any:
+        """Which partitions have an entry."""
+        alive: Any = np.zeros(self.partitions, bool)
         for stack in self.stacks:
-            if stack.lane is not None:
-                alive[self._values(stack.lane, stack.number)] = True
+            if stack.partition is not None:
+                alive[self._values(stack.partition, stack.number)] = True
         return alive
 
-    def keep_lanes(self, alive: Any) -> None:
-        """Give up lanes that have nothing; the others are numbered anew, in order."""
+    def keep_partitions(self, alive: Any) -> None:
+        """Give up partitions that have nothing; the others are numbered anew, in order."""
         self.fit(len(alive))  # another query of the stream may have met keys that this one has not
-        lanes, kept = self.lanes, np.flatnonzero(alive)
-        number: Any = np.zeros(lanes, np.uint32)
+        partitions, kept = self.partitions, np.flatnonzero(alive)
+        number: Any = np.zeros(partitions, np.uint32)
         number[kept] = np.arange(len(kept))
         for wanted in self.kernel.select.state:
             name = wanted.array.name
-            if wanted.extent is Extent.LANES and name in self.arrays:
-                values = np.asarray(self.arrays[name][:lanes])[kept]
+            if wanted.extent is Extent.PARTITIONS and name in self.arrays:
+                values = np.asarray(self.arrays[name][:partitions])[kept]
                 self.arrays[name] = as_kind(values, wanted.array.element.name, native=self.native)
         for stack in self.stacks:
-            if stack.lane is not None:
-                moved = number[self._values(stack.lane, stack.number)]
-                self.arrays[stack.lane.name][: len(moved)] = moved if self.native else moved.tolist()
+            if stack.partition is not None:
+                moved = number[self._values(stack.partition, stack.number)]
+                self.arrays[stack.partition.name][: len(moved)] = moved if self.native else moved.tolist()
         self._fitted = None
         self.fit(len(kept))
 
@@ -312,16 +314,16 @@ class StackState:
         names, arrays = ["cells"], [np.asarray(self.cells, np.int64)]
         for wanted in self.kernel.select.state:
             array = self.arrays.get(wanted.array.name, [])
-            length = self.lanes if wanted.extent is Extent.LANES else self.count_of(wanted.owner)
+            length = self.partitions if wanted.extent is Extent.PARTITIONS else self.count_of(wanted.owner)
             names.append(wanted.array.name)
             arrays.append(np.array(array[:length], np.dtype(wanted.array.element.name)))
         return {"names": names}, arrays
 
-    def load(self, facts: dict[str, Any], arrays: list[Any], lanes: int) -> None:
+    def load(self, facts: dict[str, Any], arrays: list[Any], partitions: int) -> None:
         """Take up a state that was dumped, by either kind of run, for the same NULLs."""
         given = dict(zip(facts["names"], arrays, strict=True))
         self.cells = as_kind(given.pop("cells"), "int64", native=self.native)
         self.arrays = {name: as_read(array, native=self.native) for name, array in given.items()}
         self.work, self._fitted = {}, None
-        self.fit(lanes)
+        self.fit(partitions)
         self.arrays = {name: owned(array) for name, array in self.arrays.items()}

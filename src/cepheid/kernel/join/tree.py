@@ -1,7 +1,7 @@
 """The construction of matches in an order that is chosen at each step: what has the fewest candidates is bound next.
 
-The component that has the fewest entries leads, and the others are bound on levels (DEBS'15 6). A long lane is cut into
-stretches of time, since what is rare may change.
+The component that has the fewest entries leads, and the others are bound on levels (DEBS'15 6). A long partition is cut
+into stretches of time, since what is rare may change.
 """
 
 from __future__ import annotations

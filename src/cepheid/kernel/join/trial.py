@@ -49,7 +49,7 @@ class Trial:
 
         pairs: how many combinations are tried, about.
         """
-        # An event is stored at most once in a stack, and there are no more lanes than events.
+        # An event is stored at most once in a stack, and there are no more partitions than events.
         arrays = {one.array.name: [one.initial] * (count + 1) for one in self.select.state}
         cells = [0] * (COUNTS + len(self.layout.stacks))
         given = dict(zip((one.holds for one in self.select.events), events, strict=True))

@@ -34,15 +34,14 @@ from cepheid.kernel.scan.kernel import (
     event_arrays,
     parameters,
 )
-from cepheid.kernel.scan.lane_values import LaneValues
 from cepheid.kernel.scan.lists import ListCode
+from cepheid.kernel.scan.partition_values import PartitionValues
 from cepheid.kernel.scan.registers import Registers, new
 from cepheid.kernel.scan.setting import Setting, stretched_configs
 from cepheid.kernel.scan.steps import StepCode
 from cepheid.kernel.scan.variables import (
     END,
     FIRST_ID,
-    LANE,
     MATCH_COUNT,
     MATCH_LIMIT,
     MERGES,
@@ -51,6 +50,7 @@ from cepheid.kernel.scan.variables import (
     NOW,
     OLDEST,
     OLDEST_END,
+    PARTITION,
     SETTLES,
     STORE,
     TRIED,
@@ -122,7 +122,7 @@ class _Generator:
         self.period = self.constants.named("period", period) if setting.lasting else None
         self.before = before
         self.events = EventReader(program.types, nullable, self.constants, setting.timed, setting.bits)
-        self.values = LaneValues(self.code, lanes=setting.lanes)
+        self.values = PartitionValues(self.code, partitions=setting.partitions)
         self.apart = program.simultaneous
         if setting.counted:
             self.values.declare("seen", INT64)
@@ -173,7 +173,7 @@ class _Generator:
         return self.events.leaf(node)
 
     def declare_slots(self) -> None:
-        """A slot has a node and registers for each lane."""
+        """A slot has a node and registers for each partition."""
         for room in self.program.rooms:
             if self.apart and self.program.may_end(room):
                 self.values.declare(over(room.name), UINT8)
@@ -230,8 +230,8 @@ class _Generator:
         code.set(MATCH_LIMIT, CELLS[MATCH_ROOM])
         for lists in self.lists:
             code.set(lists.room, CELLS[lists.pool.cells.room])
-        if not self.setting.lanes:
-            code.set(LANE, 0)
+        if not self.setting.partitions:
+            code.set(PARTITION, 0)
         if self.setting.timed or self.setting.bits:
             code.set(PIECE, 0)
         self.values.load()
@@ -275,7 +275,7 @@ class _Generator:
             self.loop(stop)
 
     def growth(self) -> tuple[int, int]:
-        """The most nodes, runs or matches that one event makes: for each run of its lane, and besides."""
+        """The most nodes, runs or matches that one event makes: for each run of its partition, and besides."""
         automaton = self.program.automaton
         states = 2 * max(map(len, automaton.entries), default=1) + 2
         sources = [arc.source for arc in automaton.arcs if arc.source is not None]
@@ -287,10 +287,10 @@ class _Generator:
     def event(self) -> None:
         """What happens on one event."""
         code = self.code
-        if self.setting.lanes:
-            code.set(LANE, self.events.fact(EventFact.LANE)[I])
+        if self.setting.partitions:
+            code.set(PARTITION, self.events.fact(EventFact.PARTITION)[I])
             if self.setting.nowhere:
-                with code.when(LANE.equals(NOWHERE)):
+                with code.when(PARTITION.equals(NOWHERE)):
                     code.note("In no partition.")
                     code.step(I)
                     code.again()
@@ -322,7 +322,7 @@ class _Generator:
             self.note_quiet()
 
     def note_quiet(self) -> None:
-        """Whether no run of the lane is under way; if so, events that meet none may be skipped."""
+        """Whether no run of the partition is under way; if so, events that meet none may be skipped."""
         pools = {name: lists.pool for lists in self.lists for name in lists.pool.lists}
         held = [room.name if room.is_slot else pools[room.name].first(room.name) for room in self.program.rooms]
         empty = all_of(self.values.get(name).equals(NOWHERE) for name in held)

@@ -28,7 +28,7 @@ class PoolCells:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Entries that are linked to lists, one of each name for each lane: runs, or matches that are not certain yet."""
+    """Entries linked to lists, one of each name for each partition: runs, or matches that are not certain yet."""
 
     name: str
     number: int
@@ -45,17 +45,17 @@ class Pool:
         return PoolCells(first, first + 1, first + 2)
 
     def array(self, what: str) -> str:
-        """The name of an array of the entries: next, node, lane, or a register."""
+        """The name of an array of the entries: next, node, partition, or a register."""
         return f"{self.name}_{what}"
 
     @property
     def count(self) -> str:
-        """The name of what counts the entries of each lane; it is not there where all are of one lane."""
+        """The name of what counts the entries of each partition; it is not there where all are of one partition."""
         return f"count_{self.name}"
 
     @staticmethod
     def first(list_name: str) -> str:
-        """The name of what holds the first entry of a list, for each lane."""
+        """The name of what holds the first entry of a list, for each partition."""
         return f"first_{list_name}"
 
 
@@ -67,7 +67,7 @@ class ScanKernel:
     constants: tuple[Constant, ...]
     events: tuple[EventArray, ...]
     state: tuple[StateArray, ...]
-    slots: tuple[str, ...]  # arrays of nodes, one for each lane
+    slots: tuple[str, ...]  # arrays of nodes, one for each partition
     pools: tuple[Pool, ...]
     witnesses: tuple[str, ...]  # arrays of when an event was seen that must be absent before a first one
     lasting: Mapping[str, int]  # likewise, where it must be absent for so many ticks

@@ -1,4 +1,4 @@
-"""How a scan keeps runs in lists: entries of a pool, linked for each lane.
+"""How a scan keeps runs in lists: entries of a pool, linked for each partition.
 
 All lists of runs share one pool, so that a run that goes on keeps its entry, and with it the registers that stay.
 """
@@ -17,7 +17,7 @@ from cepheid.kernel.code.types import BOOL, INT64, UINT8, UINT32, UINT64, Scalar
 from cepheid.kernel.runtime import NIL
 from cepheid.kernel.scan.graph import GraphCode, NoGraph
 from cepheid.kernel.scan.kernel import Pool
-from cepheid.kernel.scan.lane_values import LaneValues
+from cepheid.kernel.scan.partition_values import PartitionValues
 from cepheid.kernel.scan.program import Room
 from cepheid.kernel.scan.registers import Read, Registers
 from cepheid.kernel.scan.variables import (
@@ -26,8 +26,8 @@ from cepheid.kernel.scan.variables import (
     FOLLOWING,
     FRESH,
     HISTORY,
-    LANE,
     OVER,
+    PARTITION,
     REUSED,
     RUN,
     SETTLES,
@@ -56,7 +56,7 @@ class ListCode:
         code: Code,
         pool: Pool,
         registers: Registers,
-        values: LaneValues,
+        values: PartitionValues,
         graph: GraphCode,
         *,
         merges: bool,
@@ -70,10 +70,10 @@ class ListCode:
         self.merges = merges  # runs that are alike become one, when they have become many
         self.valued = isinstance(graph, NoGraph)  # an entry is in use or not, and has no history
         self.apart = apart  # what an instant adds is kept apart until it is over
-        self.by_lane = values.lanes  # else all entries are of one lane
-        self.marked = f"mark_{pool.name}"  # how many a lane may have before they are looked through
-        self.next, self.node, self.lane, self.table = (
-            n.Array(pool.array(what), UINT32) for what in ("next", "node", "lane", "table")
+        self.by_partition = values.partitions  # else all entries are of one partition
+        self.marked = f"mark_{pool.name}"  # how many a partition may have before they are looked through
+        self.next, self.node, self.partition, self.table = (
+            n.Array(pool.array(what), UINT32) for what in ("next", "node", "partition", "table")
         )
         self.over = n.Array(pool.array(OVER), UINT8)
         self.free, self.used, self.room = (
@@ -82,7 +82,7 @@ class ListCode:
         )
         for name in pool.lists:
             values.declare(pool.first(name), initial=NIL)
-        if self.by_lane:
+        if self.by_partition:
             values.declare(pool.count)
         if merges:
             values.declare(self.marked, initial=8)
@@ -91,7 +91,7 @@ class ListCode:
         """The arrays of the entries."""
         yield StateArray(self.next, Extent.RUNS, 0, self.pool.name)
         yield StateArray(self.node, Extent.RUNS, NIL, self.pool.name)
-        yield StateArray(self.lane, Extent.RUNS, 0, self.pool.name)
+        yield StateArray(self.partition, Extent.RUNS, 0, self.pool.name)
         for name, scalar, coded in self.registers.fields(self.pool.registers):
             yield StateArray(n.Array(self.pool.array(name), scalar), Extent.RUNS, 0, self.pool.name, coded)
         if self.pool.lasting:
@@ -107,8 +107,8 @@ class ListCode:
 
     @property
     def count(self) -> n.Expression:
-        """How many entries the lane has, in all lists."""
-        return self.values.get(self.pool.count).to(INT64) if self.by_lane else self.used
+        """How many entries the partition has, in all lists."""
+        return self.values.get(self.pool.count).to(INT64) if self.by_partition else self.used
 
     def field(self, at: n.Variable) -> Read:
         """The registers of an entry."""
@@ -122,9 +122,9 @@ class ListCode:
         code.set(FRESH, self.free)
         code.set(self.free, self.next[FRESH])
         code.step(self.used)
-        if self.by_lane:
+        if self.by_partition:
             self.values.put(self.pool.count, self.values.get(self.pool.count) + 1)
-            code.put(self.lane, FRESH, LANE)
+            code.put(self.partition, FRESH, PARTITION)
 
     def release(self) -> None:
         """The entry of the run at hand is free."""
@@ -135,7 +135,7 @@ class ListCode:
         code.put(self.next, RUN, self.free)
         code.set(self.free, RUN)
         code.set(self.used, self.used - 1)
-        if self.by_lane:
+        if self.by_partition:
             self.values.put(self.pool.count, self.values.get(self.pool.count) - 1)
 
     def fill(self, registers: Sequence[Register], read: Read) -> None:
@@ -279,7 +279,7 @@ class ListCode:
             code.set(RUN, FOLLOWING)
 
     def merge(self, rooms: Sequence[Room], lost: Mapping[str, n.Expression]) -> None:
-        """When the runs of a lane have doubled: those that are alike become one (SASE+ 5.2.2).
+        """When the runs of a partition have doubled: those that are alike become one (SASE+ 5.2.2).
 
         lost: by room, whether the run at hand can't go on.
         """

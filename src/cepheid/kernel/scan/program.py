@@ -1,7 +1,8 @@
 """Between the automaton and the code: what is kept of the runs of each state, and what an event does, step by step.
 
-A state whose runs all behave alike is a *slot*: one node of the match store for each lane (partition), since runs with
-equal registers are one run (SASE+ 5.2.2). Other states are *lists*: linked runs for each lane, each with its registers.
+A state whose runs all behave alike is a *slot*: one node of the match store for each partition, since runs
+with equal registers are one run (SASE+ 5.2.2). Other states are *lists*: linked runs for each partition, each with its
+registers.
 
 Where events of one time are simultaneous (S2), what they make is kept apart, and runs whose wait they end stay, until
 the instant is over.
@@ -21,7 +22,7 @@ from cepheid.kernel.names import distinct
 class Keeping(Enum):
     """How the runs of a state are kept."""
 
-    SLOT = "slot"  # at most one run for each lane
+    SLOT = "slot"  # at most one run for each partition
     LIST = "list"  # runs of their own
     BUNDLES = "bundles"  # a list in which the runs that bound the same event are one
 
@@ -38,7 +39,7 @@ class Room:
 
     @property
     def is_slot(self) -> bool:
-        """Whether there is at most one run for each lane."""
+        """Whether there is at most one run for each partition."""
         return self.keeping is Keeping.SLOT
 
 
@@ -130,7 +131,7 @@ class Remember:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """If there was a match: all runs of the lane began at or before its end, and are over (S12)."""
+    """If there was a match: all runs of the partition began at or before its end, and are over (S12)."""
 
 
 Step = Refute | Decide | Meet | Follow | Walk | Begin | Leave | Merge | Remember | Restart
@@ -202,7 +203,7 @@ class Program:
 def make_program(automaton: Automaton, *, typed: bool, resets: bool, merge: bool = True) -> Program:
     """The program of an automaton.
 
-    typed: events have types. resets: a match ends all runs of its lane. merge: runs that are alike become one.
+    typed: events have types. resets: a match ends all runs of its partition. merge: runs that are alike become one.
     """
     rooms = tuple(_rooms(automaton, merge))
     holds = tuple(

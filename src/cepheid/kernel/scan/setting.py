@@ -9,15 +9,16 @@ from cepheid.automaton.model import Automaton, Ends
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How events are split, and what the window counts. `nowhere`: an event may belong to no lane.
+    """How events are split, and what the window counts. `nowhere`: an event may belong to no partition.
 
     lasting: what must be absent after a match is absent for a while that counts from its last event.
-    tracked: it is written down after which events no run of the lane is under way, and some events may be skipped then.
+    tracked: it is written down after which events no run of the partition is under way, and some events may be skipped
+    then.
     timed: columns that are a function of the time: they are read by the piece of time that an event is in; bits: those
     of them that are true or false.
     """
 
-    lanes: bool
+    partitions: bool
     nowhere: bool
     windowed: bool
     counted: bool  # the window is of events
@@ -30,9 +31,9 @@ class Setting:
 def stretched_configs(automaton: Automaton, setting: Setting) -> frozenset[int]:
     """Configs of loops that take one event after the other, with none between: one node stands for all of them.
 
-    The ids of a stream without lanes have no gaps, so where such a stretch ends is known from what follows it.
+    The ids of a stream without partitions have no gaps, so where such a stretch ends is known from what follows it.
     """
-    if setting.lanes or automaton.simultaneous:
+    if setting.partitions or automaton.simultaneous:
         return frozenset()
     waits: dict[int, set[Ends]] = {}
     for state in automaton.states:

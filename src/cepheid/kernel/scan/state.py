@@ -25,7 +25,7 @@ MOST_NODES = 8_000_000
 
 
 FAR = 2**62
-"""No time that lanes are compared with is further than this."""
+"""No time that partitions are compared with is further than this."""
 MOST_EXPECTED = 65_536
 """Nodes and matches for which room is made before there are so many."""
 
@@ -34,7 +34,7 @@ MOST_GIVEN = 2**18
 
 
 class ScanState:
-    """The arrays of one scan. `window` is in ticks or, where the scan has `seen`, in events of a lane.
+    """The arrays of one scan. `window` is in ticks or, where the scan has `seen`, in events of a partition.
 
     period: for how many ticks after its last event a match waits, where the absence lasts for a while.
     """
@@ -46,8 +46,10 @@ class ScanState:
         self.window = window
         self.period = period
         self.native = native
-        self.lanes = 0
-        self.ahead: Any = None  # of each lane: up to which time its events are known, where that is further than all
+        self.partitions = 0
+        self.ahead: Any = (
+            None  # of each partition: up to which time its events are known, where that is further than all
+        )
         least = 16_384 if native else 256
         many = max(least, min(2 * events, MOST_GIVEN if kernel.valued else MOST_NODES // 2))
         self.room = {Extent.MATCHES: many} if kernel.valued else {Extent.NODES: many, Extent.MATCHES: many}
@@ -60,10 +62,10 @@ class ScanState:
 
     # Arrays.
 
-    def fit(self, lanes: int) -> None:
+    def fit(self, partitions: int) -> None:
         """Make every array that the kernel asks for, as long as it has to be; what there is stays."""
-        asked = self.kernel, rounded(lanes), *self.room.values(), *self.pool_room.values()
-        self.lanes = lanes
+        asked = self.kernel, rounded(partitions), *self.room.values(), *self.pool_room.values()
+        self.partitions = partitions
         if asked == self._fitted:
             return
         self._fitted = asked
@@ -87,8 +89,8 @@ class ScanState:
 
     def _size(self, wanted: StateArray) -> int:
         match wanted.extent:
-            case Extent.LANES:
-                return rounded(self.lanes)
+            case Extent.PARTITIONS:
+                return rounded(self.partitions)
             case Extent.RUNS:
                 return self.pool_room[wanted.owner]
             case Extent.TABLE:
@@ -109,7 +111,7 @@ class ScanState:
         """Go on with a kernel for which more columns have NULLs: some registers get a flag, which is not set."""
         self.kernel = kernel
         self._names = [wanted.array.name for wanted in kernel.state]
-        self.fit(self.lanes)
+        self.fit(self.partitions)
 
     def to_native(self) -> None:
         """From lists to arrays: the values are the same."""
@@ -142,7 +144,7 @@ class ScanState:
         for name, count in used.items():
             if 2 * count > self.pool_room[name] or (stuck and self.pool_room[name] - count == least):
                 self.pool_room[name] *= 2
-        self.fit(self.lanes)
+        self.fit(self.partitions)
         return True
 
     def expect(self, events: int) -> None:
@@ -227,7 +229,7 @@ class ScanState:
     def expire(self, now: int | None) -> None:
         """Matches after which nothing came that must be absent are certain: their waits are over (None: all are).
 
-        A window of events is over when the lane has had so many.
+        A window of events is over when the partition has had so many.
         """
         for pool in self.kernel.pools:
             if not pool.waits or not int(self.cells[pool.cells.used]):
@@ -235,13 +237,15 @@ class ScanState:
             nodes = np.asarray(self.arrays[pool.array("node")])
             alive = np.flatnonzero(nodes != NIL)
             if now is not None and pool.lasting:
-                lanes = np.asarray(self.arrays[pool.array("lane")])[alive]
-                alive = alive[np.asarray(self.arrays[pool.array(ENDED)])[alive] + self.period <= self._at(now, lanes)]
+                partitions = np.asarray(self.arrays[pool.array("partition")])[alive]
+                alive = alive[
+                    np.asarray(self.arrays[pool.array(ENDED)])[alive] + self.period <= self._at(now, partitions)
+                ]
             elif now is not None:
                 starts = np.asarray(self.arrays["node_start"])[nodes[alive]]
-                lanes = np.asarray(self.arrays[pool.array("lane")])[alive]
+                partitions = np.asarray(self.arrays[pool.array("partition")])[alive]
                 # Of a window of events the last one is in; of a window of time the watermark has passed the last tick.
-                alive = alive[starts <= self._oldest(self._at(now, lanes) - 1, lanes)]
+                alive = alive[starts <= self._oldest(self._at(now, partitions) - 1, partitions)]
             if len(alive):
                 self._give(pool, alive)
 
@@ -249,7 +253,7 @@ class ScanState:
         """Some entries are certain: write their matches down, in the order of their ends, and free them."""
         while self.matches + len(over) > self.room[Extent.MATCHES]:
             self.room[Extent.MATCHES] *= 2
-        self.fit(self.lanes)
+        self.fit(self.partitions)
         nodes = np.asarray(self.arrays[pool.array("node")])[over]
         order = np.argsort(np.asarray(self.arrays["node_word"])[nodes], kind="stable")
         lows = self._lows(pool, over) if pool.lasting else np.asarray(self.arrays["node_start"])[nodes]
@@ -272,12 +276,12 @@ class ScanState:
     def _free(self, pool: Pool, gone: set[int]) -> None:
         """Some entries of a pool are no longer needed."""
         links, nodes, cells = self.arrays[pool.array("next")], self.arrays[pool.array("node")], pool.cells
-        counts = self.arrays.get(pool.count)  # where there are lanes
-        lanes = {int(self.arrays[pool.array("lane")][entry]) for entry in gone}
-        for name, lane in product(pool.lists, lanes):
+        counts = self.arrays.get(pool.count)  # where there are partitions
+        partitions = {int(self.arrays[pool.array("partition")][entry]) for entry in gone}
+        for name, partition in product(pool.lists, partitions):
             heads = self.arrays[pool.first(name)]
             kept = []
-            entry = int(heads[lane])
+            entry = int(heads[partition])
             while entry != NIL:
                 following = int(links[entry])
                 if entry in gone:
@@ -288,13 +292,13 @@ class ScanState:
                     if pool.ending:
                         self.arrays[pool.array(OVER)][entry] = 0
                     if counts is not None:
-                        counts[lane] -= 1
+                        counts[partition] -= 1
                 else:
                     kept.append(entry)
                 entry = following
             for entry, after in zip(kept, [*kept[1:], NIL], strict=False):
                 links[entry] = after
-            heads[lane] = kept[0] if kept else NIL
+            heads[partition] = kept[0] if kept else NIL
 
     def first_uncertain(self) -> int | None:
         """The first event at which a match ends that waits for an absence, by its id."""
@@ -309,32 +313,34 @@ class ScanState:
     # Clearing.
 
     def _roots(self) -> Iterator[tuple[Array, Pool | None]]:
-        """The arrays of nodes that a match to come can use: of each lane, or of the entries of a pool."""
+        """The arrays of nodes that a match to come can use: of each partition, or of the entries of a pool."""
         yield from ((self.arrays[name], None) for name in self.kernel.slots)
         yield from ((self.arrays[pool.array("node")], pool) for pool in self.kernel.pools)
 
-    def _lanes(self, pool: Pool | None, used: Any) -> Any:
-        """The lanes of some entries; where there is no pool, an entry has the number of its lane."""
-        return used if pool is None else np.asarray(self.arrays[pool.array("lane")])[used]
+    def _partitions(self, pool: Pool | None, used: Any) -> Any:
+        """The partitions of some entries; where there is no pool, an entry has the number of its partition."""
+        return used if pool is None else np.asarray(self.arrays[pool.array("partition")])[used]
 
     def _match_roots(self) -> Any:
         """The nodes that lead to matches which were not taken."""
         return np.asarray(self.arrays["match_root"][: self.matches], np.uint32)
 
-    def _at(self, time: int, lanes: Any) -> Any:
-        """A time, or those that some lanes have reached where these are later."""
-        return time if self.ahead is None else np.maximum(min(max(time, -FAR), FAR), self.ahead[lanes])
+    def _at(self, time: int, partitions: Any) -> Any:
+        """A time, or those that some partitions have reached where these are later."""
+        return time if self.ahead is None else np.maximum(min(max(time, -FAR), FAR), self.ahead[partitions])
 
-    def _oldest(self, clock: Any, lanes: Any) -> Any:
-        """The oldest start that is still in the window, for some lanes. clock: one time, or one for each lane."""
+    def _oldest(self, clock: Any, partitions: Any) -> Any:
+        """The oldest start that is still in the window, for some partitions. clock: one time, or one per partition."""
         if self.window is None:
-            return np.zeros(len(lanes), np.int64)
+            return np.zeros(len(partitions), np.int64)
         if "seen" in self.arrays:
-            return np.asarray(self.arrays["seen"])[lanes] - self.window + 1
+            return np.asarray(self.arrays["seen"])[partitions] - self.window + 1
         oldest = clock - self.window + 1
         if self.ahead is not None:
-            return np.broadcast_to(oldest, len(lanes))
-        return np.full(len(lanes), min(max(oldest, -(2**63)), 2**63 - 1), np.int64)  # a watermark may be beyond 64 bits
+            return np.broadcast_to(oldest, len(partitions))
+        return np.full(
+            len(partitions), min(max(oldest, -(2**63)), 2**63 - 1), np.int64
+        )  # a watermark may be beyond 64 bits
 
     def collect(self, clock: int) -> None:
         """Clear the nodes that no match to come can reach, and close the gaps."""
@@ -349,8 +355,8 @@ class ScanState:
             if pool is not None and pool.lasting:
                 np.minimum.at(limits, entries[used], self._lows(pool, used))
             elif len(used):
-                lanes = self._lanes(pool, used)
-                oldest = self._oldest(self._at(clock, lanes), lanes)
+                partitions = self._partitions(pool, used)
+                oldest = self._oldest(self._at(clock, partitions), partitions)
                 np.minimum.at(limits, entries[used], np.minimum(oldest, starts[entries[used]]))
         ends = self._match_roots()
         if len(ends):
@@ -381,7 +387,7 @@ class ScanState:
             if pool is not None and pool.lasting:
                 lows += self._lows(pool, used).tolist()
             elif self.window is not None and "seen" in self.arrays:
-                seen = np.asarray(self.arrays["seen"])[self._lanes(pool, used)]
+                seen = np.asarray(self.arrays["seen"])[self._partitions(pool, used)]
                 lows += (seen - self.window + 2).tolist()
             else:
                 lows += [0 if self.window is None else now - self.window + 1] * len(used)
@@ -400,70 +406,70 @@ class ScanState:
             return
         starts, window = np.asarray(self.arrays["node_start"]), self.window
         for name in self.kernel.slots:
-            nodes = np.array(self.arrays[name][: self.lanes], np.uint32)
+            nodes = np.array(self.arrays[name][: self.partitions], np.uint32)
             used = np.flatnonzero(nodes != NIL)
-            for lane in used[starts[nodes[used]] < self._at(clock, used) - window + 1].tolist():
-                self.arrays[name][lane] = NIL
+            for partition in used[starts[nodes[used]] < self._at(clock, used) - window + 1].tolist():
+                self.arrays[name][partition] = NIL
         for pool in self.kernel.pools:
             if not pool.waits:
                 nodes = np.asarray(self.arrays[pool.array("node")])
                 used = np.flatnonzero(nodes != NIL)
-                oldest = self._at(clock, self._lanes(pool, used)) - window + 1
+                oldest = self._at(clock, self._partitions(pool, used)) - window + 1
                 self._free(pool, set(used[starts[nodes[used]] < oldest].tolist()))
 
-    def held_lanes(self, clock: int) -> Any:
-        """Which lanes have something that a match to come can need."""
-        alive: Any = np.zeros(self.lanes, bool)
+    def held_partitions(self, clock: int) -> Any:
+        """Which partitions have something that a match to come can need."""
+        alive: Any = np.zeros(self.partitions, bool)
         for name in self.kernel.slots:
-            alive |= np.asarray(self.arrays[name][: self.lanes], np.uint32) != NIL
+            alive |= np.asarray(self.arrays[name][: self.partitions], np.uint32) != NIL
         for pool in self.kernel.pools:
             used = np.asarray(self.arrays[pool.array("node")]) != NIL
-            alive[np.asarray(self.arrays[pool.array("lane")])[used]] = True
-        every = np.arange(self.lanes)
+            alive[np.asarray(self.arrays[pool.array("partition")])[used]] = True
+        every = np.arange(self.partitions)
         reached = self._at(clock, every)
         oldest = self._oldest(reached, every)
         for name in self.kernel.witnesses:
-            alive |= np.asarray(self.arrays[name][: self.lanes], np.int64) >= oldest
+            alive |= np.asarray(self.arrays[name][: self.partitions], np.int64) >= oldest
         for name, period in self.kernel.lasting.items():
-            alive |= np.asarray(self.arrays[name][: self.lanes], np.int64) > reached - period
+            alive |= np.asarray(self.arrays[name][: self.partitions], np.int64) > reached - period
         return alive
 
-    def keep_lanes(self, alive: Any) -> None:
-        """Give up lanes that have nothing; the others are numbered anew, in order."""
+    def keep_partitions(self, alive: Any) -> None:
+        """Give up partitions that have nothing; the others are numbered anew, in order."""
         self.fit(len(alive))  # another query of the stream may have met keys that this one has not
-        lanes, kept = self.lanes, np.flatnonzero(alive)
-        number: Any = np.zeros(lanes, np.uint32)
+        partitions, kept = self.partitions, np.flatnonzero(alive)
+        number: Any = np.zeros(partitions, np.uint32)
         number[kept] = np.arange(len(kept))
         for wanted in self.kernel.state:
             name = wanted.array.name
-            if wanted.extent is Extent.LANES:
-                values = np.asarray(self.arrays[name][:lanes])[kept]
+            if wanted.extent is Extent.PARTITIONS:
+                values = np.asarray(self.arrays[name][:partitions])[kept]
                 self.arrays[name] = as_kind(values, wanted.array.element.name, native=self.native)
         for pool in self.kernel.pools:
-            owners = number[np.minimum(np.asarray(self.arrays[pool.array("lane")]), lanes - 1)]
-            self.arrays[pool.array("lane")] = as_kind(owners, "uint32", native=self.native)
+            owners = number[np.minimum(np.asarray(self.arrays[pool.array("partition")]), partitions - 1)]
+            self.arrays[pool.array("partition")] = as_kind(owners, "uint32", native=self.native)
         if self.ahead is not None:
             self.ahead = self.ahead[kept]
         self._fitted = ()
         self.fit(len(kept))
 
-    def clear_lanes(self, lanes: Any) -> None:
-        """End the runs of some lanes."""
+    def clear_partitions(self, partitions: Any) -> None:
+        """End the runs of some partitions."""
         s = self.arrays
         counts = [pool.count for pool in self.kernel.pools if pool.count in s]
         initial = {wanted.array.name: wanted.initial for wanted in self.kernel.state}
         free_lists = library_function("free_lists", native=self.native)
-        given = lanes if self.native else lanes.tolist()
+        given = partitions if self.native else partitions.tolist()
         for pool in self.kernel.pools:
             own = s[pool.array("next")], s[pool.array("node")], self.cells, pool.cells.free, pool.cells.used
             for name in pool.lists:
                 free_lists(given, len(given), s[pool.first(name)], *own)
         for name in (*self.kernel.slots, *self.kernel.witnesses, *self.kernel.lasting, *counts):
             if self.native:
-                s[name][lanes] = initial[name]
+                s[name][partitions] = initial[name]
             else:
-                for lane in given:
-                    s[name][lane] = initial[name]
+                for partition in given:
+                    s[name][partition] = initial[name]
 
     def renumber_events(self) -> Any:
         """Once nodes have been collected: number the events that they have from 0 on; the ids that these had."""
@@ -515,14 +521,14 @@ class ScanState:
             if wanted.extent is Extent.TABLE or (wanted.extent is Extent.MATCHES and not self.matches):
                 continue
             array = self.arrays[wanted.array.name]
-            lengths = {Extent.NODES: self.nodes, Extent.LANES: self.lanes, Extent.MATCHES: self.matches}
+            lengths = {Extent.NODES: self.nodes, Extent.PARTITIONS: self.partitions, Extent.MATCHES: self.matches}
             length = lengths.get(wanted.extent, len(array))
             names.append(wanted.array.name)
             arrays.append(np.asarray(array[:length], np.dtype(wanted.array.element.name)))
         room = {extent.value: size for extent, size in self.room.items()}
         return {"names": names, "room": room, "pools": self.pool_room}, arrays
 
-    def load(self, facts: dict[str, Any], arrays: list[Any], lanes: int) -> None:
+    def load(self, facts: dict[str, Any], arrays: list[Any], partitions: int) -> None:
         """Take up a state that was dumped, by either kind of run."""
         self.room = {Extent(name): size for name, size in facts["room"].items()}
         self.pool_room = dict(facts["pools"])
@@ -530,7 +536,7 @@ class ScanState:
         self.cells = as_kind(given.pop("cells"), "int64", native=self.native)
         self.arrays = {name: as_read(array, native=self.native) for name, array in given.items()}
         self._fitted = ()
-        self.fit(lanes)
+        self.fit(partitions)
         self.arrays = {name: owned(array) for name, array in self.arrays.items()}
 
     def reset(self) -> None:

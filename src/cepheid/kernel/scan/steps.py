@@ -14,8 +14,8 @@ from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan import program as p
 from cepheid.kernel.scan.arcs import ArcCode
 from cepheid.kernel.scan.graph import NO_EVENT, GraphCode
-from cepheid.kernel.scan.lane_values import LaneValues
 from cepheid.kernel.scan.lists import ListCode, Registered
+from cepheid.kernel.scan.partition_values import PartitionValues
 from cepheid.kernel.scan.registers import Read, Registers, new
 from cepheid.kernel.scan.setting import Setting
 from cepheid.kernel.scan.variables import (
@@ -56,7 +56,7 @@ class StepCode:
         setting: Setting,
         events: EventReader,
         registers: Registers,
-        values: LaneValues,
+        values: PartitionValues,
         graph: GraphCode,
         lists: Mapping[str, ListCode],
         arcs: ArcCode,
@@ -469,7 +469,7 @@ class StepCode:
                 self.values.put(soon(name), NEVER)
 
     def settle_slot(self, room: p.Room) -> None:
-        """The run of a slot. What does not change is not written: in many lanes that takes long."""
+        """The run of a slot. What does not change is not written: in many partitions that takes long."""
         run, added = run_of(room), self.values.get(soon(room.name))
         if room.state.ends.contiguous:
             self.values.put(room.name, added)
@@ -487,7 +487,7 @@ class StepCode:
             self.values.put(soon(room.name), NOWHERE)
 
     def restart(self) -> None:
-        """End all runs of the lane."""
+        """End all runs of the partition."""
         for room in self.program.rooms:
             if room.is_slot:
                 self.values.put(room.name, NOWHERE)

@@ -18,7 +18,7 @@ STORE = (
 
 END = n.Variable("end", INT64)
 FIRST_ID = n.Variable("first_id", INT64)  # of the event 0: an id is what a node knows of an event, for good
-LANE = n.Variable("lane", UINT32)
+PARTITION = n.Variable("partition", UINT32)
 NOW, OLDEST = n.Variable("now", INT64), n.Variable("oldest", INT64)
 OLDEST_END = n.Variable("oldest_end", INT64)  # of the matches after which something must be absent for a while
 NODE_COUNT, MATCH_COUNT = n.Variable("nodes", INT64), n.Variable("matches", INT64)
@@ -30,7 +30,7 @@ MATCHES_BEFORE = n.Variable("matches_before", INT64)
 RUN, BEFORE, FOLLOWING = (n.Variable(name, UINT32) for name in ("run", "before", "following"))
 HISTORY, FRESH = n.Variable("history", UINT32), n.Variable("fresh", UINT32)
 STAYS = n.Variable("stays", BOOL)
-SETTLES = n.Variable("settles_now", BOOL)  # no more events of the lane come at this time
+SETTLES = n.Variable("settles_now", BOOL)  # no more events of the partition come at this time
 REUSED = n.Variable("reused", BOOL)  # the entry of the run is that of the run which it has become
 
 

@@ -319,7 +319,7 @@ def _ties(condition: ex.Expression, now: ex.Expression, held: set[str]) -> bool:
     return any(one == now and isinstance(other, ex.Register) and other.name in held for one, other in sides)
 
 
-def within_lanes(automaton: EventAutomaton, column: str, kind: Kind) -> EventAutomaton:
+def within_partitions(automaton: EventAutomaton, column: str, kind: Kind) -> EventAutomaton:
     """The same where all events that an instance meets have its value of a key: it need not be held nor asked for."""
     now = ex.Attribute(EVENT, ex.Index.ONE, column)
     held = _held_keys(automaton, column) or [set() for _ in automaton.states]

@@ -23,9 +23,9 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import window_nanoseconds
 from cepheid.pattern.expressions.types import Kind, Type, is_untyped
 from cepheid.pattern.tree.components import Component
-from cepheid.pattern.tree.lanes import Lanes
 from cepheid.pattern.tree.layout import Layout, absences
 from cepheid.pattern.tree.nodes import Automaton, Output, Pattern, Strategy, Ties
+from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.pattern.tree.scope import Scope
 
 
@@ -99,16 +99,16 @@ class Bound:
         return tuple(c for c in self.components.values() if not c.negated)
 
     @cached_property
-    def lanes(self) -> Lanes:
+    def partitions(self) -> Partitioning:
         """How its events are split."""
         if self.algebra is not None:
             keys = self.algebra.keys
-            return Lanes(keys, (), True) if self.algebra.single else Lanes((), keys, True)
+            return Partitioning(keys, (), True) if self.algebra.single else Partitioning((), keys, True)
         agreed = tuple(test.attribute for test in self.same)
         declared = self.schema.roles.types is not None and self.automaton is None
         if Strategy.STRICT in self.strategies.values() or declared:
             agreed = ()
-        return Lanes(self.partition_by, agreed, len(agreed) == len(self.same))
+        return Partitioning(self.partition_by, agreed, len(agreed) == len(self.same))
 
     @cached_property
     def window(self) -> int | None:

@@ -77,7 +77,7 @@ class Machine:
         self.state = StackState(self.join, self.kernel, self.window, native=native)
         self.output = Output(len(self.join.positive), native=native)
         self.output.room = room or self.output.room
-        self.lanes: dict[tuple[Any, ...], int] = {} if self.join.lanes.all else {(): 0}
+        self.partitions: dict[tuple[Any, ...], int] = {} if self.join.partitions.all else {(): 0}
         self.strings: dict[str, int] = {}
         self.clock = 0
         self.calls: Counter[str] = Counter()
@@ -96,7 +96,7 @@ class Machine:
     def feed(self, table: pa.Table, base: int = 0) -> None:
         """The next events, of which the first has a position."""
         arrays = [self.array(wanted, table) for wanted in self.kernel.select.events]
-        self.state.reserve(table.num_rows, len(self.lanes))
+        self.state.reserve(table.num_rows, len(self.partitions))
         run.select(self.state, self.load, self.constants, arrays, 0, table.num_rows, base)
         self.clock = table.column("ts")[-1].as_py()
         if not self.join.waits:
@@ -115,8 +115,8 @@ class Machine:
         match wanted.holds:
             case EventFact.TIME:
                 found = column("ts")
-            case EventFact.LANE:
-                found = [self.lane(row) for row in zip(*map(column, self.join.lanes.all), strict=True)]
+            case EventFact.PARTITION:
+                found = [self.partition(row) for row in zip(*map(column, self.join.partitions.all), strict=True)]
             case EventFact.TYPE:
                 types = sorted(set(column("type")))
                 found = [types.index(name) for name in column("type")]
@@ -132,11 +132,11 @@ class Machine:
                 raise TypeError(wanted)
         return np.array(found, wanted.array.element.name) if self.native else found
 
-    def lane(self, key: tuple[Any, ...]) -> int:
-        """The number of a lane; none where a value of `[attr]` is NULL."""
-        if None in key[len(self.join.lanes.columns) :]:
+    def partition(self, key: tuple[Any, ...]) -> int:
+        """The number of a partition; none where a value of `[attr]` is NULL."""
+        if None in key[len(self.join.partitions.columns) :]:
             return NIL
-        return self.lanes.setdefault(tuple(map(group_key, key)), len(self.lanes))
+        return self.partitions.setdefault(tuple(map(group_key, key)), len(self.partitions))
 
     def settle(self, now: int | None = None) -> Rows:
         """The matches so far, as positions."""
@@ -178,11 +178,11 @@ def enumerate_all(query: Bound, table: pa.Table) -> Rows:
     asked = _conditions(query)
     typed = query.schema.roles.type is not None
     stacks = [[e for e in rows if not typed or e.type in stack.types] for stack in join.stacks]
-    lanes = {e.row: _lane(query, e) for e in rows}
+    partitions = {e.row: _partition(query, e) for e in rows}
     numbers: dict[int, int] = {}
     seen: dict[Any, int] = {}
     for e in rows:
-        numbers[e.row] = seen[lanes[e.row]] = seen.get(lanes[e.row], 0) + 1
+        numbers[e.row] = seen[partitions[e.row]] = seen.get(partitions[e.row], 0) + 1
 
     def holds(chosen: dict[str, Event], *, also: str | None = None) -> bool:
         there = Bindings({name: (e,) for name, e in chosen.items()}, chosen)
@@ -206,7 +206,7 @@ def enumerate_all(query: Bound, table: pa.Table) -> Rows:
         placed = event.row > max(before, default=-1) and event.row < min(after, default=len(rows))
         if not after and event.row <= max(e.row for e in bound_):
             return False
-        near = placed and inside([*bound_, event]) and lanes[event.row] == lanes[bound_[0].row] is not None
+        near = placed and inside([*bound_, event]) and partitions[event.row] == partitions[bound_[0].row] is not None
         return near and holds({**chosen, name: event}, also=name) and holds({name: event})
 
     found: Rows = set()
@@ -214,7 +214,11 @@ def enumerate_all(query: Bound, table: pa.Table) -> Rows:
     groups = [join.stacks[x].group for x in join.positive]
     for combination in product(*(stacks[x] for x in join.positive)):
         places = [e.row for e in combination]
-        if len(set(places)) < len(places) or len({lanes[at] for at in places}) > 1 or lanes[places[0]] is None:
+        if (
+            len(set(places)) < len(places)
+            or len({partitions[at] for at in places}) > 1
+            or partitions[places[0]] is None
+        ):
             continue
         placed = list(zip(places, groups, strict=True))
         ordered = all(p < q for p, g in placed for q, h in placed if g < h)
@@ -231,7 +235,7 @@ def _conditions(query: Bound) -> list[tuple[frozenset[str], Any]]:
     return [(variables(c), Compiler(query).condition(c)) for c in dict.fromkeys(found)]
 
 
-def _lane(query: Bound, event: Event) -> Any:
+def _partition(query: Bound, event: Event) -> Any:
     """None: in no match."""
     agreed = [event.values[test.attribute] for test in query.same]
     return None if None in agreed else (*map(group_key, agreed), *(event.values[name] for name in query.partition_by))

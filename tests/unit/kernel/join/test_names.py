@@ -12,7 +12,7 @@ from cepheid.kernel.join.generate import generate_join
 from cepheid.kernel.library import FUNCTIONS
 from cepheid.plan.join import make_join
 
-COLUMNS = ["at", "time", "last", "n", "i", "cells", "x_null", "été", "by_lane", "b", "1"]
+COLUMNS = ["at", "time", "last", "n", "i", "cells", "x_null", "été", "by_partition", "b", "1"]
 VARIABLES = ["first", "from", "after", "at", "j", "a_x", "grouped", "event", "null", "until", "constant", "fill"]
 
 

@@ -57,7 +57,7 @@ def test_that_what_is_over_is_let_go(text: str, native: bool) -> None:
 
 
 @pytest.mark.parametrize("native", [False, True])
-def test_that_lanes_and_strings_are_numbered_anew(native: bool) -> None:
+def test_that_partitions_and_strings_are_numbered_anew(native: bool) -> None:
     """A key that has no entry is given up, and so is a string."""
     query = bound(TEXT)
     table = events(2, 300, k=[*range(40)], s=[f"s{k}" for k in range(5)])
@@ -66,18 +66,18 @@ def test_that_lanes_and_strings_are_numbered_anew(native: bool) -> None:
     for begin in range(0, 300, 20):
         machine.feed(table.slice(begin, 20), begin)
         found |= machine.settle()
-        alive = machine.state.held_lanes()
-        assert len(alive) == len(machine.lanes)
-        machine.state.keep_lanes(alive)
-        kept = [key for key, lane in machine.lanes.items() if alive[lane]]
-        machine.lanes = {key: lane for lane, key in enumerate(kept)}
+        alive = machine.state.held_partitions()
+        assert len(alive) == len(machine.partitions)
+        machine.state.keep_partitions(alive)
+        kept = [key for key, partition in machine.partitions.items() if alive[partition]]
+        machine.partitions = {key: partition for partition, key in enumerate(kept)}
         held = np.unique(np.concatenate([np.zeros(0, np.int64), *machine.state.held_strings()]))
         texts = list(machine.strings)
         number = np.full(len(texts) + 1, -1, np.int64)
         number[held] = np.arange(len(held))
         machine.state.renumber_strings(number)
         machine.strings = {texts[k]: code for code, k in enumerate(held.tolist())}
-        fewest = min(fewest, len(machine.lanes))
+        fewest = min(fewest, len(machine.partitions))
     assert found == enumerate_all(query, table)
     assert fewest < 20
 
@@ -92,8 +92,8 @@ def test_that_a_state_may_be_taken_up_by_either_kind_of_run(before: bool, after:
     found = one.settle()
     facts, arrays = one.state.dump()
     other = Machine(query, (1, 0, 2), native=after, nullable=nullable)
-    other.lanes, other.strings = dict(one.lanes), dict(one.strings)
-    other.state.load(facts, arrays, len(other.lanes))
+    other.partitions, other.strings = dict(one.partitions), dict(one.strings)
+    other.state.load(facts, arrays, len(other.partitions))
     assert stored(other) == stored(one)
     other.feed(table.slice(60), 60)
     assert found | other.settle() == enumerate_all(query, table)

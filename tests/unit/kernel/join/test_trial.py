@@ -21,7 +21,7 @@ def test_that_events_pass_whatever_came_before() -> None:
         "type_codes": ["ABX".index(name) for name in rows["type"]],
         "type_numbers": [1 + trial.types.index(name) for name in "ABX"],
         "times": rows["ts"],
-        "lanes": [0] * 5,
+        "partitions": [0] * 5,
         "event_x": [x or 0 for x in rows["x"]],
         "null_x": [int(x is None) for x in rows["x"]],
     }

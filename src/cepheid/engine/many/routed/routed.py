@@ -1,4 +1,4 @@
-"""Rules that share a kernel: the events that concern each are joined with its constants, and a rule is a lane."""
+"""Rules that share a kernel: the events that concern each are joined with its constants, and a rule is a partition."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.templates.template import Joined
-from cepheid.pattern.tree.lanes import Lanes
 from cepheid.pattern.tree.nodes import Output
+from cepheid.pattern.tree.partitioning import Partitioning
 
 MOST_ROWS = 2**18
 """Rows of a joined stream that are made at a time; those of one instant are made together, however many they are."""
@@ -167,7 +167,7 @@ class RoutedTier:
             found += self._ended(ended, at)
             self.router.remove(ended)
             self.gone = np.union1d(self.gone, ended)
-            self._end_lanes(ended)
+            self._end_partitions(ended)
         self._go_over(None)
         found += [*self._taken(), *self._certain(self.machine.settle(now, self.stream))]
         return found_of(self.template, self.joined, found, rows)
@@ -238,13 +238,15 @@ class RoutedTier:
         found = [self.stream.first_event, *(batch.first for batch in self.queue)]
         return min((one for one in found if one is not None), default=None)
 
-    def _end_lanes(self, ended: Any) -> None:
+    def _end_partitions(self, ended: Any) -> None:
         """End the runs of rules: without a window, they would wait for ever. Others end with their window."""
         machine = self.machine.machine if isinstance(self.machine, AdaptiveMachine) else self.machine
-        if isinstance(machine, ScanMachine) and self.query.within is None and machine.lanes.all[:1] == (RULE,):
+        if isinstance(machine, ScanMachine) and self.query.within is None and machine.partitions.all[:1] == (RULE,):
             over = set(ended.tolist())
-            lanes = [lane for lane, key in enumerate(machine.lane_numbers.known()) if key[0] in over]
-            machine.end_lanes(np.array(lanes, np.int64))
+            partitions = [
+                partition for partition, key in enumerate(machine.partition_numbers.known()) if key[0] in over
+            ]
+            machine.end_partitions(np.array(partitions, np.int64))
 
     def _forget(self) -> None:
         """Rules that are gone, once no row has them."""
@@ -262,10 +264,10 @@ class RoutedTier:
         stream, rules = self.stream, self.rules
         found, own = self.machine.dump()
         routed = self.router.dump()
-        lanes, keys = [], []
+        partitions, keys = [], []
         for split, numbers in stream.codes.keys.items():
             named, array = numbers.dump()
-            lanes.append([list(split.columns), list(split.agreed), split.one_key, named])
+            partitions.append([list(split.columns), list(split.agreed), split.one_key, named])
             keys.append(array)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, rules.constants.schema) as writer:
@@ -276,7 +278,7 @@ class RoutedTier:
             "machine": found,
             "stream": [stream.base, stream.events, stream.last],
             "strings": list(stream.codes.strings.codes),
-            "lanes": lanes,
+            "lanes": partitions,
             "ending": [[at, np.concatenate(numbers).tolist()] for at, numbers in self.ending.items()],
             "counts": [self.events, self.touched],
             "routed": len(routed),
@@ -302,7 +304,7 @@ class RoutedTier:
         self.stream.codes.strings.codes = {text: code for code, text in enumerate(facts["strings"])}
         count = len(facts["lanes"])
         for (columns, agreed, one_key, keys), array in zip(facts["lanes"], rest[:count], strict=True):
-            self.stream.codes.lanes(Lanes(tuple(columns), tuple(agreed), one_key)).load(keys, array)
+            self.stream.codes.partitions(Partitioning(tuple(columns), tuple(agreed), one_key)).load(keys, array)
         self.stream.postpone()
         self.ending = {at: [np.array(over, np.int64)] for at, over in facts["ending"]}
         self.events, self.touched = facts["counts"]

@@ -227,7 +227,7 @@ def router_of(compiled: CompiledQuery) -> tuple[Router, str]:
     found = concerns(compiled)
     why = found if isinstance(found, str) else ""
     if isinstance(found, str):
-        pair = _lane_pair(compiled)
+        pair = _partition_pair(compiled)
         if pair is not None:
             return ByConstants([Way((), pair)]), ""
         found = (*beginnings(compiled), Concern((), ()))
@@ -268,16 +268,20 @@ def _way(concern: Concern, schema: Schema) -> Way:
     return Way(types, None, tuple(dict.fromkeys(own)))
 
 
-def _lane_pair(compiled: CompiledQuery) -> Pair | None:
+def _partition_pair(compiled: CompiledQuery) -> Pair | None:
     """A column that splits the events, and the constant in it without which nothing begins.
 
-    Other events are of other lanes, so that even a strategy that sees every event does not see them.
+    Other events are of other partitions, so that even a strategy that sees every event does not see them.
     """
     query = compiled.query
     if compiled.why_interpreted:
         return None
     begins = [
-        {pair for pair in _pairs([test.condition for test in arc.fence], query.schema) if pair[0] in query.lanes.all}
+        {
+            pair
+            for pair in _pairs([test.condition for test in arc.fence], query.schema)
+            if pair[0] in query.partitions.all
+        }
         for arc in compiled.automaton.arcs
         if arc.source is None
     ]

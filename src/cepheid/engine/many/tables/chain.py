@@ -14,7 +14,7 @@ from cepheid.kernel.arguments import Mask
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import Kind, Type
-from cepheid.pattern.tree.lanes import Lanes
+from cepheid.pattern.tree.partitioning import Partitioning
 
 
 class NotChained(Exception):  # noqa: N818  a reason, not an error
@@ -24,7 +24,7 @@ class NotChained(Exception):  # noqa: N818  a reason, not an error
 class Form:
     """How a column is compared."""
 
-    VALUE, REAL, TEXT, TYPE, LANE, MASK = "value", "real", "text", "type", "lane", "mask"
+    VALUE, REAL, TEXT, TYPE, PARTITION, MASK = "value", "real", "text", "type", "partition", "mask"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What events are compared by: a column as whole numbers, as doubles or as texts; the type; the lane.
+    """What events are compared by: a column as whole numbers, as doubles or as texts; the type; the partition.
 
     Or whether a condition on an event holds, which is computed beforehand.
     """
@@ -50,7 +50,7 @@ class Key:
     form: str
     column: str = ""
     kind: Kind = Kind.INT
-    lanes: Lanes | None = None
+    partitions: Partitioning | None = None
     computed: Computed | None = field(default=None, repr=False)
 
 
@@ -145,7 +145,7 @@ class Chain:
     """A template for the tables."""
 
     steps: tuple[Step, ...]
-    lane: Key | None  # all events of a match have the same one
+    partition: Key | None  # all events of a match have the same one
     slots: tuple[Type, ...]
     results: tuple[Copied | Slot, ...] = ()  # of CESAR: the attributes
     simultaneous: bool = False

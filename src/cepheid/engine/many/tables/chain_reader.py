@@ -43,8 +43,8 @@ from cepheid.kernel.arguments import Mask
 from cepheid.language import print_expression
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import BOOL, INT, Kind, Type
-from cepheid.pattern.tree.lanes import Lanes
 from cepheid.pattern.tree.nodes import Output, Ties
+from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.pattern.tree.walk import substitute, walk
 
 
@@ -76,7 +76,7 @@ class _Reader:
         self.sources: dict[Register, Copied | ex.Expression] = {}
         self.slots: dict[object, Slot] = {}  # what is held, by where it comes from
         self.loads: dict[int, dict[int, ex.Expression]] = {}  # by step: the slots that it fills
-        self.lane = self._lane()
+        self.partition = self._partition()
 
     def chain(self) -> Chain:
         automaton = self.automaton
@@ -104,15 +104,15 @@ class _Reader:
         if len(slots) > 60:
             raise NotChained("more than 60 values to hold")
         labels = tuple(arc.label for arc in arcs)
-        return Chain(tuple(steps), self.lane, slots, results, automaton.simultaneous, automaton.valued, labels)
+        return Chain(tuple(steps), self.partition, slots, results, automaton.simultaneous, automaton.valued, labels)
 
-    def _lane(self) -> Key | None:
-        lanes = self.compiled.query.lanes
-        columns = tuple(name for name in lanes.columns if name != RULE)
-        agreed = tuple(name for name in lanes.agreed if name != RULE)
+    def _partition(self) -> Key | None:
+        partitions = self.compiled.query.partitions
+        columns = tuple(name for name in partitions.columns if name != RULE)
+        agreed = tuple(name for name in partitions.agreed if name != RULE)
         if not columns and not agreed:
             return None
-        return Key(Form.LANE, lanes=Lanes(columns, agreed, lanes.one_key))
+        return Key(Form.PARTITION, partitions=Partitioning(columns, agreed, partitions.one_key))
 
     def _path(self, exit_: Exit) -> Iterator[Arc]:
         """The arcs from the beginning to the end, which must be the only ones that lead on."""

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.columns import as_dictionary, numbers_of, take_codes
-from cepheid.engine.encoding.lanes import LaneNumbers
 from cepheid.engine.encoding.masks import evaluate_mask
+from cepheid.engine.encoding.partitions import PartitionIndex
 from cepheid.engine.many.tables.chain import Chain, Computed, Constant, Form, Key, RuleConstant
 from cepheid.errors import CepheidError
 from cepheid.kernel.compile import has_compiler, run_on_arrays
@@ -94,13 +94,13 @@ class KeyColumns:
 
     # Events.
 
-    def of(self, batch: Batch, lanes: Sequence[LaneNumbers | None], *, native: bool) -> tuple[Any, Any]:
+    def of(self, batch: Batch, partitions: Sequence[PartitionIndex | None], *, native: bool) -> tuple[Any, Any]:
         """The keys of events, row by row, and the same in 32 bits."""
         count, width = len(batch), len(self.keys)
         keys = np.zeros((count, width), np.int64)
         for at, key in enumerate(self.keys):
             if key is not None:
-                self._write(batch, key, lanes[at], keys, at, native=native)
+                self._write(batch, key, partitions[at], keys, at, native=native)
         quick = np.zeros((count, width), np.uint32)
         flat = keys.reshape(-1), quick.reshape(-1)
         shifts = np.array([32 * wide for wide in self.wide], np.int64)
@@ -109,15 +109,17 @@ class KeyColumns:
         return flat
 
     def of_one(self, batch: Batch, key: Key) -> Any:
-        """The keys of events by one column, which is none of the tables and no lane."""
+        """The keys of events by one column, which is none of the tables and no partition."""
         keys = np.zeros((len(batch), 1), np.int64)
         self._write(batch, key, None, keys, 0, native=has_compiler())
         return keys[:, 0]
 
-    def _write(self, batch: Batch, key: Key, lanes: LaneNumbers | None, keys: Any, at: int, *, native: bool) -> None:
-        if key.form == Form.LANE:
-            assert lanes is not None
-            found = batch.lanes(lanes).astype(np.int64)
+    def _write(
+        self, batch: Batch, key: Key, partitions: PartitionIndex | None, keys: Any, at: int, *, native: bool
+    ) -> None:
+        if key.form == Form.PARTITION:
+            assert partitions is not None
+            found = batch.partitions(partitions).astype(np.int64)
             keys[:, at] = np.where(found == NIL, NULL, found)
             return
         if key.form == Form.MASK:

@@ -163,14 +163,14 @@ class LevelBuilder:
             if step < len(part.chain.steps):
                 rows = np.arange(begin, end)
                 self._fence(asking, part.chain.steps[step].fence, rows, part.constants)
-                self._lane(asking, part, rows, step)
+                self._partition(asking, part, rows, step)
                 self._extras(asking, part, begin, step, ending=False)
         return asking.asked(count)
 
-    def _lane(self, asking: Asking, part: Rules, rows: Any, step: int) -> None:
-        if part.chain.lane is not None and step == 0:
+    def _partition(self, asking: Asking, part: Rules, rows: Any, step: int) -> None:
+        if part.chain.partition is not None and step == 0:
             low = np.zeros(len(rows), np.int64)
-            asking.between(rows, self.keys.place(part.chain.lane), low, low + MOST)
+            asking.between(rows, self.keys.place(part.chain.partition), low, low + MOST)
 
     def _ways(self, parts: Sequence[Rules], begins: Any, rows: Any, step: int, asked: Asked) -> Ways:
         """How an event can pass what some rows ask; where they have a choice, each of its ways."""
@@ -190,7 +190,7 @@ class LevelBuilder:
                 found.append(mine)
                 self._fence(asking, replace(fence, ways=()), at, own.constants)
                 self._fence(asking, way, at, own.constants)
-                self._lane(asking, own, at, step)
+                self._partition(asking, own, at, step)
                 self._extras(asking, own, int(at[0]), step, ending=False)
         return Ways.of(asked, np.flatnonzero(only), np.concatenate(found), asking.asked(count))
 
@@ -252,8 +252,10 @@ class LevelBuilder:
 
     def _ends(self, wait: Wait, chain: Chain) -> int:
         found = k.ENDS_ALWAYS if wait.ends.contiguous else k.ENDS_NEVER if wait.ends is Ends.NOTHING else 0
-        if chain.lane is not None:  # a strict strategy sees the events of its partition alone: no lane is narrower then
-            return found | k.DYNAMIC | self.keys.place(chain.lane) << k.LISTEN_AT
+        if (
+            chain.partition is not None
+        ):  # a strict strategy sees the events of its partition alone: no partition is narrower then
+            return found | k.DYNAMIC | self.keys.place(chain.partition) << k.LISTEN_AT
         return found
 
     def _steps(

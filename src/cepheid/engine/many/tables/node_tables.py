@@ -106,8 +106,8 @@ class NodeTables:
 
     def __init__(self, keys: KeyColumns, ranks: Any, begin: Begin) -> None:
         self.wide = np.array(keys.wide, bool)
-        # That an event has a lane is asked by all alike.
-        self.searched = np.array([key is not None and key.form != Form.LANE for key in keys.keys], bool)
+        # That an event has a partition is asked by all alike.
+        self.searched = np.array([key is not None and key.form != Form.PARTITION for key in keys.keys], bool)
         self.ranks = ranks
         self.begin = begin
         self.count = 0

@@ -95,7 +95,7 @@ def _nodes(places: Places, code: Any, depths: Any, at: Any, rules: Any) -> tuple
 
 
 def _listened(tables: SharedTables, runs: Any, codes: StreamCodes, rows: KeptRows) -> Any:
-    """What each run listens to: what its node says, or the lane of its first event."""
+    """What each run listens to: what its node says, or the partition of its first event."""
     found = tables.nodes.array[runs[:, 0] * k.NODE + k.LISTENS]
     flags = tables.flags(runs[:, 0])
     dynamic = (flags & k.DYNAMIC) != 0
@@ -103,7 +103,7 @@ def _listened(tables: SharedTables, runs: Any, codes: StreamCodes, rows: KeptRow
         mine = dynamic & ((flags >> k.LISTEN_AT & 65535) == column)
         key = tables.keys.keys[column]
         assert key is not None
-        assert key.lanes is not None
-        lanes = codes.lanes(key.lanes).of(rows.kept).astype(np.int64)
-        found[mine] = lanes[runs[mine, k.HELD] - rows.base]
+        assert key.partitions is not None
+        partitions = codes.partitions(key.partitions).of(rows.kept).astype(np.int64)
+        found[mine] = partitions[runs[mine, k.HELD] - rows.base]
     return found

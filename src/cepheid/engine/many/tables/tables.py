@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cepheid.engine.encoding.batch import Batch
-from cepheid.engine.encoding.lanes import LaneNumbers
+from cepheid.engine.encoding.partitions import PartitionIndex
 from cepheid.engine.many.tables.chain import Form
 from cepheid.engine.many.tables.code import CodeNumbers
 from cepheid.engine.many.tables.growing import Growing
@@ -225,12 +225,14 @@ class SharedTables:
 
     # Events.
 
-    def lanes(self, batch: Batch) -> list[LaneNumbers | None]:
-        """The lanes that keys stand for, by column."""
-        found: list[LaneNumbers | None] = []
+    def partitions(self, batch: Batch) -> list[PartitionIndex | None]:
+        """The partitions that keys stand for, by column."""
+        found: list[PartitionIndex | None] = []
         for key in self.keys.keys:
-            is_lane = key is not None and key.form == Form.LANE
-            found.append(batch.codes.lanes(key.lanes) if is_lane and key is not None and key.lanes else None)
+            is_partition = key is not None and key.form == Form.PARTITION
+            found.append(
+                batch.codes.partitions(key.partitions) if is_partition and key is not None and key.partitions else None
+            )
         return found
 
     def feed(self, batch: Batch) -> None:
@@ -240,7 +242,7 @@ class SharedTables:
         if not self.level_count:
             self.last = int(batch.times[-1])
             return
-        keys, quick = self.keys.of(batch, self.lanes(batch), native=self.native)
+        keys, quick = self.keys.of(batch, self.partitions(batch), native=self.native)
         numbers, reals, nulls = self.numbers.of(batch)
         columns = np.array(sorted(self.listening) or [0], np.int64)
         cells = self.cells

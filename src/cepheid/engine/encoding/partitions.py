@@ -1,4 +1,4 @@
-"""Lanes by number: each key gets one, and a lane that no query needs any more is given up."""
+"""Partitions by number: each key gets one, and a partition that no query needs any more is given up."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from cepheid.kernel.arrays import Pins
 from cepheid.kernel.compile import has_compiler, library_function
 from cepheid.kernel.runtime import NIL
 from cepheid.pattern.expressions.types import Kind
-from cepheid.pattern.tree.lanes import Lanes
+from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.values.columns import column_values
 from cepheid.values.keys import group_key
 from cepheid.values.value import Value
 
 NOWHERE = NIL
-"""The lane of an event that is in no match, since a value of `[attr]` is NULL."""
+"""The partition of an event that is in no match, since a value of `[attr]` is NULL."""
 Key = tuple[Value, ...]
 MANY = 4_096
 """Whole numbers from which on a hash table is faster than a dict."""
@@ -30,14 +30,14 @@ VERY_MANY = 100_000
 """Those from which on a compiled loop is worth loading the compiler's library."""
 
 
-class LaneNumbers:
-    """Which lane each key has."""
+class PartitionIndex:
+    """Which partition each key has."""
 
-    def __init__(self, lanes: Lanes, kinds: dict[str, Kind], *, once: bool = False) -> None:
+    def __init__(self, partitions: Partitioning, kinds: dict[str, Kind], *, once: bool = False) -> None:
         self.once = once  # all events come at once: a key need not be found again
-        self.span = 0  # where keys are lanes as they are
-        self.columns = lanes.all
-        self.agreed = lanes.agreed
+        self.span = 0  # where keys are partitions as they are
+        self.columns = partitions.all
+        self.agreed = partitions.agreed
         self.kinds = kinds
         self.numbers: dict[Key, int] = {} if self.columns else {(): 0}
         self.table = KeyTable()  # instead of the dict, where keys are many whole numbers
@@ -46,13 +46,13 @@ class LaneNumbers:
         return max(len(self.numbers), self.span, len(self.table))
 
     def of(self, table: pa.Table | Reordered) -> Any:
-        """The lane of each event; NOWHERE for one that is in no match."""
+        """The partition of each event; NOWHERE for one that is in no match."""
         if not self.columns:
             return np.zeros(table.num_rows, np.uint32)
         if self.once and len(self.columns) == 1:
-            lanes = self._keys_as_lanes(table.column(self.columns[0]))
-            if lanes is not None:
-                return lanes
+            partitions = self._keys_as_partitions(table.column(self.columns[0]))
+            if partitions is not None:
+                return partitions
         if self._takes_table(table):
             return self.table.number(whole_numbers(table.column(self.columns[0])))
         self._leave_table()
@@ -66,29 +66,29 @@ class LaneNumbers:
                 mixed, codes = np.unique(codes * len(values) + own, return_inverse=True)
                 keys = [(*keys[code // len(values)], values[code % len(values)]) for code in mixed.tolist()]
         found = np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys], np.uint32)
-        lanes = found[codes] if len(found) else np.zeros(0, np.uint32)
+        partitions = found[codes] if len(found) else np.zeros(0, np.uint32)
         for name in self.agreed:
             column = table.column(name)
             if column.null_count:
-                lanes[nulls(column).view(bool)] = NOWHERE
-        return lanes
+                partitions[nulls(column).view(bool)] = NOWHERE
+        return partitions
 
-    def _keys_as_lanes(self, column: pa.ChunkedArray) -> Any:
-        """Whole numbers are lanes as they are, if there are not many more of them than events; else None."""
+    def _keys_as_partitions(self, column: pa.ChunkedArray) -> Any:
+        """Whole numbers are partitions as they are, if there are not many more of them than events; else None."""
         if self.kinds[self.columns[0]] is not Kind.INT or column.null_count or not len(column):
             return None
-        lanes, least, most = _narrowed(whole_numbers(column))
-        many = max(len(lanes) // 4, 256)
+        partitions, least, most = _narrowed(whole_numbers(column))
+        many = max(len(partitions) // 4, 256)
         if most - least >= many:
             return None
         if least < 0 or most >= many:
-            lanes -= np.uint32(least % 2**32)
+            partitions -= np.uint32(least % 2**32)
             most -= least
         self.span = most + 1
-        return lanes
+        return partitions
 
     def of_few(self, columns: Sequence[Sequence[Value]], count: int) -> Any:
-        """The lanes of a few events, one by one, by the values of the columns that make up a key."""
+        """The partitions of a few events, one by one, by the values of the columns that make up a key."""
         if not columns:
             return np.zeros(count, np.uint32)
         if len(self.table):
@@ -96,12 +96,12 @@ class LaneNumbers:
                 return self.table.number(np.array(columns[0], np.int64))
             self._leave_table()
         first = len(self.columns) - len(self.agreed)
-        lanes = []
+        partitions = []
         for values in zip(*columns, strict=True):
             key = tuple(map(group_key, values))
             nowhere = None in values[first:]
-            lanes.append(NOWHERE if nowhere else self.numbers.setdefault(key, len(self.numbers)))
-        return np.array(lanes, np.uint32)
+            partitions.append(NOWHERE if nowhere else self.numbers.setdefault(key, len(self.numbers)))
+        return np.array(partitions, np.uint32)
 
     def _takes_table(self, table: pa.Table | Reordered) -> bool:
         """Whether the keys are many whole numbers, none of them NULL."""
@@ -119,7 +119,7 @@ class LaneNumbers:
     def _leave_table(self) -> None:
         """Move the keys from the hash table into a dict: it can hold NULL and keys of several columns."""
         if len(self.table):
-            self.numbers = {(key,): lane for lane, key in enumerate(self.table.keys.tolist())}
+            self.numbers = {(key,): partition for partition, key in enumerate(self.table.keys.tolist())}
             self.table = KeyTable()
 
     def _codes(self, name: str, column: pa.ChunkedArray) -> tuple[Any, list[Value]]:
@@ -153,26 +153,26 @@ class LaneNumbers:
         return numbers - least if least else numbers, least, most
 
     def find(self, keys: Iterable[Key]) -> dict[Key, int]:
-        """The lanes of those of some keys that have one."""
+        """The partitions of those of some keys that have one."""
         if not len(self.table):
             return {key: self.numbers[key] for key in keys if key in self.numbers}
-        at = {key: lane for lane, key in enumerate(self.table.keys.tolist())}
+        at = {key: partition for partition, key in enumerate(self.table.keys.tolist())}
         return {key: at[key[0]] for key in keys if key[0] in at}
 
     def known(self) -> list[Key]:
-        """All keys that have a lane."""
+        """All keys that have a partition."""
         return [(key,) for key in self.table.keys.tolist()] if len(self.table) else list(self.numbers)
 
     def keep(self, alive: Any) -> None:
-        """Give up lanes; the others are numbered anew, in order."""
+        """Give up partitions; the others are numbered anew, in order."""
         if len(self.table):
             self.table.load(self.table.keys[alive])
             return
-        kept = [key for key, lane in self.numbers.items() if alive[lane]]
+        kept = [key for key, partition in self.numbers.items() if alive[partition]]
         self.numbers = {key: number for number, key in enumerate(kept)}
 
     def dump(self) -> tuple[Any, Any]:
-        """The keys in the order of their lanes: whole numbers as an array, others as JSON."""
+        """The keys in the order of their partitions: whole numbers as an array, others as JSON."""
         if len(self.table):
             return None, self.table.keys
         keys = list(self.numbers)
@@ -187,11 +187,11 @@ class LaneNumbers:
             self.numbers = {}
             return
         found = zip(numbers.tolist()) if keys is None else map(decode, keys)
-        self.numbers = {key: lane for lane, key in enumerate(found)}
+        self.numbers = {key: partition for partition, key in enumerate(found)}
 
 
 class KeyTable:
-    """A hash table from whole numbers to lanes."""
+    """A hash table from whole numbers to partitions."""
 
     def __init__(self) -> None:
         self.known: Any = np.zeros(0, np.int64)
@@ -204,7 +204,7 @@ class KeyTable:
 
     @property
     def keys(self) -> Any:
-        """All keys, in the order of their lanes."""
+        """All keys, in the order of their partitions."""
         return self.known[: self.size]
 
     def load(self, keys: Any) -> None:
@@ -212,7 +212,7 @@ class KeyTable:
         self.known, self.size, self.table = keys, len(keys), np.zeros(0, np.uint32)
 
     def number(self, keys: Any) -> Any:
-        """The lanes of some keys, new ones included."""
+        """The partitions of some keys, new ones included."""
         wanted = self.size + len(keys)
         if 2 * wanted > len(self.table) or len(self.known) < wanted:
             known = np.zeros(2 * wanted, np.int64)
@@ -223,12 +223,12 @@ class KeyTable:
         return self._number(keys)
 
     def _number(self, keys: Any) -> Any:
-        lanes = np.empty(len(keys), np.uint32)
+        partitions = np.empty(len(keys), np.uint32)
         function = library_function("number_keys", native=True)
         table, known = self._pins.pin([self.table, self.known])
         mask = len(self.table) - 1
-        self.size = int(function(np.ascontiguousarray(keys), len(keys), table, mask, known, self.size, lanes))
-        return lanes
+        self.size = int(function(np.ascontiguousarray(keys), len(keys), table, mask, known, self.size, partitions))
+        return partitions
 
 
 def _narrowed(numbers: Any) -> tuple[Any, int, int]:

@@ -1,6 +1,6 @@
-"""Events by lane, and in each by time: others are put in their places, some are found. Compiled like the match store.
+"""Events by partition and time: new ones are put in their places, some are looked up. Compiled like the match store.
 
-An event is a number; `time` and `lane` have what is known of each.
+An event is a number; `time` and `partition` have what is known of each.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ DIGIT = 11
 PLACES = 1 << DIGIT
 
 
-def sort_events(events: UInt32s, count: Int64, time: Int64s, lane: UInt32s, spare: UInt32s, heads: UInt32s) -> Int64:
-    """Sort events by lane, and in each by time; those of one time stay as they are. `heads` has so many `PLACES`."""
+def sort_events(
+    events: UInt32s, count: Int64, time: Int64s, partition: UInt32s, spare: UInt32s, heads: UInt32s
+) -> Int64:
+    """Sort events by partition, and in each by time; those of one time stay as they are. `heads` has `PLACES`."""
     sort_by(events, count, time, spare, heads)
-    sort_by(events, count, lane, spare, heads)
+    sort_by(events, count, partition, spare, heads)
     return count
 
 
@@ -63,7 +65,7 @@ def sort_by(events: UInt32s, count: Int64, key: Keys, spare: UInt32s, heads: UIn
     return count
 
 
-def merge_events(order: UInt32s, size: Int64, fresh: UInt32s, count: Int64, time: Int64s, lane: UInt32s) -> Int64:
+def merge_events(order: UInt32s, size: Int64, fresh: UInt32s, count: Int64, time: Int64s, partition: UInt32s) -> Int64:
     """Put sorted events in their places among others, after those of their time; how often two have the same time.
 
     `order` has room for all of them. What is before the first place stays untouched.
@@ -74,11 +76,11 @@ def merge_events(order: UInt32s, size: Int64, fresh: UInt32s, count: Int64, time
     while count > 0:
         count -= 1
         event = fresh[count]
-        own, when = int(lane[event]), time[event]
+        own, when = int(partition[event]), time[event]
         low, high, step = 0, k, 1
         while step <= high:
             other = order[high - step]
-            if lane[other] < own or (lane[other] == own and time[other] <= when):
+            if partition[other] < own or (partition[other] == own and time[other] <= when):
                 low = high - step + 1
                 break
             high -= step
@@ -86,7 +88,7 @@ def merge_events(order: UInt32s, size: Int64, fresh: UInt32s, count: Int64, time
         while low < high:
             middle = (low + high) >> 1
             other = order[middle]
-            if lane[other] < own or (lane[other] == own and time[other] <= when):
+            if partition[other] < own or (partition[other] == own and time[other] <= when):
                 low = middle + 1
             else:
                 high = middle
@@ -98,19 +100,21 @@ def merge_events(order: UInt32s, size: Int64, fresh: UInt32s, count: Int64, time
         order[hole] = event
         if low > 0:
             other = order[low - 1]
-            ties += int(lane[other] == own and time[other] == when)
+            ties += int(partition[other] == own and time[other] == when)
         if count > 0:
             other = fresh[count - 1]
-            ties += int(lane[other] == own and time[other] == when)
+            ties += int(partition[other] == own and time[other] == when)
     return ties
 
 
-def first_event(order: UInt32s, low: Int64, size: Int64, time: Int64s, lane: UInt32s, own: Int64, when: Int64) -> Int64:
-    """The first place, from `low` on, of an event of a lane that is not before a time, or of a later lane."""
+def first_event(
+    order: UInt32s, low: Int64, size: Int64, time: Int64s, partition: UInt32s, own: Int64, when: Int64
+) -> Int64:
+    """The first place, from `low` on, of an event of a partition that is not before a time, or of a later partition."""
     high, step = size, 1
     while low + step <= high:  # it is often close
         other = order[low + step - 1]
-        if lane[other] > own or (lane[other] == own and time[other] >= when):
+        if partition[other] > own or (partition[other] == own and time[other] >= when):
             high = low + step - 1
             break
         low += step
@@ -118,7 +122,7 @@ def first_event(order: UInt32s, low: Int64, size: Int64, time: Int64s, lane: UIn
     while low < high:
         middle = (low + high) >> 1
         other = order[middle]
-        if lane[other] > own or (lane[other] == own and time[other] >= when):
+        if partition[other] > own or (partition[other] == own and time[other] >= when):
             high = middle
         else:
             low = middle + 1
@@ -137,23 +141,26 @@ def drop_events(order: UInt32s, size: Int64, there: UInt8s) -> Int64:
     return kept
 
 
-def mark_instants(count: Int64, times: Int64s, lanes: UInt32s, size: Int64, after: UInt32s, settles: UInt8s) -> Int64:
-    """Of each event: 1 if it is the last one of its lane at its time, 2 if it is the only one, else 0; how many are 0.
+def mark_instants(
+    count: Int64, times: Int64s, partitions: UInt32s, size: Int64, after: UInt32s, settles: UInt8s
+) -> Int64:
+    """Of each event: 1 if it is the last one of its partition at its time, 2 if the only one, else 0; how many are 0.
 
-    The times are in order. `after` has a 0 for each of so many lanes; events of no lane are their own instants.
+    The times are in order. `after` has a 0 for each of so many partitions; events of no partition are their own
+    instants.
     """
     tied = 0
     k = count
     while k > 0:
         k -= 1
         settles[k] = 2
-        lane = int(lanes[k])
-        if lane < size:
-            later = int(after[lane])  # the number of the event of the lane that comes after it, from 1 on
+        partition = int(partitions[k])
+        if partition < size:
+            later = int(after[partition])  # the number of the event of the partition that comes after it, from 1 on
             if later > 0 and times[later - 1] == times[k]:
                 settles[k] = 0
                 tied += 1
                 if settles[later - 1] == 2:
                     settles[later - 1] = 1
-            after[lane] = k + 1
+            after[partition] = k + 1
     return tied

@@ -1,4 +1,4 @@
-"""The events of each lane in order, and which of them have to be gone over again when some are new or gone."""
+"""The events of each partition in order, and which of them have to be gone over again when some are new or gone."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from cepheid.engine.encoding.grown import Grown
 from cepheid.engine.stream.arrivals import arrange
 from cepheid.engine.stream.event_arrays import EventArrays
 from cepheid.kernel.compile import run_on_arrays
-from cepheid.kernel.lane_order import PLACES
+from cepheid.kernel.partition_order import PLACES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Events that are gone over, lane by lane, as `kernel.stretches` finds them."""
+    """Events that are gone over, partition by partition, as `kernel.stretches` finds them."""
 
     events: Any
     skip: Any
     recent: Any
-    lanes: Any
+    partitions: Any
     ends: Any
     kinds: Any
 
@@ -34,7 +34,7 @@ class Parts:
 
     @property
     def only_follow(self) -> bool:
-        """Whether all events are new, and after all others of their lanes."""
+        """Whether all events are new, and after all others of their partitions."""
         return not self.kinds.any()
 
     def note(self, left: Any, quiet: Any, changed: Any, *, native: bool) -> int:
@@ -48,58 +48,58 @@ class Parts:
         return run_on_arrays("note_parts", *given, native=native)
 
 
-class LaneOrder:
-    """The events that are in a lane and not too far ahead, by lane, and in each by the order of S1."""
+class PartitionOrder:
+    """The events that are in a partition and not too far ahead, by partition, and in each by the order of S1."""
 
     def __init__(self, known: EventArrays) -> None:
         self.known = known
         self.events = Grown(np.uint32)
-        self.tied = False  # whether events of one lane ever had the same time
+        self.tied = False  # whether events of one partition ever had the same time
 
     def change(self, fresh: Any, gone: Any, reach: int | None, *, timed: bool, native: bool) -> Parts:
         """Put new events in their places and drop others; what has to be gone over again.
 
-        reach: after how many ticks (timed) or events of a lane an event does not matter any more; None: a quiet lane
-        tells.
+        reach: after how many ticks (timed) or events of a partition an event does not matter any more; None: a quiet
+        partition tells.
         """
         known, size, count = self.known, self.events.size, len(fresh) + len(gone)
         fresh, gone = (self._sorted(events, native) for events in (fresh, gone))
-        time, lane = known.time.all, known.lane.all
+        time, partition = known.time.all, known.partition.all
         self.events.add(fresh)
         order = self.events.all
-        if len(fresh) and run_on_arrays("merge_events", order, size, fresh, len(fresh), time, lane, native=native):
+        if len(fresh) and run_on_arrays("merge_events", order, size, fresh, len(fresh), time, partition, native=native):
             self.tied = True
             self._arrange()
         facts = (flags.all.view(np.uint8) for flags in (known.there, known.seen, known.quiet))
         events, recent = np.empty(len(order), np.uint32), np.empty(len(order), np.uint8)
         skip = np.empty(len(order), np.int64)
-        lanes, ends, kinds = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.uint8)
+        partitions, ends, kinds = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.uint8)
         some = gone if len(gone) else order  # an empty array takes longer to pass
         asked = fresh if len(fresh) else order, len(fresh), some, len(gone), int(timed), -1 if reach is None else reach
-        made = events, skip, recent, lanes, ends, kinds
-        parts = run_on_arrays("find_parts", order, len(order), time, lane, *facts, *asked, *made, native=native)
+        made = events, skip, recent, partitions, ends, kinds
+        parts = run_on_arrays("find_parts", order, len(order), time, partition, *facts, *asked, *made, native=native)
         if len(gone):
             there = known.there.all.view(np.uint8)
             self.events.size = run_on_arrays("drop_events", order, len(order), there, native=native)
         total = int(ends[parts - 1]) if parts else 0
-        return Parts(*(a[:total] for a in (events, skip, recent)), *(a[:parts] for a in (lanes, ends, kinds)))
+        return Parts(*(a[:total] for a in (events, skip, recent)), *(a[:parts] for a in (partitions, ends, kinds)))
 
     def _sorted(self, events: Any, native: bool) -> Any:
-        """Events by lane and time."""
+        """Events by partition and time."""
         found = events.astype(np.uint32)
         if len(found) < 2:
             return found
         spare, heads = np.empty(len(found), np.uint32), np.empty(PLACES, np.uint32)
-        given = found, len(found), self.known.time.all, self.known.lane.all, spare, heads
+        given = found, len(found), self.known.time.all, self.known.partition.all, spare, heads
         run_on_arrays("sort_events", *given, native=native)
         return found
 
     def _arrange(self) -> None:
-        """New events have the time of others of their lane: then the content decides."""
+        """New events have the time of others of their partition: then the content decides."""
         known, events = self.known, self.events.all
-        time, lane = known.time.all[events], known.lane.all[events]
+        time, partition = known.time.all[events], known.partition.all[events]
         tied = np.zeros(len(events) + 1, bool)
-        tied[1:-1] = (time[1:] == time[:-1]) & (lane[1:] == lane[:-1])
+        tied[1:-1] = (time[1:] == time[:-1]) & (partition[1:] == partition[:-1])
         group = np.cumsum(~tied[:-1]) - 1
         has_new = np.zeros(int(group[-1]) + 1, bool)
         has_new[group[~known.seen.all[events]]] = True

@@ -1,4 +1,4 @@
-"""Lanes: what splits the input, so that no run sees the events of another lane."""
+"""Partitions: what splits the input, so that no run sees the events of another partition."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
+class Partitioning:
     """What splits the input: PARTITION BY, which groups NULLs (S3), and `[attr]` where that makes no difference.
 
     Where no strategy is strict, events with another `[attr]` value are ignored by every run of a key, so they can be
     left out: the answer is the same, and a long stream of many keys stays bearable. Declared types may lack the
-    attribute; then no event is left out. `one_key`: all events of a lane agree on every `[attr]`.
+    attribute; then no event is left out. `one_key`: all events of a partition agree on every `[attr]`.
     """
 
     columns: tuple[str, ...]

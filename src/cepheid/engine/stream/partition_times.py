@@ -1,4 +1,4 @@
-"""Lanes that are ahead of the others: no event that a query could take of them comes before a time (S17a)."""
+"""Partitions that are ahead of the others: no event that a query could take of them comes before a time (S17a)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.few_events import Events, as_table
-from cepheid.engine.encoding.lanes import LaneNumbers
-from cepheid.pattern.tree.lanes import Lanes
+from cepheid.engine.encoding.partitions import PartitionIndex
+from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.values.columns import column_values
 from cepheid.values.keys import group_key
 from cepheid.values.value import Value
@@ -20,32 +20,32 @@ Key = tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class LaneTimes:
-    """How far lanes are, in ticks. time_of: that of a key; None if it is no further than all."""
+class PartitionTimes:
+    """How far partitions are, in ticks. time_of: that of a key; None if it is no further than all."""
 
-    lanes: Lanes
+    partitions: Partitioning
     time_of: Callable[[Key], int | None]
-    latest: int  # no lane is further than this
-    only: tuple[Key, ...] | None = None  # the lanes that are further than before; None: any may be
+    latest: int  # no partition is further than this
+    only: tuple[Key, ...] | None = None  # the partitions that are further than before; None: any may be
 
-    def numbered(self, numbers: LaneNumbers) -> Iterator[tuple[int, int]]:
-        """The numbers of lanes that are ahead, and how far."""
-        for key, lane in numbers.find(numbers.known() if self.only is None else self.only).items():
+    def numbered(self, numbers: PartitionIndex) -> Iterator[tuple[int, int]]:
+        """The numbers of partitions that are ahead, and how far."""
+        for key, partition in numbers.find(numbers.known() if self.only is None else self.only).items():
             time = self.time_of(key)
             if time is not None:
-                yield lane, time
+                yield partition, time
 
     def at(self, now: int, key: Key) -> int:
-        """How far a lane is where all are at a time."""
+        """How far a partition is where all are at a time."""
         time = None if self.only is not None and key not in self.only else self.time_of(key)
         return now if time is None else max(now, time)
 
     def before(self, events: Events, times: Any) -> Any:
-        """For each event: whether its lane is known up to it."""
+        """For each event: whether its partition is known up to it."""
         found = np.zeros(len(times), bool)
         near = np.flatnonzero(times < self.latest)
         if len(near):
-            keys = keys_of(as_table(events).take(pa.array(near)), self.lanes.all)
+            keys = keys_of(as_table(events).take(pa.array(near)), self.partitions.all)
             limits = {key: self.time_of(key) for key in (set(keys) if self.only is None else self.only)}
             for at, key in zip(near.tolist(), keys, strict=True):
                 limit = limits.get(key)

@@ -1,9 +1,10 @@
 """Matches before they are certain, of one query whose matches are certain with their last event (S15).
 
-Runs of different lanes have nothing to do with each other, and a run knows nothing of what was before its first event.
-So a late event changes only its lane, and there only a stretch: from the last event before it after which no run was
-under way, or from a window before it, to the first event after it where that is so again, before and now, or a window
-after it. These stretches are gone over again, each as a lane of its own, and the matches that end in them compared.
+Runs of different partitions have nothing to do with each other, and a run knows nothing of what was before its first
+event. So a late event changes only its partition, and there only a stretch: from the last event before it after which
+no run was under way, or from a window before it, to the first event after it where that is so again, before and now, or
+a window after it. These stretches are gone over again, each as a partition of its own, and the matches that end in them
+compared.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from cepheid.engine.stream.arrivals import Timed, arrange
 from cepheid.engine.stream.event_arrays import NOWHERE, EventArrays
 from cepheid.engine.stream.event_log import EventLog, Net, rows_by_number
 from cepheid.engine.stream.forgetting import forget
-from cepheid.engine.stream.lane_order import LaneOrder, Parts
-from cepheid.engine.stream.lane_times import LaneTimes
+from cepheid.engine.stream.partition_order import PartitionOrder, Parts
+from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.past import Past
 from cepheid.engine.stream.pipeline import Pipeline
@@ -52,7 +53,7 @@ FEW = 4096
 """Events that are kept at least before it is asked which can go."""
 
 
-class LaneReplay:
+class PartitionReplay:
     """What `Speculation` does, for one query on the events themselves.
 
     ahead: how far it is ahead of the watermark, in ticks; None: as far as there are events.
@@ -69,7 +70,7 @@ class LaneReplay:
         self.steps = 0
         self.certain: int | None = None  # see `Ahead`
         self.window = self.query.window
-        # After how many ticks, or events of a lane, an event does not matter any more; None: a quiet lane tells.
+        # After how many ticks, or events of a partition, an event matters no longer; None: where its partition is idle.
         self.reach = None if is_contiguous(compiled) else (self.window or 0) + self.query.behind
         self.begin()
 
@@ -78,10 +79,12 @@ class LaneReplay:
         self.codes = StreamCodes(self.head.schema)
         self.machine = ReplayMachine(self.compiled, self.codes, read_policy(self.engine, once=False))
         self.events = EventArrays(self.log)
-        self.order = LaneOrder(self.events)
+        self.order = PartitionOrder(self.events)
         self.errors: Errors = {}  # what could not be computed of an event
         self.waiting: Any = NO_EVENTS  # events that are too far ahead
-        self.version: Any = np.zeros(0, np.int64)  # of each lane: under which number its runs go on; -1: it has none
+        self.version: Any = np.zeros(
+            0, np.int64
+        )  # of each partition: under which number its runs go on; -1: it has none
         self.standing = Standing()
         by_runs = not self.compiled.automaton.witnesses
         self.past = Past(self.machine, self.order, self.reach, timed=self.query.timed, by_runs=by_runs)
@@ -111,15 +114,15 @@ class LaneReplay:
     def rebuild(self, make: Callable[[], Pipeline], compiled: CompiledQuery, first: int, net: Net) -> list[Difference]:
         """Another query from a time on: all events are gone over again. net: what is retracted at the same time."""
         self._forget(self.watermark, eager=True)  # what is not needed is not gone over
-        before = LaneMatches(self, self._ending(first))
+        before = PartitionMatches(self, self._ending(first))
         reached, watermark = self._reached, self.watermark
         self.log.apply(net)
         self.compiled, self.query, self.head = compiled, compiled.query, make()
         self.begin()
         self.watermark = watermark
         self._read_log(reached)
-        after = LaneMatches(self, self._ending(first))
-        others = [LaneMatches(self, self.standing.all, self.standing.alive)]
+        after = PartitionMatches(self, self._ending(first))
+        others = [PartitionMatches(self, self.standing.all, self.standing.alive)]
         removed, added = difference([before], [after])
         return [Difference(removed, added, others, self.head.queries[0].nothing())]
 
@@ -140,11 +143,11 @@ class LaneReplay:
             if self._has_new_nulls(batch):
                 self._read_again()
             columns, errors = self.machine.encode(batch)
-            lanes = self._lanes(batch)
+            partitions = self._partitions(batch)
         except Unfit as reason:
             remedy = "run the stream anew with engine='interpreted', which computes with integers of any size"
             raise InputError("CEP410", str(reason), remedy) from None
-        events = self.events.add(times, lanes, columns)
+        events = self.events.add(times, partitions, columns)
         self.errors |= {int(events[place]): error for place, error in errors.items()}
         return events
 
@@ -165,12 +168,12 @@ class LaneReplay:
             for name, values in columns.items():
                 self.events.columns.setdefault(name, Grown(values.dtype)).add(values)
 
-    def _lanes(self, batch: Batch) -> Any:
-        numbers = self.machine.lane_numbers
+    def _partitions(self, batch: Batch) -> Any:
+        numbers = self.machine.partition_numbers
         if not numbers.columns:
             found: Any = np.zeros(len(batch), np.int64)
         else:
-            found = batch.lanes(numbers).astype(np.int64)
+            found = batch.partitions(numbers).astype(np.int64)
         most = int(found[found != NOWHERE].max(initial=0)) + 1
         if most > len(self.version):
             more = 2 * most - len(self.version)
@@ -189,30 +192,30 @@ class LaneReplay:
         """Go over what events and retractions change, and compare."""
         known, machine = self.events, self.machine
         gone = gone[known.seen.all[gone]]
-        nowhere = known.lane.all[fresh] == NOWHERE
+        nowhere = known.partition.all[fresh] == NOWHERE
         if nowhere.any():
             known.seen.all[fresh[nowhere]] = True
             fresh = fresh[~nowhere]
-        gone = gone[known.lane.all[gone] != NOWHERE]
+        gone = gone[known.partition.all[gone] != NOWHERE]
         if not len(fresh) and not len(gone):
             return self._difference(NONE, NONE)
         parts = self.order.change(fresh, gone, self.reach, timed=self.query.timed, native=machine.native)
-        # Runs of lanes that only have events at their end go on; others begin anew.
-        numbers = self.version[parts.lanes]
+        # Runs of partitions that only have events at their end go on; others begin anew.
+        numbers = self.version[parts.partitions]
         anew = (parts.kinds != APPENDED) | (numbers < 0)
         if anew.any():
-            numbers[anew] = machine.new_lanes(int(anew.sum()))
+            numbers[anew] = machine.new_partitions(int(anew.sum()))
         left = self._scan(parts.events, np.repeat(numbers, parts.lengths), parts.skip)
         changed = np.zeros(known.count, bool)  # events at which other matches may end than before
         self.steps += parts.note(left, known.quiet.all, changed, native=machine.native)
         found = self._passed(machine.taken(), changed)
         if parts.only_follow:  # where no match has ended before
-            self.version[parts.lanes] = numbers
+            self.version[parts.partitions] = numbers
             return self._difference(NONE, found)
         self._go_on(parts, numbers)
         return self._difference(*self.standing.replace(found, changed, known.there.all, native=machine.native))
 
-    def _scan(self, events: Any, lanes: Any, skip: Any) -> Any:
+    def _scan(self, events: Any, partitions: Any, skip: Any) -> Any:
         """Go over events; what each left behind."""
         if not len(events):
             return np.zeros(0, np.uint8)
@@ -220,14 +223,14 @@ class LaneReplay:
         failed: Errors = {}
         if self.errors:
             failed = {k: self.errors[event] for k, event in enumerate(events.tolist()) if event in self.errors}
-        return self.machine.scan(events, lanes, known.time.all[events], skip, known.of(events), failed)
+        return self.machine.scan(events, partitions, known.time.all[events], skip, known.of(events), failed)
 
     def _go_on(self, parts: Parts, numbers: Any) -> None:
-        """The runs of lanes whose ends were met go on under their new numbers; the others were there before."""
+        """The runs of partitions whose ends were met go on under their new numbers; the others were there before."""
         cut = parts.kinds == CUT
-        lanes = parts.lanes[~cut]
-        before, now = self.version[lanes], numbers[~cut]
-        self.version[lanes] = now
+        partitions = parts.partitions[~cut]
+        before, now = self.version[partitions], numbers[~cut]
+        self.version[partitions] = now
         self.machine.clear(np.concatenate([before[(before >= 0) & (before != now)], numbers[cut]]))
 
     # Matches.
@@ -245,9 +248,9 @@ class LaneReplay:
     def _difference(self, removed: MatchTable, added: MatchTable) -> Difference:
         """What that is as rows: events that are equal make equal matches."""
         nothing = self.head.queries[0].nothing()
-        others = [LaneMatches(self, self.standing.all, self.standing.alive)]
+        others = [PartitionMatches(self, self.standing.all, self.standing.alive)]
         self.standing.add(added)
-        old, new = ([LaneMatches(self, one)] if len(one) else [] for one in (removed, added))
+        old, new = ([PartitionMatches(self, one)] if len(one) else [] for one in (removed, added))
         if not old or not new or not self._may_be_equal(removed, added):
             return Difference(whole(old), whole(new), others, nothing)
         gone, fresh = difference(old, new)
@@ -257,7 +260,7 @@ class LaneReplay:
         """Whether matches of different events may have equal rows."""
         if self.query.returns or self.query.schema.roles.types is not None:
             return True
-        if not self.order.tied:  # what is equal is in one lane, at one time
+        if not self.order.tied:  # what is equal is in one partition, at one time
             return False
         used = np.zeros(self.events.count, bool)
         used[removed.rows] = used[added.rows] = True
@@ -270,8 +273,8 @@ class LaneReplay:
         """A time before which no change to come has its end."""
         return further(watermark, self.certain)
 
-    def forget_lanes(self, ahead: LaneTimes) -> None:
-        """Let go of what lanes do not need of which all events before other times are in."""
+    def forget_partitions(self, ahead: PartitionTimes) -> None:
+        """Let go of what partitions do not need of which all events before other times are in."""
         watermark = EVER if self.watermark is None else self.watermark
         # Events that wait are gone over when their time comes, and may need those before them.
         waits = self.events.time.all[self.waiting]
@@ -342,10 +345,10 @@ class LaneReplay:
         self._update(self._due(reached if reached is not None else NEVER), NO_EVENTS)
 
 
-class LaneMatches(Given):
+class PartitionMatches(Given):
     """Matches by the numbers of their events. Their rows are made when they are asked for, in the order of S9."""
 
-    def __init__(self, replay: LaneReplay, found: MatchTable, wanted: Any = None) -> None:
+    def __init__(self, replay: PartitionReplay, found: MatchTable, wanted: Any = None) -> None:
         self._found, self._wanted = found, wanted  # which of them (None: all)
         self._nothing = replay.head.queries[0].nothing()
         self._schema = replay.log.schema
@@ -375,13 +378,13 @@ class LaneMatches(Given):
 
 
 def is_contiguous(compiled: CompiledQuery) -> bool:
-    """Whether a run ends with the first event that it does not take, so that lanes are often without runs."""
+    """Whether a run ends with the first event that it does not take, so that partitions are often without runs."""
     automaton = compiled.automaton
     return all(state.ends.contiguous for state in automaton.states) and not automaton.witnesses
 
 
-def why_not_by_lanes(compiled: CompiledQuery) -> str:
-    """Why a query can't be gone over again lane by lane; empty if it can."""
+def why_not_by_partitions(compiled: CompiledQuery) -> str:
+    """Why a query can't be gone over again partition by partition; empty if it can."""
     query = compiled.query
     if compiled.why_interpreted:
         return "it is interpreted"
