@@ -8,6 +8,7 @@ from cepheid.automaton.model import Held, NotNative, Now, Test
 from cepheid.automaton.registers import FOLDED, NOTHING, ONE, ZERO, Registers
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.comparisons import limits_above, swap
 from cepheid.pattern.expressions.types import BOOL, Kind
 from cepheid.pattern.tree.uses import ranges, uses
 from cepheid.pattern.tree.walk import substitute, walk
@@ -145,9 +146,7 @@ class Sight:
         every = node.quantifier == "ALL"
         if operator == ("!=" if every else "="):
             return None
-        extremes = (
-            ["min", "max"] if operator in ("=", "!=") else ["max" if operator.startswith("<") is every else "min"]
-        )
+        extremes = ["min", "max"] if operator in ("=", "!=") else ["max" if limits_above(operator) is every else "min"]
         limit = substitute(other, self.reference)
         tests = [ex.Compare(operator, self.aggregate(ex.Aggregate(name, own)), limit) for name in extremes]
         # A value that is NULL makes the whole NULL, unless the others decide.
@@ -168,16 +167,13 @@ class Sight:
                 raise NotNative(f"{node.quantifier}(…) over {variable}[], compared with {what}")
 
 
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
-
-
 def _by_own_value(condition: ex.Expression) -> tuple[str, ex.Expression, ex.Expression] | None:
     """A comparison of a value of each event with one that is the same for all: the operator, the former, the latter."""
     if not isinstance(condition, ex.Compare):
         return None
     for operator, own, other in (
         (condition.operator, condition.left, condition.right),
-        (_TURNED[condition.operator], condition.right, condition.left),
+        (swap(condition.operator), condition.right, condition.left),
     ):
         read = ranges(own)
         if read and not ranges(other) and len(uses(own)) == len(read):

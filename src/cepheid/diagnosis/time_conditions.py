@@ -8,11 +8,10 @@ from cepheid.diagnosis.facts import Hint
 from cepheid.diagnosis.written import text_of
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.comparisons import limits_below
 from cepheid.pattern.expressions.durations import NANOSECONDS, spell
 from cepheid.pattern.expressions.types import Kind
 from cepheid.pattern.tree.nodes import Event, Seq
-
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 def time_hints(query: Bound) -> Iterator[Hint]:
@@ -41,12 +40,7 @@ def time_hints(query: Bound) -> Iterator[Hint]:
 
 def _apart(query: Bound, condition: ex.Expression, operator: str, limit: ex.Expression) -> Iterator[Hint]:
     within = query.within
-    if (
-        within is None
-        or within.nanoseconds is None
-        or not isinstance(limit, ex.Literal)
-        or operator not in (">", ">=", "=")
-    ):
+    if within is None or within.nanoseconds is None or not isinstance(limit, ex.Literal) or not limits_below(operator):
         return
     if not isinstance(limit.value, int | float) or isinstance(limit.value, bool):
         return

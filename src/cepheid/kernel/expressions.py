@@ -13,6 +13,7 @@ from cepheid.kernel.code.fold import all_of, any_of, choose, negate
 from cepheid.kernel.code.types import BOOL, FLOAT64, INT64, UINT8, Scalar
 from cepheid.kernel.constants import Constants
 from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.comparisons import swap
 from cepheid.pattern.expressions.types import Kind, Type
 
 
@@ -260,7 +261,7 @@ def _known(condition: n.Expression, null: n.Expression) -> Truth:
 def _compare_reals(operator: str, left: Value, right: Value) -> n.Expression:
     """Doubles; beside a constant that is no NaN there is less to ask."""
     if operator in (">", ">="):
-        return _compare_reals({">": "<", ">=": "<="}[operator], right, left)
+        return _compare_reals(swap(operator), right, left)
     if operator == "<=":
         return negate(_compare_reals("<", right, left))
     if operator == "!=":

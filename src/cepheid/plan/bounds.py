@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.comparisons import is_range, limits_above, limits_below, swap
 from cepheid.pattern.tree.walk import walk
 from cepheid.plan.join import Join, Joint, Of
 
 FEW = 32
 """Candidates that are tested one by one rather than sorted."""
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Bound:
     @property
     def below(self) -> bool:
         """Whether it says where the fitting ones begin."""
-        return self.operator in (">", ">=", "=")
+        return limits_below(self.operator)
 
     @property
     def above(self) -> bool:
         """Whether it says where they end."""
-        return self.operator in ("<", "<=", "=")
+        return limits_above(self.operator)
 
 
 def bounds_of(join: Join, number: int) -> Iterator[Bound]:
@@ -42,11 +42,11 @@ def bounds_of(join: Join, number: int) -> Iterator[Bound]:
         node = joint.test.condition
         if number not in joint.stacks or joint.late or not isinstance(node, ex.Compare):
             continue
-        if node.operator not in _TURNED or any(join.stacks[x].negated for x in joint.stacks):
+        if not is_range(node.operator) or any(join.stacks[x].negated for x in joint.stacks):
             continue
         for side, other, operator in (
             (node.left, node.right, node.operator),
-            (node.right, node.left, _TURNED[node.operator]),
+            (node.right, node.left, swap(node.operator)),
         ):
             read = {one.variable for one in walk(other) if isinstance(one, Of)}
             if isinstance(side, Of) and side.variable == name and name not in read:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from cepheid.pattern.expressions import comparisons
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import NUMERIC, STRING, Kind
 from cepheid.plan.taken import E, Taken
-from cepheid.values.comparison import COMPARISONS, order
+from cepheid.values.comparison import order
 
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _EXACT = 2**53
 """Whole numbers beyond it may be rounded where they are compared with others that are not."""
 
@@ -60,7 +60,7 @@ def _facts(condition: ex.Expression) -> Iterator[_Fact]:
         case ex.Compare(operator, value, ex.Literal() as constant) if _is_usable(constant):
             yield _Fact(value, operator, (constant,))
         case ex.Compare(operator, ex.Literal() as constant, value) if _is_usable(constant):
-            yield _Fact(value, _MIRRORED[operator], (constant,))
+            yield _Fact(value, comparisons.swap(operator), (constant,))
         case ex.Between(value, ex.Literal() as low, ex.Literal() as high, False) if _is_usable(low, high):
             yield _Fact(value, ">=", (low,))
             yield _Fact(value, "<=", (high,))
@@ -80,24 +80,17 @@ def _within(fact: _Fact, wanted: _Fact) -> bool:
         return False
     if fact.operator in ("in", "="):
         return all(_is_wanted(constant, wanted) for constant in fact.constants)
-    if fact.operator == "!=" or wanted.operator in ("in", "="):
-        return fact == wanted
-    (bound,), (limit,) = fact.constants, wanted.constants
-    sign = _order(bound, limit)
-    if sign is None:
+    if wanted.operator == "in":
         return False
-    if fact.operator in (">", ">="):
-        strict = fact.operator == ">" or wanted.operator == ">="
-        return wanted.operator in (">", ">=", "!=") and (sign > 0 or (sign == 0 and strict))
-    strict = fact.operator == "<" or wanted.operator == "<="
-    return wanted.operator in ("<", "<=", "!=") and (sign < 0 or (sign == 0 and strict))
+    sign = _order(fact.constants[0], wanted.constants[0])
+    return fact == wanted or (sign is not None and comparisons.implies(fact.operator, wanted.operator, sign))
 
 
 def _is_wanted(constant: ex.Literal, wanted: _Fact) -> bool:
     signs = [_order(constant, one) for one in wanted.constants]
     if wanted.operator == "in":
         return any(sign == 0 for sign in signs)
-    return signs[0] is not None and COMPARISONS[wanted.operator](signs[0])
+    return signs[0] in comparisons.SIGNS[wanted.operator]
 
 
 def _order(one: ex.Literal, other: ex.Literal) -> int | None:

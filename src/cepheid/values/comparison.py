@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
+from cepheid.pattern.expressions.comparisons import SIGNS
 from cepheid.values.value import Value, is_number, mismatch, numbers
 
 _PLAIN = (int, str, bool)  # types whose own order is that of S3a
@@ -27,21 +27,11 @@ def order(left: Value, right: Value) -> int:
         raise mismatch(left, right) from None
 
 
-COMPARISONS: dict[str, Callable[[int], bool]] = {
-    "=": lambda sign: sign == 0,
-    "!=": lambda sign: sign != 0,
-    "<": lambda sign: sign < 0,
-    "<=": lambda sign: sign <= 0,
-    ">": lambda sign: sign > 0,
-    ">=": lambda sign: sign >= 0,
-}
-
-
 def compare(operator: str, left: Value, right: Value) -> bool | None:
     """A comparison; NULL if a side is NULL."""
     if left is None or right is None:
         return None
-    return COMPARISONS[operator](order(left, right))
+    return order(left, right) in SIGNS[operator]
 
 
 def equal(left: Value, right: Value) -> bool:

@@ -9,6 +9,7 @@ from math import ceil, floor
 from cepheid.errors import BindError, Span, did_you_mean
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.comparisons import swap
 from cepheid.pattern.expressions.durations import NANOSECONDS
 from cepheid.pattern.expressions.sampled import Constant, reread
 from cepheid.pattern.expressions.types import BOOL, FLOAT, INT, NUMERIC, Kind, Type
@@ -120,7 +121,7 @@ class Attributes:
         """`DUR >= c` as a comparison of whole ticks, where c is a constant."""
         operator, constant = node.operator, node.right
         if not self._is_length(node.left):
-            operator, constant = _TURNED.get(operator, operator), node.left
+            operator, constant = swap(operator), node.left
         if not isinstance(constant, Constant):
             found = self._ticks(operator, constant)
         elif (read := self._ticks(operator, constant)) is not None:
@@ -173,7 +174,6 @@ class Attributes:
 
 
 _BEYOND = ex.Literal(2**62, INT)
-_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 def _exact(name: str, names: Collection[str], span: Span | None) -> str | None:

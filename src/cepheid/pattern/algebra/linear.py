@@ -13,6 +13,7 @@ from cepheid.pattern.algebra.attributes import END, START, last_of
 from cepheid.pattern.algebra.names import MOST_NODES, too_large
 from cepheid.pattern.automata.registers import EVENT
 from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.comparisons import limits_above, negate
 from cepheid.pattern.expressions.types import INT, Kind, Type
 from cepheid.pattern.tree.walk import conjuncts, substitute, walk
 
@@ -251,13 +252,14 @@ def _weight(node: ex.Expression) -> int:
 
 def limit_of(condition: ex.Expression, start: ex.Expression) -> ex.Literal | None:
     """`DUR <= c` of what an edge makes, as it is written by then. start: when that starts."""
-    bounds: tuple[str, ...] = ("<", "<=", "=")
-    if isinstance(condition, ex.Not):
-        condition, bounds = condition.operand, (">", ">=")
-    if not isinstance(condition, ex.Compare) or condition.operator not in bounds:
+    negated = isinstance(condition, ex.Not)
+    compared = condition.operand if isinstance(condition, ex.Not) else condition
+    if not isinstance(compared, ex.Compare):
         return None
-    is_length = condition.left == ex.Arithmetic("-", _EVENT_END, start)
-    return condition.right if is_length and isinstance(condition.right, ex.Literal) else None
+    if not limits_above(negate(compared.operator) if negated else compared.operator):
+        return None
+    is_length = compared.left == ex.Arithmetic("-", _EVENT_END, start)
+    return compared.right if is_length and isinstance(compared.right, ex.Literal) else None
 
 
 def amount_of(limit: ex.Literal) -> int:

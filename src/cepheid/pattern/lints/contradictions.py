@@ -9,6 +9,7 @@ from itertools import combinations
 from cepheid.errors import CepheidWarning
 from cepheid.pattern.binding.schema import Roles
 from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.comparisons import SIGNS, excludes, is_range, swap
 from cepheid.pattern.lints.constant_order import order
 from cepheid.pattern.lints.impossible_orders import impossible_orders
 from cepheid.pattern.lints.vacuous import may_be_missing, what_is_left_out
@@ -16,7 +17,6 @@ from cepheid.pattern.tree.nodes import Pattern, Query
 from cepheid.pattern.tree.walk import conjuncts, walk
 
 _REMEDY = "correct one of them, or join them with OR"
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,32 +63,29 @@ def find_contradictions(query: Query, roles: Roles) -> Iterator[CepheidWarning]:
         yield _warning(list(map(_text, impossible)), impossible, query.pattern, remedy)
 
 
-_SIGNS = {"<": {-1}, "<=": {-1, 0}, "=": {0}, "!=": {-1, 1}, ">=": {0, 1}, ">": {1}}
-
-
 def _opposed(conditions: Iterable[ex.Expression]) -> Iterator[tuple[ex.Expression, ex.Expression]]:
     """Comparisons of the same two values, neither of them constant, that exclude each other."""
-    left: dict[tuple[ex.Expression, ex.Expression], tuple[ex.Compare, set[int]]] = {}
-    for found in conditions:
-        if not isinstance(found, ex.Compare) or ex.Literal in (type(found.left), type(found.right)):
+    earlier: dict[tuple[ex.Expression, ex.Expression], tuple[ex.Compare, frozenset[int]]] = {}
+    for condition in conditions:
+        if not isinstance(condition, ex.Compare) or ex.Literal in (type(condition.left), type(condition.right)):
             continue
-        if any(isinstance(node, ex.Call) for node in walk(found)):
+        if any(isinstance(node, ex.Call) for node in walk(condition)):
             continue  # a function of the user may give another value each time
-        mirrored = (found.right, found.left) in left
-        key = (found.right, found.left) if mirrored else (found.left, found.right)
-        signs = {-sign if mirrored else sign for sign in _SIGNS[found.operator]}
-        first, room = left.get(key, (found, signs))
-        if room and not room & signs:
-            yield first, found
-        left[key] = first, room & signs
+        values, operator = (condition.left, condition.right), condition.operator
+        if (condition.right, condition.left) in earlier:
+            values, operator = (condition.right, condition.left), swap(operator)
+        first, signs = earlier.get(values, (condition, SIGNS[operator]))
+        if signs and not signs & SIGNS[operator]:
+            yield first, condition
+        earlier[values] = first, signs & SIGNS[operator]
 
 
 def _bounds(condition: ex.Expression) -> Iterator[Bound]:
     match condition:
-        case ex.Compare(operator, value, ex.Literal() as constant) if operator in _MIRRORED:
+        case ex.Compare(operator, value, ex.Literal() as constant) if is_range(operator):
             yield Bound(value, operator, constant, condition)
-        case ex.Compare(operator, ex.Literal() as constant, value) if operator in _MIRRORED:
-            yield Bound(value, _MIRRORED[operator], constant, condition)
+        case ex.Compare(operator, ex.Literal() as constant, value) if is_range(operator):
+            yield Bound(value, swap(operator), constant, condition)
         case ex.Between(value, ex.Literal() as low, ex.Literal() as high, False):
             yield Bound(value, ">=", low, condition)
             yield Bound(value, "<=", high, condition)
@@ -101,17 +98,7 @@ def _exclude(one: Bound, other: Bound) -> bool:
     if any(isinstance(node, ex.Call) for node in walk(one.value)):
         return False  # a function of the user may give another value each time
     sign = order(one.constant, other.constant)
-    if sign is None:
-        return False
-    touch = {one.operator, other.operator} & {"<", ">"} == set()
-    return (_is_above(one, other) and (sign > 0 or (sign == 0 and not touch))) or (
-        _is_above(other, one) and (sign < 0 or (sign == 0 and not touch))
-    )
-
-
-def _is_above(one: Bound, other: Bound) -> bool:
-    """Whether one is a lower bound and the other an upper bound; an equation is both."""
-    return one.operator in (">", ">=", "=") and other.operator in ("<", "<=", "=")
+    return sign is not None and excludes(one.operator, other.operator, sign)
 
 
 def _warning(

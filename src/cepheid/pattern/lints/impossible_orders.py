@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.comparisons import includes_equal, limits_above, limits_below
 from cepheid.pattern.lints.constant_order import order_of_all
 from cepheid.pattern.lints.vacuous import names_of
 from cepheid.pattern.tree.nodes import Either, Maybe, Negation, Pattern, Repeat
 from cepheid.pattern.tree.walk import walk
 
-_LESS = {"<": (True,), "<=": (False,), "=": (False,)}
-_GREATER = {">": (True,), ">=": (False,), "=": (False,)}
 _MOST = 16  # comparisons that are looked at: a longer query is not read as a whole
 
 
@@ -87,9 +86,10 @@ def _edges(compared: Sequence[ex.Expression], same: dict[str, ex.SameValue], sec
                 if one == other:
                     yield Edge(one, other, True, said_by)
                 continue
-            for strict in _LESS.get(operator, ()):
+            strict = not includes_equal(operator)
+            if limits_above(operator):
                 yield Edge(one, other, strict, said_by)
-            for strict in _GREATER.get(operator, ()):
+            if limits_below(operator):
                 yield Edge(other, one, strict, said_by)
 
 

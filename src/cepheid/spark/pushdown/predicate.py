@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from cepheid.pattern.expressions.comparisons import limits_above
 from cepheid.pattern.expressions.types import Kind, Type
 from cepheid.spark.pushdown.computed import Computed, Operand
 
@@ -33,7 +34,7 @@ class CompareConstant(Predicate):
     @property
     def admits_nan(self) -> bool:
         """Whether NaN satisfies it: to the engine NaN is greater than any other number."""
-        return self.type.kind is Kind.FLOAT and self.operator in (">", ">=", "!=")
+        return self.type.kind is Kind.FLOAT and not limits_above(self.operator)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.comparisons import swap
 from cepheid.pattern.expressions.types import INT, Kind, timestamp, zone_of
 from cepheid.spark.pushdown.computed import Computed
 from cepheid.spark.pushdown.constants import exact_value, why_computed
 from cepheid.spark.pushdown.predicate import CompareConstant, NotPushable, Predicate
 from cepheid.spark.pushdown.values import Values
 
-_SWAPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _FIRST, _LAST = -62_135_596_800 * 10**9, 253_402_300_800 * 10**9  # the years 1 and 10000
 
 
@@ -34,7 +34,7 @@ def compare_times(values: Values, operator: str, left: ex.Expression, right: ex.
         case (one,), ():
             return _with_constant(values, one, operator, -total.nanoseconds)
         case (), (one,):
-            return _with_constant(values, one, _SWAPPED[operator], total.nanoseconds)
+            return _with_constant(values, one, swap(operator), total.nanoseconds)
         case (one,), (other,):
             first, second = values.micros(one), values.micros(other)
             text = f"{first.text} - {second.text}"

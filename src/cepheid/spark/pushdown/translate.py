@@ -10,6 +10,7 @@ import pyarrow as pa
 from cepheid.language.printer import print_expression
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.comparisons import negate, swap
 from cepheid.pattern.expressions.types import BOOL, Kind, Type, plain
 from cepheid.pattern.tree.uses import uses
 from cepheid.spark.pushdown.computed import Operand
@@ -32,8 +33,6 @@ from cepheid.spark.pushdown.values import Values
 
 MISSING_IS_NOT_NULL = "types are declared, and a missing attribute is not NULL"
 
-_NEGATED = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-_SWAPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _COMPARED_COLUMNS = frozenset({Kind.INT, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.DECIMAL})  # no floats: NaN
 
 
@@ -92,7 +91,7 @@ class Translator:
                 found = self.values.of(replace(node, negated=False))
                 return CompareConstant(found, "=", node.negated is negated, BOOL)
             case ex.Compare(operator=operator, left=left, right=right):
-                return self.compare(_NEGATED[operator] if negated else operator, left, right)
+                return self.compare(negate(operator) if negated else operator, left, right)
             case ex.Between(operand=operand, low=low, high=high):
                 ends = [ex.Compare(">=", operand, low), ex.Compare("<=", operand, high)]
                 return self.translate(ex.And(tuple(ends)), negated=node.negated is not negated)
@@ -111,7 +110,7 @@ class Translator:
     def compare(self, operator: str, left: ex.Expression, right: ex.Expression) -> Predicate:
         """Translate a comparison of a value with a constant or with another value."""
         if _is_constant(left) and not _is_constant(right):
-            left, right, operator = right, left, _SWAPPED[operator]
+            left, right, operator = right, left, swap(operator)
         if isinstance(right, ex.Literal) and right.value is None:
             return FALSE
         type_ = self.values.type_of(left)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from cepheid.language import parse
+from cepheid.pattern.expressions.comparisons import SIGNS
 from cepheid.testing.strategies.queries import GeneratedQuery
 
 START = "began"
@@ -200,7 +201,7 @@ class _Writer:
         return self.atom(sorts)
 
     def atom(self, sorts: Mapping[str, str]) -> str:
-        relation = self.one_of("=", "!=", "<", "<=", ">", ">=")
+        relation = self.one_of(*SIGNS)
         texts = [name for name, sort in sorts.items() if sort == "text"]
         match self.one_of("number", "number", "text", "null", "length"):
             case "text" if texts:

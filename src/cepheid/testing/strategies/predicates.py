@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
 from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.comparisons import SIGNS
 from cepheid.pattern.expressions.parameters import literal
 from cepheid.pattern.tree.uses import RANGES
 from cepheid.testing.strategies.literals import NULL
@@ -14,14 +15,12 @@ from cepheid.testing.strategies.scope import SETS
 from cepheid.testing.strategies.sorts import NUMBERS, Sort
 from cepheid.testing.strategies.writer import Writer
 
-COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
-
 
 def compare(writer: Writer, _: Sort) -> ex.Expression:
     """A comparison of two values of a sort; numbers also across sorts, and moments with a text that reads as one."""
     sort = writer.sort()
     left = writer.reading(sort)
-    return ex.Compare(writer.one_of(COMPARISONS), left, _other(writer, sort, left))
+    return ex.Compare(writer.one_of(tuple(SIGNS)), left, _other(writer, sort, left))
 
 
 def _other(writer: Writer, sort: Sort, left: ex.Expression) -> ex.Expression:
@@ -102,7 +101,7 @@ def quantified(writer: Writer, _: Sort) -> ex.Expression:
     reference = writer.one_of(found)
     inside, sort = writer.for_each(reference), writer.one_of(list(writer.scope.columns))
     own = ex.Attribute(*reference, inside.one_of(inside.scope.columns[sort]))
-    test: ex.Expression = ex.Compare(inside.one_of(COMPARISONS), own, _other(inside, sort, own))
+    test: ex.Expression = ex.Compare(inside.one_of(tuple(SIGNS)), own, _other(inside, sort, own))
     if inside.chance(3):
         test = inside.one_of((ex.And, ex.Or))((test, inside.value(Sort.BOOL)))
     return ex.Quantified(inside.one_of(ex.QUANTIFIERS), test)

@@ -14,6 +14,7 @@ from cepheid.language.printer import quote_name
 from cepheid.pattern.algebra import tree as algebra
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions import types
+from cepheid.pattern.expressions.comparisons import SIGNS
 from cepheid.pattern.expressions.durations import NANOSECONDS
 from cepheid.pattern.tree import nodes as tree
 from cepheid.pattern.tree.components import name_events
@@ -61,7 +62,7 @@ BRANCHES: Mapping[type[ex.Expression], Callable[[Expressions], Expressions]] = {
     # The minus of a constant number is a part of the constant.
     ex.Minus: lambda inner: st.builds(ex.Minus, inner.filter(lambda node: not _is_number(node))),
     ex.Arithmetic: lambda inner: st.builds(ex.Arithmetic, st.sampled_from("+-*/%"), inner, inner),
-    ex.Compare: lambda inner: st.builds(ex.Compare, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), inner, inner),
+    ex.Compare: lambda inner: st.builds(ex.Compare, st.sampled_from(list(SIGNS)), inner, inner),
     ex.And: lambda inner: st.builds(ex.And, _some(inner, 2)),
     ex.Or: lambda inner: st.builds(ex.Or, _some(inner, 2)),
     ex.Not: lambda inner: st.builds(ex.Not, inner),

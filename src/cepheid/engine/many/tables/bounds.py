@@ -8,13 +8,13 @@ from cepheid.automaton.model import Now
 from cepheid.engine.many.protocol import RULE
 from cepheid.engine.many.tables.chain import Bounds, Constant, Form, Key, RuleConstant
 from cepheid.pattern.expressions import nodes as ex
+from cepheid.pattern.expressions.comparisons import is_range, swap
 from cepheid.pattern.expressions.types import Kind
 from cepheid.pattern.tree.walk import walk
 
 _ORDERED = {Kind.INT, Kind.FLOAT, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION}
 MOST_WAYS, MOST_VALUES = 16, 1024
 """Ways of a choice that are looked up each on its own; values of IN, where that is all that there is to look up."""
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 def parts_of(node: ex.Expression) -> Iterator[ex.Expression]:
@@ -78,11 +78,11 @@ def bounds_of(node: ex.Expression) -> Iterator[Bounds]:
         node = ex.Compare("=", node.operand, node.choices[0])
     if isinstance(node, Now) and node.type.kind is Kind.BOOL and not is_constant(node.column):
         node = ex.Compare("=", node, ex.Literal(True, node.type))
-    if not isinstance(node, ex.Compare) or node.operator not in _TURNED:
+    if not isinstance(node, ex.Compare) or not is_range(node.operator):
         return
     column, constant, operator = _column(node.left), _constant(node.right), node.operator
     if column is None or constant is None:
-        column, constant, operator = _column(node.right), _constant(node.left), _TURNED[operator]
+        column, constant, operator = _column(node.right), _constant(node.left), swap(operator)
     if column is None or constant is None:
         return
     key = _key(column, constant.type.kind, operator)

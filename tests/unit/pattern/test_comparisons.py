@@ -1,0 +1,39 @@
+"""The comparison operators, against the order of whole numbers."""
+
+from itertools import product
+
+from cepheid.pattern.expressions.comparisons import (
+    SIGNS,
+    excludes,
+    implies,
+    includes_equal,
+    limits_above,
+    limits_below,
+    negate,
+    swap,
+)
+from cepheid.values.comparison import compare, order
+
+SOME = range(-1, 6)
+
+
+def test_that_an_operator_is_swapped_and_negated() -> None:
+    for operator, left, right in product(SIGNS, SOME, SOME):
+        assert compare(swap(operator), right, left) is compare(operator, left, right)
+        assert compare(negate(operator), left, right) is not compare(operator, left, right)
+
+
+def test_that_an_operator_is_an_interval() -> None:
+    for operator in SIGNS:
+        values = {value for value in SOME if compare(operator, value, 2)}
+        assert (limits_above(operator), limits_below(operator)) == (5 not in values, -1 not in values)
+        assert includes_equal(operator) is (2 in values)
+
+
+def test_what_follows_from_two_comparisons_of_one_value() -> None:
+    for one, other, (low, high) in product(SIGNS, SIGNS, ((1, 3), (3, 1), (2, 2))):
+        first = {value for value in SOME if compare(one, value, low)}
+        second = {value for value in SOME if compare(other, value, high)}
+        sign = order(low, high)
+        assert implies(one, other, sign) is (first <= second)
+        assert excludes(one, other, sign) is not bool(first & second)
