@@ -55,14 +55,14 @@ def includes_equal(operator: str) -> bool:
     return 0 in SIGNS[operator]
 
 
-def implies(one: str, other: str, sign: int) -> bool:
-    """Whether every x with `x one c` has `x other d`. sign: that of `order(c, d)`."""
-    return all(second in SIGNS[other] for first, second in _places(sign) if first in SIGNS[one])
+def implies(operator: str, other: str, sign: int) -> bool:
+    """Whether every x with `x operator c` has `x other d`. sign: that of `order(c, d)`."""
+    return all(second in SIGNS[other] for first, second in _places(sign) if first in SIGNS[operator])
 
 
-def excludes(one: str, other: str, sign: int) -> bool:
-    """Whether no x has both `x one c` and `x other d`. sign: that of `order(c, d)`."""
-    return not any(first in SIGNS[one] and second in SIGNS[other] for first, second in _places(sign))
+def excludes(operator: str, other: str, sign: int) -> bool:
+    """Whether no x has both `x operator c` and `x other d`. sign: that of `order(c, d)`."""
+    return not any(first in SIGNS[operator] and second in SIGNS[other] for first, second in _places(sign))
 
 
 def _places(sign: int) -> Iterator[tuple[int, int]]:

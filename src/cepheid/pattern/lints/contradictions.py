@@ -32,31 +32,31 @@ class Bound:
 def find_contradictions(query: Query, roles: Roles) -> Iterator[CepheidWarning]:
     """A warning for each value that conditions joined by AND leave no room for."""
 
-    def told_of(conditions: Iterable[ex.Expression]) -> list[ex.Expression]:
-        return [one for one in conditions if not may_be_missing(query.pattern, one, roles)]
+    def tested(conditions: Iterable[ex.Expression]) -> list[ex.Expression]:
+        return [condition for condition in conditions if not may_be_missing(query.pattern, condition, roles)]
 
-    where = told_of(query.where)
+    where = tested(query.where)
     others = [condition for condition in (query.sees, query.having) if condition is not None]
-    groups = [where, *(told_of(conjuncts(condition)) for condition in others)]
+    groups = [where, *(tested(conjuncts(condition)) for condition in others)]
     # An AND inside another condition, such as one side of an OR, has bounds of its own.
     inner = [node for condition in (*query.where, *others) for node in walk(condition) if node is not condition]
-    groups += [told_of(conjuncts(node)) for node in inner if isinstance(node, ex.And)]
-    told = set()
-    found = False
+    groups += [tested(conjuncts(node)) for node in inner if isinstance(node, ex.And)]
+    excluded = set()
+    opposed = False
     for conditions in groups:
         pattern = query.pattern if conditions is where else None
-        for one, other in _opposed(conditions):
-            found = True
-            yield _warning([_text(one), _text(other)], [one, other], pattern)
+        for pair in _opposed(conditions):
+            opposed = True
+            yield _warning(list(map(_text, pair)), pair, pattern)
         bounds = [bound for condition in conditions for bound in _bounds(condition)]
         for low, high in combinations(bounds, 2):
-            if low.value == high.value and low.value not in told and _exclude(low, high):
-                told.add(low.value)
+            if low.value == high.value and low.value not in excluded and _exclude(low, high):
+                excluded.add(low.value)
                 alone = low.condition is high.condition
                 texts = [_shown(low)] if alone else [_shown(low), _shown(high)]
                 remedy = "give the smaller value first" if alone else _REMEDY
                 yield _warning(texts, [low.condition, high.condition], pattern, remedy)
-    if found or told:
+    if opposed or excluded:
         return
     for impossible in impossible_orders(query.pattern, where):
         remedy = _REMEDY if impossible[1:] else "correct it"
