@@ -24,6 +24,7 @@ from cepheid.api.signed_rows import those, with_op
 from cepheid.api.ways_ahead import check_by_partitions, rebuild, recorded_by
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.few_events import Events, as_table
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.times import time_value
 from cepheid.engine.matches.changes import Changes, Difference
 from cepheid.engine.matches.difference import NOTHING
@@ -32,7 +33,6 @@ from cepheid.engine.program import QueryCache
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog, Net
 from cepheid.engine.stream.operations import split_operations
-from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.promises import Promise
 from cepheid.engine.stream.rows import RowsInMemory, arrival_of

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.few_events import as_table
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.changes import Difference
 from cepheid.engine.matches.difference import Given, Selection
@@ -19,7 +20,6 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.ahead import further
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import Debt, Net
-from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.query_stream import QueryStream

@@ -16,11 +16,11 @@ from cepheid.api.readable import check_text
 from cepheid.api.refused_calls import advanced_too_early, check_forward, only_waits
 from cepheid.api.session_state import SessionState
 from cepheid.engine.encoding.few_events import as_table
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.times import to_ticks
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.conversion import convert
 from cepheid.engine.stream.in_memory import MemorySink, written
-from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.promises import EVER, Promise
 from cepheid.engine.stream.rows import Arrival, arrival_of

@@ -14,6 +14,7 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.few_events import Events, as_table, joined
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.reordered import Reordered
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.kernel_machine import KernelMachine
@@ -26,7 +27,6 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import Decision, decide
 from cepheid.engine.planning.remembered import Remembered
 from cepheid.engine.planning.sample import ENOUGH, take_sample, type_shares
-from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.pattern.tree.nodes import Output
 from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.plan.spec import AUTO, AUTOMATON, TREE, PlanSpec, Way

@@ -12,10 +12,10 @@ from itertools import groupby
 from typing import Any
 
 from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.machines.chosen_runs import ChosenRuns
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.match_table import MatchTable, from_matches
-from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.lints.subsets import too_many_runs
 from cepheid.pattern.tree.layout import Move

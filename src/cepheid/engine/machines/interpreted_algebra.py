@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.machines.interpreted import Interpreted
 from cepheid.engine.machines.interpreted_automaton import read, written
 from cepheid.engine.machines.protocol import KeptRows
@@ -13,7 +14,6 @@ from cepheid.engine.machines.without_codes import WithoutCodes
 from cepheid.engine.matches.made_matches import made_matches
 from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.pattern.algebra.linear import amount_of
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.lints.subsets import too_many_runs

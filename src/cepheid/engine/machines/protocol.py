@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from cepheid.engine.encoding.batch import Batch
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable
 from cepheid.engine.matches.matches import Matches
-from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.pattern.tree.partitioning import Partitioning
 
 

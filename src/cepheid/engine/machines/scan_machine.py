@@ -11,6 +11,7 @@ import numpy as np
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.event_arrays import Errors
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.policy import Policy, When
@@ -25,7 +26,6 @@ from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged, concatenate
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.kernel.arguments import EventFact
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.runtime import NEVER

@@ -8,6 +8,7 @@ from typing import Any
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.event_arrays import Errors
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.policy import TREE_EFFORT, Policy
 from cepheid.engine.machines.protocol import KeptRows
@@ -15,7 +16,6 @@ from cepheid.engine.matches.choice import Events, Open
 from cepheid.engine.matches.join_matches import JoinMatches
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.join.kernel import JoinKernel
 from cepheid.kernel.join.output import Output

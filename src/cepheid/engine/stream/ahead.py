@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.matches.changes import Difference
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog, Net
-from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 

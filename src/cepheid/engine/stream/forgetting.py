@@ -11,8 +11,8 @@ from cepheid.kernel.arguments import ColumnValues
 from cepheid.pattern.expressions.types import Kind
 
 if TYPE_CHECKING:
+    from cepheid.engine.encoding.partition_times import PartitionTimes
     from cepheid.engine.stream.partition_replay import PartitionReplay
-    from cepheid.engine.stream.partition_times import PartitionTimes
 
 
 def forget(replay: PartitionReplay, watermark: int, few: int, ahead: PartitionTimes | None = None) -> None:

@@ -21,6 +21,7 @@ from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.event_arrays import Errors
 from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.encoding.grown import Grown
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.policy import read_policy
 from cepheid.engine.machines.replay_machine import ReplayMachine
@@ -37,7 +38,6 @@ from cepheid.engine.stream.event_arrays import NOWHERE, EventArrays
 from cepheid.engine.stream.event_log import EventLog, Net, rows_by_number
 from cepheid.engine.stream.forgetting import forget
 from cepheid.engine.stream.partition_order import PartitionOrder, Parts
-from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.past import Past
 from cepheid.engine.stream.pipeline import Pipeline

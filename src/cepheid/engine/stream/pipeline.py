@@ -11,6 +11,7 @@ import pyarrow as pa
 from cepheid.engine.composites import as_merged, composite_events, schema_of
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.few_events import as_table
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.matches.matches import Matches
@@ -18,7 +19,6 @@ from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.composite_types import fitted, known_columns
 from cepheid.engine.stream.input_stream import InputStream
-from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.view import View

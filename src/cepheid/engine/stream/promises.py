@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.few_events import Events, as_table
+from cepheid.engine.encoding.partition_times import Key, PartitionTimes, keys_of
 from cepheid.engine.stream.arrivals import Arrivals
-from cepheid.engine.stream.partition_times import Key, PartitionTimes, keys_of
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex

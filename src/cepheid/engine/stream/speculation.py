@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.matches.changes import Difference
 from cepheid.engine.matches.difference import (
     FORGOTTEN,
@@ -29,7 +30,6 @@ from cepheid.engine.stream.arrivals import Arrivals, Timed
 from cepheid.engine.stream.conversion import convert
 from cepheid.engine.stream.event_log import EventLog, Net
 from cepheid.engine.stream.in_memory import MemorySink, MemorySource, size_of, written
-from cepheid.engine.stream.partition_times import PartitionTimes
 from cepheid.engine.stream.parts import Sink, Source
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import arrival_of
