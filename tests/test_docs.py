@@ -16,8 +16,8 @@ PAGES = [
     *sorted(DOCS.rglob("*.md")),
     *sorted((ROOT / "bench").glob("*.md")),
 ]
-# These, and what stands below this heading, need a session of Spark: tests/spark/test_examples.py has them.
-ON_SPARK = ("spark.md", "tutorial_spark.md")
+# These, docs/spark/ and what stands below this heading need a session of Spark: tests/spark/test_examples.py has them.
+ON_SPARK = ("tutorial_spark.md",)
 BELOW = {"errors.md": "\n## On Spark\n"}
 EXAMPLES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.name not in ON_SPARK]
 EXAMPLES = [page for page in EXAMPLES if ">>> " in page.read_text(encoding="utf-8")]
@@ -65,7 +65,8 @@ def test_that_every_page_is_in_the_contents() -> None:
     listed = set()
     for page in DOCS.rglob("*.md"):
         for entries in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
-            listed |= {line.rstrip(">").split("<")[-1] for line in entries.split() if not line.startswith(":")}
+            names = [line.rstrip(">").split("<")[-1] for line in entries.split() if not line.startswith(":")]
+            listed |= {(page.parent / name).relative_to(DOCS).as_posix() for name in names}
     pages = {page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md")}
     assert pages - {"index"} <= listed
 

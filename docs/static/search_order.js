@@ -2,7 +2,7 @@
  * their titles. Here a heading that is what was asked for comes first, then pages that explain, and those about the
  * project last. */
 
-const RAISED = new Set(["tutorial", "concepts", "language", "data", "sessions", "spark", "diagnose", "recipes", "errors"]);
+const RAISED = new Set(["tutorial", "concepts", "language", "data", "sessions", "spark/batch", "spark/streams", "diagnose", "recipes", "errors"]);
 const LOWERED = /^(changelog|contributing|engine|figures)/;
 
 var Scorer = {

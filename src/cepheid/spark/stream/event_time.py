@@ -113,7 +113,7 @@ def refuse_second_watermark(matches: DataFrame) -> None:
         if any(str(node.nodeName()) == _OURS for node in plan_nodes(self)):
             message = f"withWatermark('{eventTime}', …) on the matches of a stream: Spark has one watermark in a query"
             remedy = "leave it out, and match with event_time='certain_at': that column has the watermark; "
-            remedy += "or write the matches to a table, and read that as a stream (docs/spark.md, Event time)"
+            remedy += "or write the matches to a table, and read that as a stream (docs/spark/streams.md, Event time)"
             raise UsageError("CEP911", message, remedy)
         return original(self, eventTime, delayThreshold)  # type: ignore[no-any-return]
 
